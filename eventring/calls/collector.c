@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collector.c: the tries of threads that have ended, or of one moment of those that go on.
+/* collector.c: the tries of threads that have ended, or of one moment of those that go
+ * on.
  *
- * A trie is copied when it is posted, so its thread may go on or end, and nothing waits for
- * a thread to come to rest. A mutex guards all. Each copy takes a part of the budget: as
- * much as it needs, and half as much again for what is merged into it later.
+ * A trie is copied when it is posted, so its thread may go on or end, and nothing waits
+ * for a thread to come to rest. A mutex guards all. Each copy takes a part of the budget:
+ * as much as it needs, and half as much again for what is merged into it later.
  */
 #include "calls/collector.h"
 #include "calls/inside.h"
@@ -16,7 +17,7 @@
 
 enum {
   COPY_LEAST = 65536, /* bytes of a copy */
-  NODE_BYTES = 320,   /* of budget that a node of a copy needs, places of its table included */
+  NODE_BYTES = 320,   /* of the budget, for a node of a copy with its table places */
   NODE_WORDS = 11,    /* of a serialized node, besides its histogram */
   BLOCK_WORDS = 3
 };
@@ -77,7 +78,7 @@ static eventring_calls *copy_of_thread(evc_collector *c, uint64_t thread) {
   return NULL;
 }
 
-/* NULL: no room. */
+/* Begins a copy; NULL: there is no room. */
 static eventring_calls *begin_copy(evc_collector *c, uint64_t thread,
                                    size_t nodes) {
   size_t bytes = nodes * NODE_BYTES / 2 * 3;
@@ -122,7 +123,7 @@ uint64_t evc_refused(evc_collector *c) {
   return count;
 }
 
-/* ---- serializing --------------------------------------------------------------------- */
+/* ---- serializing ------------------------------------------------------------------- */
 
 static size_t put_node(uint64_t *to, const eventring_calls *calls,
                        const struct eventring_calls_node *node) {

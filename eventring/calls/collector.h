@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* collector.h: the tries of all threads of a process, in its memory. Not a part of the
- * interface: a recording has the newest profile of each domain (eventring_calls_write), also
- * of domains that have ended and of a process that was killed, without a lock or a copy of the
- * nodes at a safepoint. This is the other way, which tests compare with it.
+ * interface: a recording has the newest profile of each domain
+ * (eventring_calls_write), also of domains that have ended and of a process that was
+ * killed, without a lock or a copy of the nodes at a safepoint. This is the other way,
+ * which tests compare with it.
  */
 #ifndef EVENTRING_CALLS_COLLECTOR_H
 #define EVENTRING_CALLS_COLLECTOR_H
@@ -22,10 +23,10 @@ enum evc_posted {
   EVC_PARTLY, /* some of its paths found no room: their calls are flat in the copy */
   EVC_REFUSED /* no memory: counted */
 };
-/* Copies a trie; those of the same thread are merged. From the thread of the trie. */
+/* Copies a trie; tries of the same thread are merged. On the thread of the trie. */
 enum evc_posted evc_post(evc_collector *collector, const eventring_calls *calls,
                          uint64_t thread);
-/* Number of tries there are; of those that were refused. */
+/* Returns the number of tries that there are, or that were refused. */
 size_t evc_collected(evc_collector *collector);
 uint64_t evc_refused(evc_collector *collector);
 
@@ -33,15 +34,16 @@ uint64_t evc_refused(evc_collector *collector);
      0      words of the block, this one included
      1      the thread
      2      nodes
-   then each node, parents first, flat ones at the end: words of the node, number of its parent
-   (2^64 - 1: the root, 2^64 - 2: it is flat), id, count, exclusive, least, most, suspended,
-   lost calls, lost ticks, open, then the buckets up to the last one that is not 0. */
+   then each node, parents first, flat ones at the end: words of the node, number of its
+   parent (2^64 - 1: the root, 2^64 - 2: it is flat), id, count, exclusive, least, most,
+   suspended, lost calls, lost ticks, open, then the buckets up to the last one that is
+   not 0. */
 struct evc_buffer {
   const uint64_t *words;
   size_t count;
 };
-/* The next buffer, {NULL, 0} after the last one; then it begins anew. What it returned is
-   valid until the next call for the collector. */
+/* Returns the next buffer, {NULL, 0} after the last one; then it begins anew. What it
+   returned is valid until the next call for the collector. */
 struct evc_buffer evc_serialize(evc_collector *collector);
 /* Forgets all. */
 void evc_collector_reset(evc_collector *collector);

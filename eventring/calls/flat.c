@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* flat.c: flat calls, those on paths for which a trie that is full has no room.
  *
- * A flat node lies in the table and the array of nodes like any other; nobody is its parent,
- * and no path leads on from it: what a flat call calls is flat. Once the trie is full it
- * stays full, so flat nodes come after all others.
+ * A flat node lies in the table and the array of nodes like any other; nobody is its
+ * parent, and no path leads on from it: what a flat call calls is flat. Once the trie is
+ * full it stays full, so flat nodes come after all others.
  *
- * While a flat node is current, `charge` is the lost time of the nearest function that is not
- * flat, as its inclusive time must have it at any moment. The flat node gets its part when
- * another one becomes current or somebody reads it (evc_settle): what `charge` has more than
- * then (`settled`). So the sums of both are the same. Both entry and exit of a flat call take
- * the slow path: a flat node has entered nothing last, and the base of the stack is the frame
- * of the call.
+ * While a flat node is current, `charge` is the lost time of the nearest function that is
+ * not flat, as its inclusive time must have it at any moment. The flat node gets its part
+ * when another one becomes current or somebody reads it (evc_settle): what `charge` has
+ * more than then (`settled`). So the sums of both are the same. Both entry and exit of a
+ * flat call take the slow path: a flat node has entered nothing last, and the base of the
+ * stack is the frame of the call.
  */
 #include "calls/inside.h"
 
@@ -20,7 +20,7 @@ void evc_settle(const eventring_calls *calls) {
   evc_begin_settling(calls);
 }
 
-/* Those of functions. */
+/* Returns the number of flat nodes of functions. */
 static size_t nodes_of(const eventring_calls *calls) {
   size_t nodes = calls->inside->nodes.used / sizeof(struct eventring_calls_node);
   return nodes - eventring_calls_count(calls);

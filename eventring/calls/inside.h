@@ -11,7 +11,7 @@
 #define NO_ID EVENTRING_CALLS_NO_ID
 #define HIDDEN ((uint64_t)1 << 63) /* in the id of a frame that has no node of its own */
 
-/* What was carried out of the histogram of a node. */
+/* Counts that were carried out of the histogram of a node. */
 struct evc_wide {
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
 };
@@ -20,7 +20,7 @@ struct eventring_calls_inside {
   struct evc_lines nodes, wides, stacks, segments;
   size_t budget, pool; /* bytes; pool: of those, what is left */
   size_t reserved;     /* likewise, of those that are kept for flat nodes */
-  size_t path_room;    /* nodes of paths that there may be; when it is full: that there are */
+  size_t path_room;    /* most nodes of paths; when the trie is full: their number */
   bool full;           /* no path is added any more */
   uint64_t settled;    /* what `charge` had when the current flat node was charged last */
   uint32_t *table;     /* of the nodes, by parent and id (nodes.c) */
@@ -34,54 +34,58 @@ struct eventring_calls_inside {
   eventring_calls_stack first;
 };
 
-/* Frames that the running stack has; bytes of its budget that a trie uses. */
+/* Returns the frames that the running stack has, or the bytes of its budget that a trie
+   uses. */
 size_t evc_depth(const eventring_calls *calls);
 size_t evc_used(const eventring_calls *calls);
-/* Adds the counts and times of `from` to `into`; false: some paths found no room, so that
-   their calls are flat there (merge.c). */
+/* Adds the counts and times of `from` to `into`; returns false when some paths found no
+   room, so that their calls are flat there (merge.c). */
 bool evc_merge(eventring_calls *into, const eventring_calls *from);
 
-/* ---- nodes (nodes.c) ----------------------------------------------------------------- */
+/* ---- nodes (nodes.c) --------------------------------------------------------------- */
 
-bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget); /* false: no memory */
+/* Makes the memory of nodes; returns false when there is none. */
+bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget);
 void evc_end_nodes(struct eventring_calls_inside *in);
-/* NULL: no room. It is not in the table. */
+/* Makes a node, which is not in the table yet; NULL: there is no room. */
 struct eventring_calls_node *evc_make_node(struct eventring_calls_inside *in, uint32_t parent,
                                            uint64_t id);
-/* Finds or makes the one that `caller`, which is not flat, enters with this id; NULL: it is
-   full. */
+/* Finds or makes the node that `caller`, which is not flat, enters with this id; NULL:
+   the trie is full. */
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id);
-/* Sets `current` and `charge` to those of the callee. False: it is flat. */
+/* Sets `current` and `charge` to those of the callee. Returns false when it is flat. */
 bool evc_descend(eventring_calls *calls, uint64_t id);
-/* Finds or makes the flat node of a function; `nowhere`: no room. It is full from now on. */
+/* Finds or makes the flat node of a function; `nowhere`: there is no room. The trie is
+   full from now on. */
 struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint64_t id);
-/* Charges the current node, if it is flat, with the time up to the last report. Only the owner
-   of the trie may. */
+/* Charges the current node, if it is flat, with the time up to the last report. Only the
+   owner of the trie may. */
 void evc_settle(const eventring_calls *calls);
-/* Flat nodes that there are (flat.c). */
+/* Returns the number of flat nodes (flat.c). */
 size_t evc_flat_count(const eventring_calls *calls);
-/* The current node and `charge` have changed. */
+/* Begins to measure what the current node is to be charged: it, and `charge`, have
+   changed. */
 static inline void evc_begin_settling(const eventring_calls *calls) {
   calls->inside->settled = *calls->charge;
 }
 static inline bool evc_is_flat(const struct eventring_calls_node *node) {
   return node->parent == EVENTRING_CALLS_FLAT;
 }
-/* The rest of any node, `nowhere` included. */
+/* Returns the rest of any node, `nowhere` included. */
 struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
                                       const struct eventring_calls_node *node);
-/* Calls of each range of durations: bucket 0 has the calls that took less than 128 ticks,
-   bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all others. A bucket is
-   exact as long as there was memory to carry it; after that all of the node are halved
-   whenever one has 65,536. */
+/* Returns the calls of each range of durations: bucket 0 has the calls that took less
+   than 128 ticks, bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all
+   others. A bucket is exact as long as there was memory to carry it; after that all
+   buckets of the node are halved whenever one has 65,536. */
 void evc_histogram(const eventring_calls *calls, const struct eventring_calls_node *node,
                    uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
 /* Adds to a histogram. */
 void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls_node *node,
                        unsigned bucket, uint64_t calls);
 
-/* The lost ones that the time goes to. */
+/* Returns the lost calls to which the time goes. */
 static inline struct eventring_calls_lost *evc_lost_of(eventring_calls *calls) {
   return (struct eventring_calls_lost *)(void *)calls->charge;
 }
@@ -93,12 +97,13 @@ static inline uint32_t evc_number(const struct eventring_calls_inside *in,
                                   const struct eventring_calls_node *node) {
   return (uint32_t)(node - evc_node(in, 0));
 }
-/* The parent of a node that is not flat; NULL: it is the root. */
+/* Returns the parent of a node that is not flat; NULL: it is the root. */
 static inline struct eventring_calls_node *evc_above(const struct eventring_calls_inside *in,
                                                      const struct eventring_calls_node *node) {
   return node->parent != EVENTRING_CALLS_ROOT ? evc_node(in, node->parent) : NULL;
 }
-/* Where the time goes of flat calls below the current node, which is not flat. */
+/* Returns where the time of flat calls below the current node, which is not flat,
+   goes. */
 static inline uint64_t *evc_lost_ticks(const eventring_calls *calls) {
   return &calls->inside->lost[evc_number(calls->inside, calls->current)].ticks;
 }

@@ -22,14 +22,16 @@ struct evc_lines {
   size_t cost;        /* of a block, for the pool */
 };
 
-/* At most `budget` bytes, rounded up to one block. Takes no memory yet. */
+/* Begins an allocator of at most `budget` bytes, rounded up to one block. Takes no memory
+   yet. */
 void evc_lines_init(struct evc_lines *lines, size_t budget, size_t block_bytes);
-/* The same in memory of somebody else, which begins at a cache line. */
+/* Begins an allocator in memory of somebody else, which begins at a cache line. */
 void evc_lines_init_in(struct evc_lines *lines, void *memory, size_t bytes, size_t block_bytes);
-/* From now on each new block takes `cost` bytes out of the pool, which others may share. */
+/* Takes, from now on, `cost` bytes out of the pool, which others may share, for each new
+   block. */
 void evc_lines_draw_on(struct evc_lines *lines, size_t *pool, size_t cost);
-/* A block; NULL: the budget is used up, or there is no memory. A new one is all zero, one
-   that was given back is not. */
+/* Returns a block; NULL: the budget is used up, or there is no memory. A new block is all
+   zero, one that was given back is not. */
 void *evc_lines_take(struct evc_lines *lines);
 void evc_lines_give_back(struct evc_lines *lines, void *block);
 /* Frees what it has taken. */

@@ -4,7 +4,7 @@
 
 #include "calls/inside.h"
 
-/* What they are merged into, and what is. */
+/* What is merged, and into what. */
 struct merge {
   struct eventring_calls_inside *to;
   const struct eventring_calls_inside *from;
@@ -39,7 +39,7 @@ static void add_node(const struct merge *m, struct eventring_calls_node *to,
   add_lost(m, to, eventring_calls_lost_below(m->calls, from));
 }
 
-/* It finds no room: its calls are flat below this ancestor. */
+/* Counts a node that finds no room: its calls are flat below this ancestor. */
 static void lose_node(const struct merge *m, const struct eventring_calls_node *ancestor,
                       const struct eventring_calls_node *from) {
   struct eventring_calls_lost lost = eventring_calls_lost_below(m->calls, from);
@@ -68,7 +68,8 @@ bool evc_merge(eventring_calls *into, const eventring_calls *from) {
     return false;
   }
   map[0] = root;
-  for (size_t i = 1; i < count; i++) { /* the low bit: it stands for an ancestor */
+  for (size_t i = 1; i < count; i++) { /* the low bit: the pointer stands for an
+                                          ancestor */
     const struct eventring_calls_node *node = evc_node(m.from, i);
     uintptr_t above = (uintptr_t)map[node->parent];
     struct eventring_calls_node *parent = (void *)(above & ~(uintptr_t)1);

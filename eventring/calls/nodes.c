@@ -2,22 +2,22 @@
 /* nodes.c: the nodes of a trie of calls.
  *
  * Nodes are blocks of one allocator, so a node has a number and parents come before their
- * children. A node is asked first for what it entered last, then a hash table. So a look-up
- * touches one line of the table besides the node itself.
+ * children. A node is asked first for what it entered last, then a hash table. So a
+ * look-up touches one line of the table besides the node itself.
  *
- * Places. What a wide program costs is decided by the bytes that its calls touch, for which
- * the nearest caches have room or not: a node is one line, and a place of the table 4 bytes.
- * A table of 2^k places has fewer than 2^k nodes, and the first k of the 32 bits of a hash
- * say where it belongs. So a place has the other 32 - k bits of the hash, and in k bits the
- * number of the node + 1. The table doubles when it is half full, in the order of the nodes,
- * each of which is read for its hash. It begins small because places in use must lie close
- * together: in a table as large as the budget allows, 10,000 nodes have 10,000 lines of
- * their own.
+ * Places. What a wide program costs is decided by the bytes that its calls touch, for
+ * which the nearest caches have room or not: a node is one line, and a place of the table
+ * 4 bytes. A table of 2^k places has fewer than 2^k nodes, and the first k of the 32 bits
+ * of a hash say where it belongs. So a place has the other 32 - k bits of the hash, and
+ * in k bits the number of the node + 1. The table doubles when it is half full, in the
+ * order of the nodes, each of which is read for its hash. It begins small because places
+ * in use must lie close together: in a table as large as the budget allows, 10,000 nodes
+ * have 10,000 lines of their own.
  *
- * The processor reads its clock when all that was begun before is done. So a look-up costs
- * as much as its longest chain of steps that wait for each other, however few they are, and
- * steps beside that chain cost nothing. It is: the current node, its hash, the place, the
- * node found.
+ * The processor reads its clock when all that was begun before is done. So a look-up
+ * costs as much as its longest chain of steps that wait for each other, however few they
+ * are, and steps beside that chain cost nothing. It is: the current node, its hash, the
+ * place, the node found.
  *
  * What few calls need lies apart: the rest of a node (an array by number: calls of 4096
  * ticks and more, suspended ones, those that began before the start), times of flat calls
@@ -28,9 +28,9 @@
  * call of a flat function walks up the path, for the rule of recursion below; so does one
  * from another caller than the last. All others find both in the table.
  *
- * Recursion. A node is not made for a function that has two nodes on the path: that of its
- * innermost activation is used. The rule depends on the path alone, so it need
- * not be stored.
+ * Recursion. A node is not made for a function that has two nodes on the path: that of
+ * its innermost activation is used. The rule depends on the path alone, so it need not be
+ * stored.
  */
 #include "calls/inside.h"
 
@@ -41,32 +41,33 @@
 _Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
 
 enum {
-  FLAT_SHARE = 12,    /* of the nodes, those that are kept for flat ones: one in so many, a
+  FLAT_SHARE = 12,    /* of the nodes, one in so many is kept for flat ones, a
                          sixteenth of the budget */
   LEAST_PLACES = 256, /* of the table */
   MOST_PLACES = 4,    /* of the table, for each node */
   MOST_REPEATS = 1    /* of a function above it on the path */
 };
 
-/* ---- the table ----------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------- */
 
-/* One multiplication does not wait for the other, nor for the number of the caller. The
-   place is that of the highest bits, which sequences of ids spread best. */
+/* Returns the hash of a child. One multiplication does not wait for the other, nor for
+   the number of the caller. The place is that of the highest bits, which sequences of ids
+   spread best. */
 static inline uint32_t hash_of(const struct eventring_calls_node *caller, uint64_t id) {
   return (uint32_t)((id * 0x9e3779b97f4a7c15u + (uintptr_t)caller * 0xd6e8feb86659fd93u) >> 32);
 }
 static inline size_t first_place(const struct eventring_calls_inside *in, uint32_t hash) {
   return hash >> (32 - in->bits);
 }
-/* What a place has of the hash: the bits that its position does not say. */
+/* Returns what a place has of the hash: the bits that its position does not say. */
 static inline uint32_t rest_of_hash(const struct eventring_calls_inside *in, uint32_t hash) {
   return hash << in->bits;
 }
-/* The number of the node of a place, if it has this hash. If it has another one, or is free
-   (0), the result is not less than the number of places - 1. */
+/* Returns the number of the node of a place, if it has this hash. If it has another one,
+   or is free (0), the result is not less than the number of places - 1. */
 static inline uint32_t number_in(uint32_t place, uint32_t rest) { return place - rest - 1; }
 
-/* The place of the child in the table, or the free one where it belongs. */
+/* Returns the place of the child in the table, or the free one where it belongs. */
 static uint32_t *place_of(const struct eventring_calls_inside *in, uint32_t parent,
                           uint64_t id, uint32_t hash) {
   const size_t mask = in->places - 1;
@@ -80,7 +81,7 @@ static uint32_t *place_of(const struct eventring_calls_inside *in, uint32_t pare
   }
 }
 
-/* The node that is at this place; NULL: it is free. */
+/* Returns the node that is at this place; NULL: it is free. */
 static struct eventring_calls_node *node_at(const struct eventring_calls_inside *in,
                                             const uint32_t *place) {
   return *place ? evc_node(in, (*place & (in->places - 1)) - 1) : NULL;
@@ -107,8 +108,8 @@ static bool map_table(struct eventring_calls_inside *in, size_t places) {
   return true;
 }
 
-/* Makes room for one more of `count`. Without memory the table may become three quarters
-   full; false then. */
+/* Makes room for one more node than the `count` that there are. Without memory the table
+   may become three quarters full; after that it returns false. */
 static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   uint32_t *old = in->table;
   size_t places = in->places;
@@ -120,16 +121,17 @@ static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   return true;
 }
 
-/* ---- nodes --------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------- */
 
-/* Zeroes; pages are there when they are touched. */
+/* Maps an array of zeros; pages are there when they are touched. */
 static void *map_array(size_t count, size_t size) {
   void *made = mmap(NULL, count * size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return made != MAP_FAILED ? made : NULL;
 }
 
-/* `budget` covers nodes, their rests, their places in the table, and their lost ones. */
+/* Makes the memory of nodes. `budget` covers nodes, their rests, their places in the
+   table, and their lost ones. */
 bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget) {
   size_t node = sizeof(struct eventring_calls_node);
   size_t cost = node + sizeof *in->rests + MOST_PLACES * sizeof *in->table + sizeof *in->lost;
@@ -169,7 +171,8 @@ struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
   return node == &in->nowhere ? &in->rest_of_nowhere : &in->rests[evc_number(in, node)];
 }
 
-/* The innermost node of this function on the path to `node`, which is included; NULL: none. */
+/* Returns the innermost node of this function on the path to `node`, which is included;
+   NULL: there is none. */
 static struct eventring_calls_node *innermost(const struct eventring_calls_inside *in,
                                               struct eventring_calls_node *node, uint64_t id) {
   while (node && node->id != id) node = evc_above(in, node);
@@ -180,7 +183,7 @@ static size_t nodes_of(const struct eventring_calls_inside *in) {
   return in->nodes.used / sizeof(struct eventring_calls_node);
 }
 
-/* Flat nodes only from now on, on what is kept for them. */
+/* Makes only flat nodes from now on, out of what is kept for them. */
 static void become_full(struct eventring_calls_inside *in) {
   if (in->full) return;
   in->full = true;
@@ -188,7 +191,7 @@ static void become_full(struct eventring_calls_inside *in) {
   in->nodes.pool = &in->reserved;
 }
 
-/* Makes one and puts it into the table; NULL: no room. */
+/* Makes a node and puts it into the table; NULL: there is no room. */
 static struct eventring_calls_node *add_node(struct eventring_calls_inside *in, uint32_t parent,
                                              uint64_t id, uint32_t hash) {
   if (!grow_table(in, nodes_of(in))) return NULL;
@@ -197,7 +200,8 @@ static struct eventring_calls_node *add_node(struct eventring_calls_inside *in, 
   return made;
 }
 
-/* The one that is not in the table; NULL: it is full. */
+/* Makes the callee that is not in the table, or returns that of a recursion; NULL: the
+   trie is full. */
 static __attribute__((noinline)) struct eventring_calls_node *
 new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *caller, uint64_t id,
            uint32_t hash) {
@@ -211,7 +215,8 @@ new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *calle
   return made;
 }
 
-/* Of a flat node: the number + 1 of the last caller whose call was flat, which it stays. */
+/* Returns where a flat node has the number + 1 of the last caller whose call was flat,
+   which it stays. */
 static uint64_t *flat_caller(struct eventring_calls_inside *in,
                              const struct eventring_calls_node *flat) {
   return &in->lost[evc_number(in, flat)].ticks;
@@ -243,7 +248,7 @@ struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
   return callee;
 }
 
-/* The callee of a node that is not flat is flat. */
+/* Enters a flat callee of a node that is not flat. */
 static void leave_paths(eventring_calls *calls, uint64_t id) {
   struct eventring_calls_inside *in = calls->inside;
   struct eventring_calls_node *flat = evc_flat_of(in, id);
@@ -277,7 +282,7 @@ static __attribute__((noinline)) void find_slow(eventring_calls *calls, uint64_t
   calls->stack->base = calls->stack->top; /* where its frame will be */
 }
 
-/* The first place mostly has it. */
+/* Finds the callee. The first place mostly has it. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id) {
   const struct eventring_calls_inside *in = calls->inside;
   struct eventring_calls_node *caller = calls->current;
@@ -299,7 +304,7 @@ void eventring_calls_find(eventring_calls *calls, uint64_t id) {
   find_slow(calls, id);
 }
 
-/* ---- histograms ---------------------------------------------------------------------- */
+/* ---- histograms -------------------------------------------------------------------- */
 
 static uint16_t *bucket_of(struct eventring_calls_inside *in, struct eventring_calls_node *node,
                            unsigned bucket) {
@@ -307,13 +312,13 @@ static uint16_t *bucket_of(struct eventring_calls_inside *in, struct eventring_c
                                        : &evc_rest(in, node)->far[bucket - EVENTRING_CALLS_NEAR];
 }
 
-/* NULL: it has none. */
+/* Returns the wide histogram of a node; NULL: it has none. */
 static struct evc_wide *wide_of(const struct eventring_calls_inside *in, uint32_t carried) {
   if (carried == 0) return NULL;
   return (struct evc_wide *)(void *)(in->wides.memory + (carried - 1) * in->wides.block_bytes);
 }
 
-/* NULL: no memory. */
+/* Makes the wide histogram of a node, if it has none; NULL: no memory. */
 static struct evc_wide *make_wide(struct eventring_calls_inside *in,
                                   const struct eventring_calls_node *node) {
   struct eventring_calls_rest *rest = evc_rest(in, node);
@@ -322,7 +327,7 @@ static struct evc_wide *make_wide(struct eventring_calls_inside *in,
   return wide_of(in, rest->carried);
 }
 
-/* The bucket has passed its end, and is 0. */
+/* Carries a bucket that has passed its end, and is 0. */
 void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *node,
                            unsigned bucket) {
   struct eventring_calls_inside *in = calls->inside;
@@ -335,7 +340,7 @@ void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *
   *bucket_of(in, node, bucket) = 1u << 15;
 }
 
-/* A call that took so long that its bucket is not in the node. */
+/* Counts a call that took so long that its bucket is not in the node. */
 void eventring_calls_tally_far(eventring_calls *calls, struct eventring_calls_node *node,
                                unsigned bucket) {
   if (bucket >= EVENTRING_CALLS_BUCKETS) bucket = EVENTRING_CALLS_BUCKETS - 1;
@@ -361,7 +366,7 @@ void evc_histogram(const eventring_calls *calls, const struct eventring_calls_no
                  (wide ? wide->buckets[i] : 0);
 }
 
-/* ---- what others read ---------------------------------------------------------------- */
+/* ---- what others read -------------------------------------------------------------- */
 
 size_t eventring_calls_count(const eventring_calls *calls) {
   const struct eventring_calls_inside *in = calls->inside;

@@ -12,7 +12,7 @@ void evc_array_init(struct evc_array *array, struct evc_lines *lines, size_t ele
       .per_segment = (lines->block_bytes - sizeof(struct evc_segment)) / element_bytes};
 }
 
-/* The segment after the last one that has elements; NULL: no memory. */
+/* Returns the segment after the last one that has elements; NULL: no memory. */
 static struct evc_segment *next_segment(struct evc_array *array) {
   struct evc_segment *kept = array->last ? array->last->after : array->first;
   if (kept) return kept;
@@ -67,10 +67,10 @@ void evc_array_end(struct evc_array *array) {
   array->size = 0;
 }
 
-/* ---- positions ----------------------------------------------------------------------- */
+/* ---- positions --------------------------------------------------------------------- */
 
-/* The segment of a position is that of the element before it, or the first one: so the one
-   behind the last element needs no further segment. */
+/* The segment of a position is that of the element before it, or the first one: so the
+   position behind the last element needs no further segment. */
 
 struct evc_position evc_array_begin(struct evc_array *array) {
   return (struct evc_position){array, array->size ? array->first : NULL, 0};

@@ -29,24 +29,29 @@ struct evc_position {
   size_t number;
 };
 
-/* The blocks of `lines` have room for an element and two pointers at least. */
+/* Begins an array. The blocks of `lines` have room for an element and two pointers at
+   least. */
 void evc_array_init(struct evc_array *array, struct evc_lines *lines, size_t element_bytes);
-/* Room for one more element, not initialised; NULL: no memory, nothing changed. */
+/* Returns room for one more element, not initialised; NULL: no memory, nothing
+   changed. */
 void *evc_array_append(struct evc_array *array);
 /* Removes the last `count` elements, or all. */
 void evc_array_trim(struct evc_array *array, size_t count);
-void *evc_array_at(const struct evc_array *array, size_t number); /* NULL: there is none */
-void *evc_array_last(const struct evc_array *array);              /* likewise */
+/* Returns an element, or the last one; NULL: there is none. */
+void *evc_array_at(const struct evc_array *array, size_t number);
+void *evc_array_last(const struct evc_array *array);
 /* Gives all memory back to the allocator. */
 void evc_array_end(struct evc_array *array);
 
+/* Returns the position before the first element, or behind the last one. */
 struct evc_position evc_array_begin(struct evc_array *array);
-struct evc_position evc_array_finish(struct evc_array *array); /* behind the last element */
-/* Moves it, not beyond the ends, and returns where it was. */
+struct evc_position evc_array_finish(struct evc_array *array);
+/* Moves a position, not beyond the ends, and returns where it was. */
 struct evc_position evc_position_advance(struct evc_position *position);
 struct evc_position evc_position_go_back(struct evc_position *position);
 bool evc_position_equal(struct evc_position a, struct evc_position b);
-void *evc_position_element(struct evc_position position); /* NULL: it is at the end */
+/* Returns the element behind the position; NULL: the position is at the end. */
+void *evc_position_element(struct evc_position position);
 
 #pragma GCC visibility pop
 

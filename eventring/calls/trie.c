@@ -8,15 +8,16 @@
  * frame below the innermost one is always the place before it, and `top - 1 == base` says
  * that there is none in this segment.
  *
- * Exhaustion. `current` is never NULL: in a flat call (flat.c) it is a flat node, and `charge`
- * is the lost time of the nearest function that is not flat; frames keep both, so everything
- * finds its way back. Without memory for a frame, frames are only counted (`unpushed`), and
- * their functions with them; their time is that of `nowhere`. While the innermost call is flat
- * or has no frame, `base` is the innermost frame: every exit takes the slow path.
+ * Exhaustion. `current` is never NULL: in a flat call (flat.c) it is a flat node, and
+ * `charge` is the lost time of the nearest function that is not flat; frames keep both,
+ * so everything finds its way back. Without memory for a frame, frames are only counted
+ * (`unpushed`), and their functions with them; their time is that of `nowhere`. While the
+ * innermost call is flat or has no frame, `base` is the innermost frame: every exit takes
+ * the slow path.
  *
  * Budget. Nodes, stacks and segments draw on one pool. Nodes leave a quarter of it to the
- * others, which may take all that nodes have not: 200,000 frames, at 40 bytes, are half of
- * the usual budget. What is kept for flat nodes is not in the pool.
+ * others, which may take all that nodes have not: 200,000 frames, at 40 bytes, are half
+ * of the usual budget. What is kept for flat nodes is not in the pool.
  */
 #include "calls/inside.h"
 
@@ -40,7 +41,7 @@ enum {
                    sizeof(struct eventring_calls_frame)
 };
 
-/* ---- stacks -------------------------------------------------------------------------- */
+/* ---- stacks ------------------------------------------------------------------------ */
 
 static void init_stack(eventring_calls_stack *stack) {
   memset(stack, 0, sizeof *stack);
@@ -69,7 +70,7 @@ void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *s
   evc_lines_give_back(&calls->inside->stacks, stack);
 }
 
-/* The lowest place of a segment; NULL: of the stack. */
+/* Returns the lowest place of a segment; NULL: that of the stack. */
 static struct eventring_calls_frame *bottom_of(const eventring_calls_stack *stack,
                                                struct eventring_calls_segment *segment) {
   return segment ? segment->frames : (struct eventring_calls_frame *)stack->first;
@@ -81,7 +82,7 @@ static void enter_segment(eventring_calls_stack *stack, struct eventring_calls_s
   stack->limit = stack->base + (segment ? (size_t)SEGMENT_FRAMES : (size_t)FIRST_FRAMES);
 }
 
-/* The segment after the present one; NULL: no room. */
+/* Returns the segment after the present one; NULL: there is no room. */
 static struct eventring_calls_segment *segment_after(eventring_calls *calls,
                                                      eventring_calls_stack *stack) {
   struct eventring_calls_segment **link =
@@ -94,7 +95,7 @@ static struct eventring_calls_segment *segment_after(eventring_calls *calls,
   return *link = made;
 }
 
-/* The time is that of `nowhere` from now on. */
+/* Makes the time that of `nowhere` from now on. */
 static void go_nowhere(eventring_calls *calls) {
   evc_settle(calls);
   if (!evc_is_flat(calls->current)) calls->charge = evc_lost_ticks(calls);
@@ -103,8 +104,8 @@ static void go_nowhere(eventring_calls *calls) {
   calls->stack->base = calls->stack->top - 1;
 }
 
-/* The segment is full: true if there is room now. If not, the frame is only counted, and what
-   is within it is flat. */
+/* Makes room where the segment is full; returns true if there is room now. If not, the
+   frame is only counted, and what is within it is flat. */
 static bool make_room(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_segment *segment =
@@ -127,7 +128,8 @@ bool eventring_calls_extend(eventring_calls *calls, uint64_t id) {
   return false;
 }
 
-/* The innermost frame; goes back to the segment that has it. NULL: there is none. */
+/* Returns the innermost frame, after going back to the segment that has it. NULL: there
+   is none. */
 static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
   if (stack->top - 1 == bottom_of(stack, stack->segment)) {
     if (!stack->segment) return NULL;
@@ -137,7 +139,7 @@ static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
   return stack->top - 1;
 }
 
-/* `current`, `charge` and `base` are those of the innermost frame. */
+/* Takes `current`, `charge` and `base` from the innermost frame. */
 static void go_on_below(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   calls->current = stack->top[-1].node;
@@ -171,7 +173,7 @@ static void pop(eventring_calls *calls, uint64_t now) {
   go_on_below(calls);
 }
 
-/* Is there a frame with this id, in this segment or a lower one? */
+/* Tells whether there is a frame with this id, in this segment or a lower one. */
 static bool has_frame(const eventring_calls_stack *stack, uint64_t id) {
   struct eventring_calls_segment *segment = stack->segment;
   const struct eventring_calls_frame *frame = stack->top, *base = bottom_of(stack, segment);
@@ -187,7 +189,8 @@ static bool has_frame(const eventring_calls_stack *stack, uint64_t id) {
 
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
-  if (stack->unpushed) { /* whose ids are not known: an exit is the innermost one's */
+  if (stack->unpushed) { /* frames whose ids are not known: an exit is that of the
+                            innermost one */
     pop_unpushed(calls);
     return;
   }
@@ -225,9 +228,10 @@ size_t evc_depth(const eventring_calls *calls) {
   return depth + FIRST_FRAMES - 1 + stack->unpushed;
 }
 
-/* ---- switches ------------------------------------------------------------------------ */
+/* ---- switches ---------------------------------------------------------------------- */
 
-/* The frames from `frame` to `top`, behind that at `frame` - 1, find their nodes. */
+/* Finds the nodes of the frames from `frame` to `top`, which lie behind that at `frame` -
+   1. */
 static void move_frames(eventring_calls *calls, struct eventring_calls_frame *frame,
                         const struct eventring_calls_frame *top) {
   for (; frame < top; frame++) {
@@ -237,7 +241,7 @@ static void move_frames(eventring_calls *calls, struct eventring_calls_frame *fr
   }
 }
 
-/* Frames of the running stack lie below another node from now on, the current one. */
+/* Moves the frames of the running stack below another node, which is the current one. */
 static void move_stack(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_segment *segment = stack->segment ? stack->more : NULL;
@@ -270,7 +274,7 @@ void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
   if (to->unpushed) go_nowhere(calls);
 }
 
-/* ---- tries --------------------------------------------------------------------------- */
+/* ---- tries ------------------------------------------------------------------------- */
 
 static void init_memory(struct eventring_calls_inside *in, size_t budget) {
   in->budget = in->pool = budget;

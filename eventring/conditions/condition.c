@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* condition.c: parses conditions. doc/CONDITIONS.md has the grammar:
  *
- *   condition  = ("error" | "signal") [compared] | value compared ["within" "span" quoted]
+ *   condition  = ("error" | "signal") [compared]
+ *              | value compared ["within" "span" quoted]
  *   value      = subject | figure "(" subject ")" | word "(" figure ")"
  *   subject    = timed | "cpu" "(" timed ")" | "heap" | "lost"
  *              | "counter" "(" quoted ")" | word | quoted          (the last two: a name)
  *   timed      = "pause" | "span" "(" quoted ")"
- *   figure     = "count" | "sum" | "min" | "max" | "mean" | "last" | "p" digits ["." digits]
+ *   figure     = "count" | "sum" | "min" | "max" | "mean" | "last"
+ *              | "p" digits ["." digits]
  *   compared   = ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
  *
  * A name alone, without a figure, is an error: `mimor > 1ms` would never be noticed.
@@ -52,9 +54,9 @@ static const struct {
              {"M", EVENTRING_PLAIN, 0x1p20},
              {"G", EVENTRING_PLAIN, 0x1p30}};
 
-/* ---- Values -------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------ */
 
-/* p50, p99.9: 1 to 99.999. */
+/* Reads p50, p99.9 and the like: 1 to 99.999. */
 static bool read_quantile(struct evr_word word, uint32_t *quantile) {
   double percent = 0, unit = 1;
   size_t at = 1, digits = 0;
@@ -69,7 +71,7 @@ static bool read_quantile(struct evr_word word, uint32_t *quantile) {
   return *quantile > 0 && *quantile < PER_UNIT;
 }
 
-/* The figure of this name; EVENTRING_EACH: it is none. */
+/* Returns the figure of this name; EVENTRING_EACH: it is none. */
 static uint8_t figure_of(struct evr_word word, uint32_t *quantile) {
   for (unsigned i = EVENTRING_EACH + 1; i < EVENTRING_QUANTILE; i++)
     if (evr_word_is(word, figures[i])) return (uint8_t)i;
@@ -90,7 +92,7 @@ static void close_bracket(struct evr_scan *s) {
   if (!evr_scan_accept(s, ')')) evr_scan_fail(s, "`)'");
 }
 
-/* After its name. */
+/* Reads the rest of a subject, after its word. */
 static void read_quoted_subject(struct evr_scan *s, struct eventring_condition *c,
                                 enum eventring_subject subject) {
   c->subject = (uint8_t)subject;
@@ -102,14 +104,14 @@ static void read_quoted_subject(struct evr_scan *s, struct eventring_condition *
   close_bracket(s);
 }
 
-/* EVENTRING_SUBJECT_NONE: the word is a name. */
+/* Returns the subject of this name; EVENTRING_SUBJECT_NONE: the word is a name. */
 static enum eventring_subject subject_of(struct evr_word word) {
   for (unsigned i = EVENTRING_SUBJECT_PAUSE; i < EVENTRING_SUBJECT_NAME; i++)
     if (evr_word_is(word, subjects[i])) return (enum eventring_subject)i;
   return EVENTRING_SUBJECT_NONE;
 }
 
-/* After `cpu('. */
+/* Reads the rest of `cpu(', after the bracket. */
 static void read_cpu(struct evr_scan *s, struct eventring_condition *c) {
   const size_t at = s->at;
   const enum eventring_subject subject = subject_of(evr_scan_word(s));
@@ -137,7 +139,7 @@ static void read_subject_word(struct evr_scan *s, struct eventring_condition *c,
     keep_name(s, c, word);
 }
 
-/* What a figure is taken of. */
+/* Reads what a figure is taken of, and the bracket behind it. */
 static void read_figured_subject(struct evr_scan *s, struct eventring_condition *c) {
   size_t at = s->at;
   if (s->at < s->size && s->text[s->at] == '"') {
@@ -154,7 +156,7 @@ static void read_figured_subject(struct evr_scan *s, struct eventring_condition 
   close_bracket(s);
 }
 
-/* `heap(max)`, `live_bytes(last)`: the same the other way round. */
+/* Reads the figure of `heap(max)`, `live_bytes(last)`, where the subject comes first. */
 static void read_figure(struct evr_scan *s, struct eventring_condition *c) {
   struct evr_word word = evr_scan_word(s);
   c->figure = figure_of(word, &c->quantile);
@@ -189,9 +191,9 @@ static void read_value(struct evr_scan *s, struct eventring_condition *c) {
   }
 }
 
-/* ---- Comparisons --------------------------------------------------------------------- */
+/* ---- Comparisons ------------------------------------------------------------------- */
 
-/* The longer ones first. */
+/* The longer ones stand first. */
 static const uint8_t tried[] = {EVENTRING_NOT_MORE, EVENTRING_NOT_LESS, EVENTRING_EQUAL,
                                 EVENTRING_DIFFERENT, EVENTRING_LESS, EVENTRING_MORE};
 
@@ -208,13 +210,14 @@ static bool read_comparison(struct evr_scan *s, struct eventring_condition *c) {
   return false;
 }
 
-/* Is it a duration? */
+/* Tells whether it is a duration. */
 static bool is_time(const struct eventring_condition *c) {
   return (c->subject == EVENTRING_SUBJECT_PAUSE || c->subject == EVENTRING_SUBJECT_SPAN) &&
          c->figure != EVENTRING_FIGURE_COUNT;
 }
 
-/* Can it be one? Of a name, who uses the condition finds out. */
+/* Tells whether it may be a duration. For a name, that is found out where the condition
+   is used. */
 static bool may_be_time(const struct eventring_condition *c) {
   return is_time(c) ||
          (c->subject == EVENTRING_SUBJECT_NAME && c->figure != EVENTRING_FIGURE_COUNT);
@@ -242,7 +245,7 @@ static void read_unit(struct evr_scan *s, struct eventring_condition *c) {
     evr_scan_fail_at(s, at, "a number beyond 2^63");
 }
 
-/* `within span "request"` reads as a word at the place of a unit. */
+/* Tells whether `within` comes next: `within span "request"` could be read as a unit. */
 static bool is_within(const struct evr_scan *s) {
   static const char word[] = "within";
   return !s->failed && s->size - s->at >= sizeof word - 1 &&
@@ -304,7 +307,7 @@ int eventring_condition_parse(struct eventring_condition *condition, const char 
   return EVENTRING_OK;
 }
 
-/* ---- As a text ------------------------------------------------------------------------- */
+/* ---- As a text --------------------------------------------------------------------- */
 
 struct text {
   char *at;
@@ -363,7 +366,7 @@ static bool is_whole(double number) {
   return number < 0x1p53 && number > -0x1p53 && (double)(int64_t)number == number;
 }
 
-/* In the largest unit of which it is a whole number. */
+/* Writes the number, in the largest unit of which it is a whole number. */
 static void put_number(struct text *t, const struct eventring_condition *c) {
   char digits[64];
   const char *suffix = c->unit == EVENTRING_TIME ? "ns" : "";
@@ -377,7 +380,7 @@ static void put_number(struct text *t, const struct eventring_condition *c) {
   }
   snprintf(digits, sizeof digits, is_whole(number) ? "%.0f" : "%.9f", number);
   for (char *at = digits; *at; at++)
-    if (*at == ',') *at = '.'; /* of the locale */
+    if (*at == ',') *at = '.'; /* the comma of the locale */
   put_text(t, digits);
   put_text(t, suffix);
 }

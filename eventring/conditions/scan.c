@@ -14,12 +14,12 @@ static bool is_letter(char c) {
 }
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-/* 0 at the end, which no character of the language is. */
+/* Returns the next character, or 0 at the end, which no character of the language is. */
 static char next(const struct evr_scan *s) {
   return !s->failed && s->at < s->size ? s->text[s->at] : 0;
 }
 
-/* ---- Errors -------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------ */
 
 int evr_scan_fail_at(struct evr_scan *s, size_t at, const char *text) {
   if (s->failed) return EVENTRING_E_CONFIG;
@@ -28,7 +28,7 @@ int evr_scan_fail_at(struct evr_scan *s, size_t at, const char *text) {
   return evr_fail(s->error, EVENTRING_E_CONFIG, 0, "column %zu: %s", at + 1, text);
 }
 
-/* What stands at the present place: up to a space, cut. */
+/* Describes what stands at the present place: up to a space, cut. */
 static void describe(const struct evr_scan *s, char *found, size_t room) {
   char part[24];
   size_t size = 0, left = s->size - s->at;
@@ -49,7 +49,7 @@ int evr_scan_fail(struct evr_scan *s, const char *expected) {
   return evr_scan_fail_at(s, s->at, text);
 }
 
-/* ---- Words --------------------------------------------------------------------------- */
+/* ---- Words ------------------------------------------------------------------------- */
 
 void evr_scan_spaces(struct evr_scan *s) {
   while (is_space(next(s))) s->at++;

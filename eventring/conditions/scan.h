@@ -26,19 +26,20 @@ struct evr_word { /* a name in the text; size 0: there is none */
 
 /* Fails at the present place: "column N: ..." with what is there. Returns E_CONFIG. */
 int evr_scan_fail(struct evr_scan *scan, const char *expected);
-/* The same at byte `at`, without what is there. */
+/* Fails at byte `at`: "column N: " and the text. Returns E_CONFIG. */
 int evr_scan_fail_at(struct evr_scan *scan, size_t at, const char *text);
 void evr_scan_spaces(struct evr_scan *scan);
 /* Takes this character, and the spaces behind it, if it is next. */
 bool evr_scan_accept(struct evr_scan *scan, char c);
-/* Letters, digits, `_`, `.`, `:` and `-`, of which the first is a letter or `_`, and the spaces
-   behind. */
+/* Takes a word, and the spaces behind it: letters, digits, `_`, `.`, `:` and `-`, of
+   which the first is a letter or `_`. Its size is 0 if there is none. */
 struct evr_word evr_scan_word(struct evr_scan *scan);
 bool evr_word_is(struct evr_word word, const char *text);
-/* A text in quotes, 1 to EVR_MOST_WORD bytes of UTF-8 without control characters; \" and
-   \\ stand for quote and backslash. Into `to`, EVR_MOST_WORD + 1 bytes. */
+/* Takes a text in quotes, 1 to EVR_MOST_WORD bytes of UTF-8 without control characters;
+   \" and \\ stand for quote and backslash. Stores it in `to`, EVR_MOST_WORD + 1 bytes. */
 void evr_scan_quoted(struct evr_scan *scan, char *to);
-/* Digits, with up to nine decimals, after a sign if `sign`, up to 2^63. */
+/* Takes a number: digits, with up to nine decimals, after a sign if `sign` allows it, up
+   to 2^63. */
 double evr_scan_number(struct evr_scan *scan, bool sign);
 
 #pragma GCC visibility pop

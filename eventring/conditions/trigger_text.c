@@ -15,9 +15,9 @@
 #include "format/error.h"
 #include "format/text.h"
 
-/* ---- Numbers ------------------------------------------------------------------------- */
+/* ---- Numbers ----------------------------------------------------------------------- */
 
-/* A number with one of these units, in its smallest one. */
+/* A unit, by its factor to the smallest one. */
 struct unit {
   const char *text;
   double factor;
@@ -64,9 +64,9 @@ static void read_most(struct evr_scan *s, struct evr_trigger_text *t) {
   else t->most = (uint64_t)most;
 }
 
-/* ---- Paths --------------------------------------------------------------------------- */
+/* ---- Paths ------------------------------------------------------------------------- */
 
-/* In quotes it may have `,` and `;`, too. */
+/* Reads a path in quotes, which may have `,` and `;`, too. */
 static void read_quoted_path(struct evr_scan *s, struct evr_trigger_text *t) {
   size_t size = 0, begin = s->at++;
   while (s->at < s->size && s->text[s->at] != '"') {
@@ -99,7 +99,7 @@ static void read_directory(struct evr_scan *s, struct evr_trigger_text *t) {
     evr_scan_fail_at(s, at, "a path that is not UTF-8 or has control characters");
 }
 
-/* ---- Triggers ------------------------------------------------------------------------ */
+/* ---- Triggers ---------------------------------------------------------------------- */
 
 static void read_option(struct evr_scan *s, struct evr_trigger_text *t) {
   static const struct {

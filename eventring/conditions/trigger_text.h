@@ -16,9 +16,9 @@ struct evr_trigger_text { /* what it says */
   char directory[EVENTRING_MAX_TRIGGER_TEXT + 1];
 };
 
-/* Reads the trigger that begins at byte *at of a list, and moves *at behind it and the `;`
-   that follows. The options that are not given have their defaults. Returns 1; 0: there is
-   none any more; or E_CONFIG with the column of the list in the text. */
+/* Reads the trigger that begins at byte *at of a list, and moves *at behind it and the
+   `;` that follows. Options that are not given have their defaults. Returns 1; 0: there
+   is no further one; or E_CONFIG with the column of the list in the text. */
 int evr_trigger_text_next(struct evr_trigger_text *trigger, const char *text, size_t size,
                           size_t *at, struct eventring_error *error);
 
