@@ -26,9 +26,9 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
 /* Opens the recording of `pid_or_file`, but not one that another process has left.
    Returns -1, or the exit status. */
 int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned flags);
-/* Opens a recording as reader_open_target does, for a subcommand's operands; launches the command
-   if there is one. `prefix` begins the names of the environment variables of its
-   recording. */
+/* Opens a recording as reader_open_target does, for a subcommand's operands; launches
+   the command if there is one. `prefix` begins the names of the environment variables
+   of its recording. */
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 

@@ -14,9 +14,10 @@ struct tally_choice {
   uint64_t classes;     /* bits; 0: all */
   struct name_choice name; /* of events */
   uint64_t domain;      /* UINT64_MAX: all */
-  uint64_t top;         /* rows of a table, those with the greatest total; UINT64_MAX: all, in
-                           the order of the catalogue */
-  bool by_domain;       /* tables of each domain, besides that of all */
+  /* rows of a table, those with the greatest total; UINT64_MAX: all, in the order of the
+     catalogue */
+  uint64_t top;
+  bool by_domain;       /* tables of each domain, besides the one of all */
 };
 #define TALLY_ALL {.domain = UINT64_MAX, .top = UINT64_MAX}
 
@@ -24,15 +25,15 @@ view_function stats_view;
 void tally_print(const struct eva_tally *tally, const struct tally_choice *choice,
                  struct view_choice as, FILE *out);
 
-/* The rows that a path of the JSON has ("domains", "total.spans" ...), or "rings" of all
-   domains, for a page: view_data. */
+/* Writes, for a page (view_data), the rows that a path of the JSON has ("domains",
+   "total.spans" ...), or "rings" of all domains. */
 void tally_data(const struct eva_tally *tally, const struct tally_choice *choice, const char *path,
                 struct eva_json *json);
 
 /* What a table is of. */
 enum tally_table { TALLY_SPANS, TALLY_ASYNC, TALLY_COUNTERS, TALLY_EVENTS };
 
-/* Are definitions of this name and class asked for? */
+/* Tells whether definitions of this name and class are asked for. */
 bool tally_wants(const struct tally_choice *choice, const char *name, unsigned event_class);
 /* Calls `visit` for the entries of a domain that are asked for and have such figures. */
 void tally_choose(const struct eva_tally_domain *domain, const struct tally_choice *choice,

@@ -2,8 +2,8 @@
 /* tally_views.c: statistics as tables for people, in lines of the page (the path of the
  * file may be longer), and as JSON.
  *
- * As text the time in the collector comes first, a row a domain. Then come the tables of
- * all domains together, if there are several, then those of each domain. */
+ * In text the time in the collector comes first, one row per domain. Then come the tables
+ * of all domains together, if there are several, then those of each domain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 /* ---- Entries: spans, counters, events ----------------------------------------- */
 
-struct lists { /* of which entries are handed out */
+struct lists { /* of which entries rows are put */
   const struct eva_tally *tally;
   const struct tally_choice *choice;
   const struct eva_tally_domain *domain; /* or `all`; NULL: each that was chosen */
@@ -139,7 +139,7 @@ VIEW_GETTER(figure, struct row) {
   return c->is_double ? view_double(real[column->argument]) : view_int(whole[column->argument]);
 }
 
-/* Of what was added in the time watched. */
+/* Returns the rate of what was added in the time watched. */
 static struct view_value rate(struct view_to *to, double amount, uint64_t watched) {
   return view_text(watched ? eva_double_text(to->room, amount * 1e9 / (double)watched) : NULL);
 }
@@ -154,7 +154,7 @@ static bool has_sum(const void *row) { return eva_tally_has_sum(&((const struct 
 static bool is_difference(const void *row) {
   return ((const struct row *)row)->entry.measure == EVENTRING_DIFFERENCE;
 }
-/* There is no last one of several domains. */
+/* Tells whether a counter has a last value: the sum of several domains has none. */
 static bool has_last(const void *row) {
   return ((const struct row *)row)->is_of_domain && !is_difference(row);
 }
@@ -188,7 +188,7 @@ static VIEW(list_view, struct lists,
 
 /* ---- Time in the collector ---------------------------------------------------- */
 
-/* Of one domain, several of one name that used a slot in turn, or all. */
+/* Of one domain, of several of one name that used a slot in turn, or of all. */
 struct figures {
   uint64_t watched;
   struct eva_gc_times times;
@@ -214,7 +214,7 @@ VIEW_GETTER(gc_cpu_share, struct figures) {
   if (!eva_gc_times_cpu(&row->times, &cpu)) return view_none();
   return view_double(share(cpu, eva_gc_times_on_cpu(&row->times, row->watched)));
 }
-/* Allocated in a second of the time watched. */
+/* Returns what was allocated per second of the time watched. */
 VIEW_GETTER(allocation_rate, struct figures) {
   if (row->allocated < 0 || !row->watched) return view_none();
   double a_second = (double)row->allocated * 8e9 / (double)row->watched;
@@ -260,7 +260,7 @@ static VIEW_WITH(watched_view, struct named_figures, (.keys = 2),
     NAMES,
     {NULL, "watched", VIEW_NS, ROW(figures.watched)})
 
-/* Adds up lives [first, ...) while they have the same name; returns where the next
+/* Adds up lives [first, ...) while they have the same name. Returns where the next one
    begins. */
 static size_t add_lives(const struct eva_lives *lives, size_t first,
                         struct figures *figures) {
@@ -306,7 +306,8 @@ static void add_named_figures(struct view_to *to, const void *context) {
 
 /* ---- Domains and rings -------------------------------------------------------- */
 
-/* The sum holds what all of them hold. */
+/* Adds a ring to a sum. (The oldest event of a sum is the newest of the oldest ones: from
+   there on all rings are complete.) */
 static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ring) {
   if (ring->seen && !eva_ring_is_whole(&ring->info) && ring->info.oldest_ns > sum->info.oldest_ns)
     sum->info.oldest_ns = ring->info.oldest_ns;
@@ -319,7 +320,7 @@ static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ri
   sum->info.torn += ring->info.torn;
 }
 
-/* A ring of the domain, or the sum of those of all. */
+/* Returns a ring of the domain, or the sum over those of all. */
 static struct eva_tally_ring ring_of(const struct eva_tally *tally,
                                      const struct eva_tally_domain *domain, int ring) {
   struct eva_tally_ring sum = {0};
@@ -332,7 +333,7 @@ static struct eva_tally_ring ring_of(const struct eva_tally *tally,
 struct ring_row {
   const char *name;
   struct eventring_ring_info info;
-  uint64_t last_ns; /* of the events that were seen: what it reaches back from */
+  uint64_t last_ns; /* of the events that were seen: the reach is counted back from it */
 };
 
 VIEW_GETTER(reach, struct ring_row) {
@@ -352,7 +353,7 @@ static VIEW(ring_view, struct ring_row,
     {"oldest_ns", NULL, VIEW_MOMENT, ROW(info.oldest_ns)},
     {"newest_ns", NULL, VIEW_MOMENT, ROW(info.newest_ns)})
 
-/* (The tally is the context.) */
+/* Puts the rings of a domain. (The tally is the context.) */
 static void add_rings(struct view_to *to, const void *domain) {
   const struct eva_tally *tally = to->context;
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
@@ -440,7 +441,7 @@ static int add_recorded_row(void *context, const struct eventring_recorded *reco
   return 0;
 }
 
-/* (None where the file does not have them.) */
+/* Puts what was recorded in all; nothing if the file does not have it. */
 static void add_recorded(struct view_to *to, const void *row) {
   const struct lists *lists = row;
   struct recorded_to rows = {to, lists->choice};
@@ -451,7 +452,7 @@ static void add_recorded(struct view_to *to, const void *row) {
     complain("%s", eventring_cursor_error(to->cursor)->text);
 }
 
-/* Was something recorded that was not read, of what was asked for? */
+/* Tells whether something that was asked for was recorded and not read. */
 static bool lacks_something(const struct lists *lists) {
   const struct eva_tally *tally = lists->tally;
   return tally->totals.missed + tally->totals.lost > 0 && !tally->since &&
@@ -558,7 +559,7 @@ static const char *liveness_text(enum eventring_liveness liveness) {
   return "unknown";
 }
 
-/* That a process ended in an unusual way, and the first line of its error. */
+/* Prints that a process ended in an unusual way, with the first line of its error. */
 static void print_end(const struct eventring_info *info, FILE *out) {
   const struct eva_ending ending = eva_ending_of(info);
   char how[EVA_ENDING];
@@ -583,7 +584,7 @@ static void print_head(const struct eva_tally *tally, FILE *out) {
   if (eva_no_room_text(no_room, info)[0]) table_say(out, 0, 4, "no room: %s", no_room);
 }
 
-/* The name of the newest domain in a slot, and how many had it before. */
+/* Writes the name of the newest domain in a slot, and how many domains used it before. */
 static void domain_text(char *text, size_t room, const struct eva_tally_domain *domain) {
   size_t before = domain->lives.count > 1 ? domain->lives.count - 1 : 0;
   int length = snprintf(text, room, "domain %u", domain->info.slot);
@@ -593,7 +594,7 @@ static void domain_text(char *text, size_t room, const struct eva_tally_domain *
     snprintf(text + length, room - (size_t)length, ", with %zu before it", before);
 }
 
-/* With one domain there is nothing to be told apart. */
+/* Prints a table. If there is only one domain, the heading does not say which. */
 static void print_table(struct view_to *to, const char *title, const char *remark,
                         const struct lists *lists, view_function *view,
                         void (*rows)(struct view_to *, const void *), const void *row) {
@@ -620,7 +621,7 @@ static void print_section(struct view_to *to, const struct lists *lists) {
               lists, &ring_view, add_rings, lists->domain);
 }
 
-/* A host need not have a collector. */
+/* Tells whether there is a collector: a host need not have one. */
 static bool has_collector(const struct eva_tally *tally) {
   const struct eva_tally_domain *all = &tally->all;
   return all->times.in_gc > 0 || all->times.in_finalizers > 0 || all->allocated >= 0 ||

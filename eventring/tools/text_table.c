@@ -30,7 +30,7 @@ size_t table_page(FILE *out) {
 
 static char no_value[] = "-";
 
-/* The next cell, with what is safe to show of the text. */
+/* Returns the next cell, with what is safe to show of the text. */
 static char **next_cell(struct table *table, const char *text) {
   char **cell = NEED_NEXT(table->cells, table->used);
   if (!text) return *cell = no_value, cell;
@@ -43,8 +43,8 @@ void table_cell(struct table *table, const char *text) { next_cell(table, text);
 
 /* ---- Widths --------------------------------------------------------------- */
 
-/* Of the character at `text`: its bytes, and the columns that it takes on a terminal (1
-   where the locale does not know it). */
+/* Returns the bytes of the character at `text`, and sets *width to the columns that it
+   takes on a terminal (1 if the locale does not know it). */
 static size_t character(const char *text, size_t *width) {
   wchar_t wide;
   mbstate_t state = {0};
@@ -73,8 +73,8 @@ void table_cell_end(struct table *table, const char *text, size_t width) {
   memcpy(cell, MARK, strlen(MARK));
 }
 
-/* May a line end before text[at]? After a sign that separates words, but not within the
-   name of a file that its line follows. */
+/* Tells whether a line may end before text[at]: after a sign that separates words, but
+   not within the name of a file that is followed by its line. */
 static bool separates(const char *text, size_t at) {
   if (!strchr(" /.,:;_-", text[at - 1])) return false;
   if (strchr(" /", text[at - 1])) return true;
@@ -84,7 +84,8 @@ static bool separates(const char *text, size_t at) {
   return true;
 }
 
-/* Moves an end that would come between a file and its line to before its last letters. */
+/* Returns where to end a line: an end between a file and its line moves to before the
+   file's last letters. */
 static size_t before_line_number(const char *text, size_t at) {
   enum { LETTERS = 4 };
   size_t colon = at;
@@ -136,7 +137,7 @@ static const char *title_of(const struct table *table, size_t column) {
   return title + strspn(title, TABLE_SIGNS);
 }
 
-/* 0: the column is left out. */
+/* Returns the width of a column, or 0 if the column is left out. */
 static size_t column_width(const struct table *table, size_t column) {
   size_t widest = width_of(title_of(table, column));
   bool says_something = false, optional = has_sign(table, column, '?');
@@ -176,7 +177,7 @@ static size_t width_with(const struct layout *layout, size_t end) {
   return width;
 }
 
-/* The least that a column takes where not all of them fit. */
+/* Returns the least width of a column, for a table in which not all of them fit. */
 static size_t least_width(const struct layout *layout, size_t column) {
   enum { LEAST = 16 };
   size_t wanted = layout->wanted[column], least = layout->page / 3;
@@ -185,7 +186,7 @@ static size_t least_width(const struct layout *layout, size_t column) {
   return wanted < least ? wanted : least;
 }
 
-/* Gives texts what is left in the line of a part, as long as they want more. */
+/* Gives texts the rest of the line of a part, as long as they want more. */
 static void share_rest(const struct layout *layout) {
   size_t used = width_with(layout, layout->end);
   bool gave = true;
@@ -200,7 +201,7 @@ static void share_rest(const struct layout *layout) {
   }
 }
 
-/* Where the part ends that begins at `first`. */
+/* Returns where the part ends that begins at `first`. */
 static size_t end_of_part(const struct layout *layout) {
   const struct table *table = layout->table;
   if (layout->first == table->columns || width_with(layout, table->columns) <= layout->page)
@@ -218,7 +219,8 @@ static void pad(FILE *out, size_t count) {
   while (count-- > 0) fputc(' ', out);
 }
 
-/* Blanks wait in *owed until text follows, so that no line ends in them. */
+/* Prints a cell. Blanks wait in *owed until text follows, so that no line ends in
+   blanks. */
 static void print_cell(const struct layout *layout, size_t column, const char *text,
                        size_t size, size_t *owed) {
   size_t width = width_of_bytes(text, size);
@@ -233,8 +235,8 @@ static void print_cell(const struct layout *layout, size_t column, const char *t
   *owed += layout->gap + (left ? missing : 0);
 }
 
-/* One line of a row. Moves `rest`, what is left of each cell, on; whether something
-   is. */
+/* Prints one line of a row, and moves `rest`, which is what is left of each cell, on.
+   Returns whether anything is left. */
 static bool print_line(const struct layout *layout, const char **rest) {
   const struct table *table = layout->table;
   size_t owed = layout->indent;
@@ -261,7 +263,8 @@ static void print_part(const struct layout *layout, const char **rest) {
   }
 }
 
-/* The columns left out count to the part before them. */
+/* Returns the next column that is not left out: those that are belong to the part before
+   them. */
 static size_t skip_empty(const struct layout *layout, size_t column) {
   while (column < layout->table->columns && layout->widths[column] == 0) column++;
   return column;

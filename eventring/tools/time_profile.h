@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* time_profile.h: where time goes, whoever measured it: the profile of calls of a
+/* time_profile.h: where time goes, however it was measured: the profile of calls of a
  * recording (exact), samples of a live process, or of perf (counted). All are trees of
- * functions, one a domain, so that each view and each format is written once. */
+ * functions, one per domain, so that each view and each format is written once. */
 #ifndef EVENTRING_TOOL_TIME_PROFILE_H
 #define EVENTRING_TOOL_TIME_PROFILE_H
 
@@ -11,19 +11,22 @@
 
 struct time_profile {
   struct eventring_profiles profiles;
-  uint32_t **lines;    /* of samples by place: for each profile the line of each node; or NULL */
+  /* of samples by place: for each profile the line of each node; or NULL */
+  uint32_t **lines;
   bool sampled;        /* a node's `count` is the number of samples that end in it */
   int64_t pid;         /* 0: not known */
   uint64_t period_ns;  /* of samples: what each stands for */
   uint64_t samples;    /* periods that are counted */
-  uint64_t late;       /* of them, those for which a later stack stands */
-  /* Where children are sampled as well: processes that run Saros and were seen, of
-     them those that ended before a sample, and how long one lives that may not have
-     been seen. */
+  uint64_t late;       /* those of them for which a later stack stands */
+  /* if children are sampled as well: processes that run Saros and were seen, those of
+     them that ended before a sample, and how long a process lives that may not have been
+     seen */
   uint64_t processes, unsampled, unseen_ms;
   uint64_t moving, torn; /* stacks */
-  bool exact_lines;      /* samples: each instruction was to be noted, so that lines are exact */
-  uint64_t coarse;       /* with exact_lines: samples that have the line noted last all the same */
+  /* samples: each instruction was to be noted, so that lines are exact */
+  bool exact_lines;
+  /* with exact_lines: samples that have only the line noted last */
+  uint64_t coarse;
   int64_t start_wall_ns;
   char program[EVENTRING_MAX_PROGRAM + 1];
   const char *how;     /* a line about how it was measured, or NULL */
@@ -34,8 +37,9 @@ void time_profile_free(struct time_profile *profile);
 /* How fine the trees of samples are. */
 enum sample_detail {
   SAMPLE_BY_FUNCTION,
-  SAMPLE_BY_LINE,  /* a function at each of its lines is one of its own, with that line */
-  SAMPLE_BY_PLACE  /* ... is a node of its own; functions have the line of their definition */
+  SAMPLE_BY_LINE,  /* each line of a function is a function of its own, with that line */
+  SAMPLE_BY_PLACE  /* each line of a function is a node; functions have the line of their
+                      definition */
 };
 
 #endif

@@ -17,7 +17,7 @@ int time_window_check(const struct command *self, const struct time_window *wind
   return -1;
 }
 
-/* The time of the newest event of all rings; 0: there is none. */
+/* Returns the time of the newest event of all rings, or 0 if there is none. */
 static uint64_t newest_ns(eventring_cursor *cursor, unsigned slots) {
   uint64_t newest = 0;
   for (unsigned i = 0; i < slots * EVENTRING_RINGS; i++) {
@@ -36,7 +36,7 @@ static uint64_t add(uint64_t ns, uint64_t more) {
 
 static uint64_t subtract(uint64_t ns, uint64_t less) { return less < ns ? ns - less : 0; }
 
-/* On the clock of the recording; the newest event is at `newest`. */
+/* Returns a moment on the clock of the recording, whose newest event is at `newest`. */
 static uint64_t moment(const struct time_point *point, const struct eventring_info *info,
                        uint64_t newest) {
   if (point->base == TIME_AFTER_START) return add(info->start_ns, point->ns);

@@ -8,10 +8,10 @@
 
 struct time_window {
   struct time_point from, to; /* as given */
-  uint64_t last_ns;           /* as given; 0: not */
+  uint64_t last_ns;           /* as given; 0: not given */
   bool backwards;             /* it is read from its end */
-  uint64_t since, until; /* of the clock of the recording, both in the window; 0 and UINT64_MAX:
-                            no bound */
+  /* of the clock of the recording, both in the window; 0 and UINT64_MAX: no bound */
+  uint64_t since, until;
 };
 
 /* The whole recording, until options change it. */
@@ -25,14 +25,15 @@ struct time_window {
   {"last", 'l', OPTION_SECONDS, &(window)->last_ns, "N",                       \
    "only the last N seconds of what is recorded"}
 
-/* Are there any? */
+/* Tells whether a part of the recording is asked for. */
 bool time_window_is_asked_for(const struct time_window *window);
-/* -1, or the usage error. */
+/* Checks the options. Returns -1, or the usage error. */
 int time_window_check(const struct command *self, const struct time_window *window);
-/* Computes the times for a recording that has not been polled, and lets its cursor begin
-   shortly before `since`, backwards shortly behind `until`: whoever reads leaves out the
-   rest. The place is found by bisecting, however long the recording is. The end of a live
-   recording is where it is now. False, after a message: `until` is before `since`. */
+/* Computes the times for a recording that has not been polled, and makes its cursor begin
+   shortly before `since`, or backwards shortly after `until`: the caller must leave out
+   the rest. The place is found by bisecting, however long the recording is. The end of a
+   live recording is where it is now. Returns false, after a message, if `until` is before
+   `since`. */
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor);
 
 #endif

@@ -15,7 +15,8 @@ int output_errno;
 
 enum { TERMINAL_LINE = 79 };
 
-static size_t progress_bytes; /* of the line that is shown; guarded by the lock of stderr */
+static size_t progress_bytes; /* of the line that is shown; guarded by the lock of
+                                 stderr */
 
 static void replace_progress_locked(const char *line, size_t size) {
   size_t before = progress_bytes;
@@ -26,8 +27,8 @@ static void replace_progress_locked(const char *line, size_t size) {
   progress_bytes = size;
 }
 
-/* (A character of several bytes counts as that many columns, which is at least its
-   width.) */
+/* Shows a line of progress. (A character of several bytes counts as that many columns,
+   which is at least its width.) */
 void show_progress(const char *format, ...) {
   char line[256], safe[TERMINAL_LINE + 1];
   va_list arguments;
@@ -130,6 +131,6 @@ void *need_resized(void *memory, size_t count, size_t size) {
 char *need_copy(const char *text) { return need(strdup(text)); }
 
 void *need_next(void *array, size_t count, size_t size) {
-  bool is_full = (count & (count - 1)) == 0; /* also of none */
+  bool is_full = (count & (count - 1)) == 0; /* also if there are none */
   return is_full ? need_resized(array, count ? 2 * count : 1, size) : array;
 }

@@ -3,7 +3,7 @@
  *
  * The command is built on eventring.h alone: it knows nothing of the format.
  *
- *   eventring.c   picks the subcommand (commands.def); tool.c: messages, memory
+ *   eventring.c   chooses the subcommand (commands.def); tool.c: messages, memory
  *   options.c     parses its words
  *   cmd_*.c       one subcommand each: options, then the work
  *   follow.c      opens a PID, a FILE or a PROGRAM and reads it to its end
@@ -12,12 +12,13 @@
  *   group.c       records several processes, each with a recorder
  *   commands.c    obeys what is written into the FIFO of a recorder
  *   tally_views.c shows what ../analysis/tally.c counted
- *   view.c        one table a view: its text, JSON, CSV, JSON Schema; text_table.c: aligned tables
- *   top_*.c       the screen and the lines of `top`: processes, and commands run in children
+ *   view.c        one table per view: its text, JSON, CSV, JSON Schema; text_table.c:
+ *                 aligned tables
+ *   top_*.c       the screen and the lines of `top`: processes, and commands in children
  *   shared_views.c   views that several commands include
  *
- * What more than one tool needs to compute or to write (statistics, units, JSON, names)
- * is libanalysis.a, ../analysis/.
+ * What several tools need to compute or to write (statistics, units, JSON, names) is in
+ * libanalysis.a, ../analysis/.
  */
 #ifndef EVENTRING_TOOL_H
 #define EVENTRING_TOOL_H
@@ -33,16 +34,17 @@
 enum {
   STATUS_OK = 0,
   STATUS_WRONG = 1, /* what was asked about is wrong: corrupt, not found ... */
-  STATUS_USAGE = 2, /* the question is */
+  STATUS_USAGE = 2, /* the question is wrong */
   STATUS_FAILED = 3 /* a rule does not hold */
 };
 
-/* Runs the command of this process: its exit status. */
+/* Runs the command of this process. Returns its exit status. */
 int run_command_line(int argc, char **argv);
-/* Runs it once more, of FILE in the place of `-- PROGRAM...'. */
+/* Runs the command once more, for FILE in the place of `-- PROGRAM...'. Returns its exit
+   status. */
 int run_of_file(const char *file);
-/* The words of this process, COMMAND first, and of them those of PROGRAM, or NULL; the
-   same while it is run of a FILE in its place. */
+/* The words of this process, COMMAND first, and within them those of PROGRAM, or NULL.
+   They stay the same while the command is run for a FILE in its place. */
 struct command_line {
   int count;
   char **words, **program;
@@ -60,41 +62,42 @@ struct command {
 };
 
 /* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file
-   names, names out of files) is shown as \xNN. Returns false; `wrong`: STATUS_WRONG. */
+   names, names from files) is shown as \xNN. Returns false; `wrong` returns
+   STATUS_WRONG. */
 bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Is there a terminal, so that somebody may type ^C? */
+/* Tells whether there is a terminal, so that a user may type ^C. */
 bool someone_can_interrupt(void);
-/* For how long a live process is watched, in ns; 0: until it ends. What was asked for;
-   else, where nobody can interrupt it, 10 s, after a message. */
+/* Returns for how long a live process is watched, in ns; 0: until it ends. That is the
+   time asked for; if none was and no user can interrupt it, 10 s, after a message. */
 uint64_t watch_limit(uint64_t asked_ns);
-/* What was not copied of a recording. */
+/* Reports what was not copied from a recording. */
 void complain_damaged(uint64_t blocks);
 
-/* Writes text that someone else chose: names and payloads of a recording, paths, words of
-   the command line. All of it goes through here, through complain or into a table
+/* Writes text that was chosen elsewhere: names and payloads of a recording, paths, words
+   of the command line. All such text is written by this, by complain or in a table
    (text_table.h): what a terminal would obey is shown as \xNN (eventring_printable).
    `size`: bytes, any number. */
 void print_foreign(FILE *out, const void *text, size_t size);
 void print_foreign_text(FILE *out, const char *text);
 
-/* If standard error is a terminal, shows a line there, cut at 79 bytes, in the place of
-   the one before, which hide_progress and complain remove. Any thread. */
+/* Shows a line on standard error if that is a terminal, cut at 79 bytes, in the place of
+   the one before; hide_progress and complain remove it. Any thread. */
 void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void hide_progress(void);
 
-/* Whoever sees that a write to standard output failed leaves errno here, at once,
-   for the message at the end; 0: nobody saw it. */
+/* The errno of a failed write to standard output, which is stored here at once by the
+   code that notices it, for the message at the end; 0: none was noticed. */
 extern int output_errno;
 
-/* Ends the command with status 1 when there is no memory; calloc, realloc and strdup that
-   do so. */
+/* Ends the command with status 1, as out of memory; the functions below are calloc,
+   realloc and strdup that do so if they fail. */
 void no_memory(void) __attribute__((noreturn));
 void *need_zeroed(size_t count, size_t size);
 void *need_resized(void *memory, size_t count, size_t size);
 char *need_copy(const char *text);
-/* Adds an element to an array of `count` and returns where it is; what is there is not
-   set. Only so may the array grow: it has room for the next power of two. (The count may
+/* Adds an element to an array of `count` and returns where it is. The element is not set.
+   The array may grow only by this: it has room for the next power of two. (The count may
    fall.) */
 #define NEED_NEXT(array, count) \
   ((array) = need_next(array, count, sizeof *(array)), &(array)[(count)++])

@@ -19,8 +19,8 @@
 
 enum { MOST_TEXT = 1 << 20, PART = 1 << 14 };
 
-/* The signals and files of a command that was started from a shell; nobody types at
-   it. */
+/* Sets the signals and files of a command that was started from a shell, with no
+   input. */
 static void become_command(int out, pid_t parent) {
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH, SIGCONT};
   sigset_t none;
@@ -33,7 +33,7 @@ static void become_command(int out, pid_t parent) {
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
-  /* an own group: ^C and ^Z of the terminal are the screen's */
+  /* a group of its own: ^C and ^Z of the terminal are for the screen */
   setpgid(0, 0);
 }
 
@@ -71,7 +71,8 @@ bool top_child_start(struct top_child *child, const char *const *words, size_t c
   return true;
 }
 
-/* What is too much is read and dropped, so that the child ends. */
+/* Keeps a part of the text. What is too much is read and dropped, so that the child
+   ends. */
 static void keep(struct top_child *child, const char *part, size_t size) {
   if (child->size + size > MOST_TEXT) size = MOST_TEXT - child->size;
   child->text = need_resized(child->text, child->size + size + 1, 1);

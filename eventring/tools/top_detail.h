@@ -12,14 +12,14 @@ enum { TOP_PARTS = 7, TOP_TARGET = 1024 };
 
 struct top_part {
   struct top_child child;
-  char *text;         /* of the run before; NULL: there is none yet */
+  char *text;         /* of the last run; NULL: there is none yet */
   uint64_t due_ns;    /* when it is run again */
 };
 
 struct top_detail {
   char target[TOP_TARGET]; /* PID or FILE, as commands take it; "": none is shown */
   size_t columns;
-  int only;                /* number of the part that is shown alone; -1: all are */
+  int only;                /* number of the part that is shown alone; -1: all are shown */
   bool is_over;            /* the process has ended: nothing is run any more */
   struct top_part parts[TOP_PARTS];
 };
@@ -29,14 +29,16 @@ void top_detail_show(struct top_detail *detail, const char *target);
 /* Takes texts that have come, and starts what is due among what is shown. Returns true if
    there is something new to draw. */
 bool top_detail_go_on(struct top_detail *detail, uint64_t interval_ns);
-/* When that is to be done next, at the latest; UINT64_MAX: when a text has come. */
+/* Returns when top_detail_go_on must be called next, at the latest; UINT64_MAX: when a
+   text has come. */
 uint64_t top_detail_due(const struct top_detail *detail);
 void top_detail_end(struct top_detail *detail);
 
-/* The heading of a part: "1 functions  eventring profile ... 4711". Returns `text`. */
+/* Writes the heading of a part: "1 functions  eventring profile ... 4711". Returns
+   `text`. */
 enum { TOP_HEADING = 256 };
 char *top_detail_heading(char text[TOP_HEADING], const struct top_detail *detail, int part);
-/* What is to be shown of a part: its newest text, or why there is none. */
+/* Returns what to show of a part: its newest text, or why there is none. */
 const char *top_detail_text(const struct top_detail *detail, int part);
 static inline bool top_detail_shows(const struct top_detail *detail, int part) {
   return detail->only < 0 || detail->only == part;

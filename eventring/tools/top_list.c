@@ -2,11 +2,11 @@
 /* top_list.c: the processes that `eventring top` shows.
  *
  * A search reads what all processes of the machine map, which takes longer than all else
- * where there are many. So there is one at most every second, and it may take a part of
- * MOST_SHARE of the time. Between searches those that are known are read. One that has
- * ended keeps its row for the time of the window (or, if it was named, to the end), so
- * that it is seen; when a recording of the same process has taken its place, it goes at
- * once.
+ * if there are many. So there is at most one each second, and it may take a part of
+ * MOST_SHARE of the time. Between searches, only the known processes are read. A process
+ * that has ended keeps its row for the time of the window (or, if it was named, to the
+ * end), so that the user sees it; when a recording of the same process has taken its
+ * place, it goes at once.
  */
 #include "top_list.h"
 
@@ -46,7 +46,7 @@ static int take_found(void *context, const struct eventring_found *found) {
     if (!is_it(list->all[i], found) || list->all[i]->gone_ns) continue;
     return 0;
   }
-  /* (one that is gone by now, or may not be read, has no row) */
+  /* (a process that is gone by now, or may not be read, has no row) */
   const int status = found->process
                          ? eventring_open_pid(&cursor, found->process, 0, NULL)
                          : eventring_open_path(&cursor, found->path, 0, NULL);
@@ -137,7 +137,8 @@ bool top_list_is_over(const struct top_list *list) {
 
 /* ---- Order -------------------------------------------------------------------- */
 
-/* Less than 0 is not known: below all that is. */
+/* Returns the key by which a process is sorted. Less than 0 is not known, and sorted
+   below all that is known. */
 static double key_of(const struct top_process *p, enum top_order order) {
   const struct top_figures *f = &p->figures;
   switch (order) {
@@ -159,7 +160,8 @@ static bool is_shown(const struct top_list *list, const struct top_process *p) {
   return strstr(p->info.program, list->filter) || strstr(pid, list->filter);
 }
 
-/* Of those that are alike: the one that began first. */
+/* Compares two processes that are alike otherwise: the one that began first comes
+   first. */
 static int compare_by_start(const struct top_process *a, const struct top_process *b) {
   if (a->info.start_wall_ns != b->info.start_wall_ns)
     return a->info.start_wall_ns < b->info.start_wall_ns ? -1 : 1;

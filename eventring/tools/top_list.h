@@ -17,29 +17,34 @@ extern const char *const top_order_names[]; /* "cpu", "gc", ...; NULL at the end
 struct top_list {
   struct places places;
   bool is_named;                 /* no others are searched for */
-  int status;                    /* of the command: one that was named may not be opened */
-  struct top_process **all;      /* in the order of the rows, those that are shown first */
+  int status;                    /* of the command: a process that was named may fail to
+                                    open */
+  struct top_process **all;      /* in the order of the rows, those that are shown
+                                    first */
   size_t count, shown;
   enum top_order order;
   bool reversed;
   char filter[64];               /* rows have this in their pid or program; "": all */
   uint64_t search_ns, searched_ns; /* what the last search took, and when it ended */
-  uint64_t refreshed_ns, interval_ns; /* when; how long after the one before, 0: the first */
-  int64_t wall_ns;               /* the same moment, of the calendar */
+  /* when; how long after the one before, 0: the first */
+  uint64_t refreshed_ns, interval_ns;
+  int64_t wall_ns;               /* the same moment, by the calendar */
 };
 
-/* Opens the processes, PIDs or FILEs; none: all that are found. -1, or the exit status:
-   there are none of those that were named. (Messages go to standard error.) */
+/* Opens the processes, PIDs or FILEs; if none are named, all that are found. Returns -1,
+   or the exit status if none of those that were named can be opened. (Messages go to
+   standard error.) */
 int top_list_open(struct top_list *list, char **words, size_t count);
 void top_list_close(struct top_list *list);
 /* Searches for new processes when it is time, reads all, and sorts. */
 void top_list_refresh(struct top_list *list);
 /* Sorts and filters anew. */
 void top_list_sort(struct top_list *list);
-/* Have all ended that were named? */
+/* Tells whether all processes that were named have ended. */
 bool top_list_is_over(const struct top_list *list);
 
-/* "3 of 5 processes": how many are shown. One of the figures of eva_figure. */
+/* Returns how many processes are shown, "3 of 5 processes"; one of the figures of
+   eva_figure. */
 const char *top_list_text(const struct top_list *list);
 
 /* The view of a refresh, and its rows, as a table. */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* top_process.c: what `eventring top` knows of one process.
  *
- * Each refresh polls the ring of the runtime alone, of which there is little, and in
- * which the collector writes its steps and its figures. The first poll delivers what the
- * ring has already: so the first figures are of the seconds before one looked. They go
+ * Each refresh polls only the ring of the runtime, which is small, and in which the
+ * collector writes its steps and its figures. The first poll delivers what the ring has
+ * already: so the first figures are of the seconds before the first refresh. They go
  * through the engines of `stats` and `pauses` (gc_clock.h, steps.h), so a share and a
  * pause are the same here and there.
  *
- *   share of the collector, rate   differences of sums that only grow, between now and the newest
- *                                  refresh that is as old as the window; the first one counts from
- *                                  the first event in the window on
- *   longest pause                  the longest of each tenth of a second of the window, and the
- *                                  step that goes on
- *   heap                           the last value of each domain that runs, however old
- *   CPU, resident                  what the system says of the process (no events)
+ * - share of the collector, rate: differences of sums that only grow, between now and the
+ *   newest refresh that is as old as the window; the first refresh counts from the first
+ *   event in the window on;
+ * - longest pause: the longest of each tenth of a second of the window, and the step that
+ *   goes on;
+ * - heap: the last value of each domain that runs, however old;
+ * - CPU, resident: what the system says of the process (no events).
  *
  * Losses: an event that was overwritten before a refresh read it counts as lost; the
  * collector's clock leaves the gap out.
@@ -42,7 +42,7 @@ enum {
 #define TENTH_NS (TOP_WINDOW_NS / TENTHS)
 #define MARK_NS (TOP_WINDOW_NS / (MARKS - 2))
 
-struct tenth { /* the longest step that ended in it */
+struct tenth { /* the longest step that ended in a tenth of a second */
   uint64_t number; /* its time / TENTH_NS */
   uint64_t ns;
 };
@@ -58,18 +58,22 @@ struct heap_of_domain {
 };
 
 struct top_reading {
-  uint64_t since;                 /* what is earlier is not in the window of the first refresh */
-  uint64_t first_ns;              /* of the first event in it; 0: there was none */
+  uint64_t since;                 /* what is earlier is not in the window of the first
+                                     refresh */
+  uint64_t first_ns;              /* of the first event in the window; 0: there was
+                                     none */
   struct eva_gc_clock clocks[EVENTRING_MAX_DOMAINS];
   struct eva_steps steps;
   struct tenth tenths[TENTHS + 1];
   struct heap_of_domain heaps[EVENTRING_MAX_DOMAINS];
-  uint32_t running[EVENTRING_MAX_DOMAINS]; /* the incarnation of the domain that runs there; 0: none */
+  /* the incarnation of the domain that runs in a slot; 0: none */
+  uint32_t running[EVENTRING_MAX_DOMAINS];
   uint64_t allocated;             /* bytes */
   bool allocates;                 /* a counter says how much */
   struct mark marks[MARKS];       /* the oldest first */
   unsigned mark_count;
-  uint64_t cpu_ns, cpu_read_ns;   /* the clock of the process, and when it was read; 0: not yet */
+  uint64_t cpu_ns, cpu_read_ns;   /* the clock of the process, and when it was read; 0:
+                                     not yet */
 };
 
 /* ---- Events ------------------------------------------------------------------- */
@@ -122,12 +126,13 @@ static void poll_all(struct top_process *p) {
   p->error[0] = '\0';
   if (status < 0)
     snprintf(p->error, sizeof p->error, "%s", eventring_cursor_error(p->cursor)->text);
-  eva_steps_finish(&p->reading->steps); /* one whose work is not known yet is a pause, too */
+  eva_steps_finish(&p->reading->steps); /* a step whose work is not known yet is a pause,
+                                           too */
 }
 
 /* ---- Figures ------------------------------------------------------------------ */
 
-/* The sums of all domains, as if the stretches of those that run ended now. */
+/* Returns the sums of all domains, as if the clocks of those that run stopped now. */
 static struct mark sums_at(const struct top_process *p, uint64_t now) {
   const struct top_reading *r = p->reading;
   struct mark sums = {.ns = now, .allocated = r->allocated};
@@ -141,7 +146,7 @@ static struct mark sums_at(const struct top_process *p, uint64_t now) {
   return sums;
 }
 
-/* The newest mark that is as old as the window, or the first one. */
+/* Returns the newest mark that is as old as the window, or the first one. */
 static const struct mark *base_of(struct top_reading *r, uint64_t now) {
   unsigned old = 0;
   while (old + 1 < r->mark_count && r->marks[old + 1].ns + TOP_WINDOW_NS <= now) old++;
@@ -220,7 +225,8 @@ static void ask_system(struct top_process *p) {
   struct top_figures *f = &p->figures;
   const uint64_t cpu = r->cpu_ns, read = r->cpu_read_ns;
   f->has_resident = eva_resident_of(p->pid, &f->resident);
-  if (read && now_ns() - read < LEAST_MS * UINT64_C(1000000)) return; /* too short to say something */
+  /* too short to say something */
+  if (read && now_ns() - read < LEAST_MS * UINT64_C(1000000)) return;
   top_process_clock(p);
   f->has_cpu = read && r->cpu_read_ns > read && r->cpu_ns >= cpu;
   if (f->has_cpu) f->cpu = (double)(r->cpu_ns - cpu) / (double)(r->cpu_read_ns - read);
@@ -245,7 +251,7 @@ struct top_process *top_process_new(eventring_cursor *cursor) {
   p->reading->steps.context = p->reading;
   eventring_cursor_select(cursor, 1u << EVENTRING_RUNTIME);
   look(p);
-  /* a stream has everything, and a ring what is worth it: the heap of long ago */
+  /* a stream has everything; of a ring everything is wanted, even the heap of long ago */
   if (p->info.has_streams) eventring_cursor_seek(cursor, p->reading->since);
   top_process_clock(p);
   return p;
@@ -292,7 +298,7 @@ static VIEW(figures_view, struct top_figures,
     {"domains", NULL, VIEW_COUNT, ROW(domains), .help = "that run"},
     {"window_ns", NULL, VIEW_NS, ROW(of_ns), .help = "of the 10 s, what there are events of"})
 
-/* What is worth a column: that it does not just run. */
+/* Returns what is worth a column: that a process does not just run. */
 VIEW_GETTER(state, struct top_process) {
   const struct eventring_info *info = &row->info;
   if (info->liveness != EVENTRING_LIVE) return view_text(eva_liveness_name(info->liveness));
@@ -301,7 +307,8 @@ VIEW_GETTER(state, struct top_process) {
   return view_printf(to, "%s%s", eva_state_name(info->state), eva_room_text(info->no_room));
 }
 
-/* Its file: folders are of no help to tell processes apart in a narrow column. */
+/* Returns the file name of the program: folders do not help to distinguish processes in a
+   narrow column. */
 VIEW_GETTER(program, struct top_process) {
   const char *slash = strrchr(row->info.program, '/');
   return view_text(slash && slash[1] ? slash + 1 : row->info.program);

@@ -14,11 +14,13 @@ struct top_figures { /* of a refresh; what is not known has no value: has_... */
   bool has_cpu, has_gc, has_pause, has_rate, has_heap, has_resident;
   double cpu;            /* of one processor, since the refresh before */
   double gc;             /* share of the time of its domains, in the window */
-  uint64_t pause_ns;     /* the longest step of the collector in the window, also one that goes on */
+  /* the longest step of the collector in the window, also one that goes on */
+  uint64_t pause_ns;
   uint64_t rate;         /* bytes allocated a second, in the window */
   uint64_t heap;         /* bytes in use by its domains */
   uint64_t resident;     /* bytes, as the system counts */
-  uint64_t lost;         /* events overwritten before they were read, or dropped for lack of room */
+  /* events overwritten before they were read, or dropped for lack of room */
+  uint64_t lost;
   uint64_t domains;      /* that run */
   uint64_t of_ns;        /* how much of the window there are events of */
 };
@@ -26,26 +28,29 @@ struct top_figures { /* of a refresh; what is not known has no value: has_... */
 struct top_reading; /* of its events */
 
 struct top_process {
-  pid_t pid;             /* as commands of this machine take it; 0: it is not visible from here */
+  /* as commands on this machine take it; 0: it is not visible from here */
+  pid_t pid;
   bool is_named;         /* by the user: stays when it has ended */
   uint64_t gone_ns;      /* when it was seen to have ended; 0: it lives */
   eventring_cursor *cursor;
   struct eventring_info info;
   struct top_figures figures;
-  char error[sizeof((struct eventring_error *)0)->text]; /* of the last reading; "": none */
+  /* of the last reading; "": none */
+  char error[sizeof((struct eventring_error *)0)->text];
   struct top_reading *reading;
 };
 
-/* Begins with what the recording has of the window. The process owns the cursor from now
-   on. */
+/* Returns a new process, which begins with what the recording has of the window. It owns
+   the cursor from now on. */
 struct top_process *top_process_new(eventring_cursor *cursor);
 void top_process_free(struct top_process *process);
-/* Reads what has come since, and computes the figures of now. */
+/* Reads what has come since, and computes the present figures. */
 void top_process_refresh(struct top_process *process);
-/* Reads the clock of the processor time alone, so that the next refresh knows some. */
+/* Reads only the clock of the processor time, so that the next refresh has a
+   difference. */
 void top_process_clock(struct top_process *process);
 
-/* The row of a process, in `list`'s and `show`'s words. */
+/* The row of a process, in the words of `list` and `show`. */
 view_function top_process_view;
 
 #endif

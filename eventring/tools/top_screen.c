@@ -2,18 +2,18 @@
 /* top_screen.c: the screen of `eventring top`, with ncurses.
  *
  * The loop waits for three things: a key, the text of a child (top_detail.c, or a command
- * that a key has started), and the next refresh. Signals are blocked but while it waits,
- * so none is missed: SIGINT, SIGTERM and SIGHUP end the loop, SIGWINCH comes as a key,
- * and SIGTSTP and SIGCONT are those of ncurses, which gives the terminal back meanwhile.
- * However the command ends, short of SIGKILL, the terminal is restored (also when there
- * is no memory: `restore` runs at exit).
+ * that a key has started), and the next refresh. Signals are blocked except while it
+ * waits, so none is missed: SIGINT, SIGTERM and SIGHUP end the loop, SIGWINCH comes as a
+ * key, and SIGTSTP and SIGCONT are left to ncurses, which gives the terminal back
+ * meanwhile. However the command ends, except by SIGKILL, the terminal is restored (also
+ * when out of memory: `restore` runs at exit).
  *
- * What is drawn is a list of lines, made anew each time: the table of processes, or of
- * one process its row and its parts. ncurses writes only what differs. Each text goes
- * through `put`, which lets nothing pass that a terminal would obey, whatever it is.
+ * What is drawn is a list of lines, made anew each time: the table of processes, or for
+ * one process its row and its parts. ncurses writes only what differs. Each text is
+ * written by `put`, which never passes anything on that a terminal would obey.
  *
- * A key that changes a process runs `eventring control`; what that says is the message in
- * the last line.
+ * A key that changes a process runs `eventring control`, whose output becomes the message
+ * in the last line.
  */
 #include "top_screen.h"
 
@@ -53,9 +53,9 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
 enum { LEAST_LINES = 6, LEAST_COLUMNS = 30, MESSAGE = 512 };
 #define LEAST_INTERVAL_NS UINT64_C(250000000)
 #define MOST_INTERVAL_NS UINT64_C(64000000000)
-#define MESSAGE_NS UINT64_C(10000000000) /* for so long it is shown */
+#define MESSAGE_NS UINT64_C(10000000000) /* how long a message is shown */
 
-enum over { OVER_NOTHING, OVER_HELP, OVER_CLASSES, OVER_FILTER }; /* what has the keys */
+enum over { OVER_NOTHING, OVER_HELP, OVER_CLASSES, OVER_FILTER }; /* what gets the keys */
 
 struct lines { /* to be drawn */
   char **text;
@@ -76,11 +76,12 @@ struct screen {
   char doing[TOP_TARGET + 32]; /* what it does */
   char said[PATH_MAX + 32];    /* what to say when it has done that; "": its own text */
   char message[MESSAGE];
-  uint64_t message_ns;         /* when it came; 0: there is none */
-  char before[sizeof ((struct top_list *)0)->filter]; /* while another one is typed */
+  uint64_t message_ns;         /* when the message came; 0: there is none */
+  /* the filter before, while another one is typed */
+  char before[sizeof ((struct top_list *)0)->filter];
 };
 
-static bool is_open; /* the terminal is ncurses' */
+static bool is_open; /* ncurses has the terminal */
 
 static void restore(void) {
   if (is_open) endwin();
@@ -143,7 +144,7 @@ static void put(int y, const char *text, int attribute) {
 
 /* ---- The list ----------------------------------------------------------------- */
 
-/* The table of some rows, a line each, below its titles. */
+/* Returns the table of some rows, one line each, below its titles. */
 static char *table_of(void (*rows)(struct view_to *to, const void *row), const void *row) {
   char *text = NULL;
   size_t size;
@@ -158,7 +159,7 @@ static char *table_of(void (*rows)(struct view_to *to, const void *row), const v
 
 static void one_row(struct view_to *to, const void *process) { view_row(to, process); }
 
-/* Finds the row of the one that is chosen; of one that is gone, the one in its place. */
+/* Finds the row of the chosen process; if that is gone, chooses the one in its place. */
 static void find_chosen(struct screen *s) {
   const struct top_list *list = s->list;
   for (size_t i = 0; i < list->shown; i++)
@@ -284,7 +285,8 @@ static void draw_help(void) {
     put((int)i + 1, help[i], A_NORMAL);
 }
 
-/* The bits of the classes that can be switched, in the order of their letters. */
+/* Finds the bits of the classes that can be switched, in the order of their letters.
+   Returns how many there are. */
 static size_t classes_of(const struct top_process *p, unsigned bits[EVENTRING_MAX_CLASSES]) {
   enum { LETTERS = 26 };
   size_t count = 0;
@@ -338,8 +340,7 @@ static void target_of(char target[TOP_TARGET], const struct top_process *p) {
   else snprintf(target, TOP_TARGET, "%s", p->info.path);
 }
 
-/* Runs a command on the process that is chosen. `said`: what to say when it has
-   succeeded. */
+/* Runs a command on the chosen process. `said`: what to say when it has succeeded. */
 static void act(struct screen *s, const char *doing, const char *said, const char *const *words) {
   const char *all[TOP_CHILD_WORDS + 1];
   char target[TOP_TARGET];
@@ -413,7 +414,7 @@ static void switch_class(struct screen *s, int key) {
 
 enum { KEY_ESCAPE = 27 };
 
-/* Keys of the process that is chosen. */
+/* Handles a key for the chosen process. Returns false if it is none. */
 static bool take_action_key(struct screen *s, int key) {
   if (!strchr("pmlwc", key) || !key) return false;
   if (!s->chosen) return true;
@@ -486,7 +487,8 @@ static void take_list_key(struct screen *s, int key) {
 
 static void take_detail_key(struct screen *s, int key) {
   const size_t page = LINES > 6 ? (size_t)LINES - 6 : 1, first = s->detail_first;
-  if (key == KEY_DOWN || key == 'j') s->detail_first++; /* `draw_detail` keeps it in the text */
+  /* `draw_detail` keeps it within the text */
+  if (key == KEY_DOWN || key == 'j') s->detail_first++;
   else if (key == KEY_UP || key == 'k') s->detail_first = first ? first - 1 : 0;
   else if (key == KEY_NPAGE) s->detail_first += page;
   else if (key == KEY_PPAGE) s->detail_first = first > page ? first - page : 0;
@@ -550,7 +552,7 @@ static uint64_t next_ns(const struct screen *s) {
   return s->end_ns < next ? s->end_ns : next;
 }
 
-/* Waits for a key, a signal, the text of a child, or the time of what is next. */
+/* Waits for a key, a signal, the text of a child, or the time of the next step. */
 static void wait_for_news(const struct screen *s, const sigset_t *open) {
   struct pollfd fds[2 + TOP_PARTS] = {{.fd = STDIN_FILENO, .events = POLLIN}};
   const uint64_t now = now_ns(), next = next_ns(s);
@@ -569,13 +571,14 @@ static void wait_for_news(const struct screen *s, const sigset_t *open) {
   ppoll(fds, count, &timeout, open);
 }
 
-/* (Whatever is typed, or pasted, the rest goes on.) */
+/* Handles keys, a limited number at a time: however much is typed or pasted, the other
+   work continues. */
 static void take_keys(struct screen *s) {
   enum { MOST = 256 };
   for (int i = 0, key; i < MOST && (key = getch()) != ERR; i++) take_key(s, key);
 }
 
-/* Has the terminal gone, so that there will be no keys any more? */
+/* Tells whether the terminal is gone, so that there will be no more keys. */
 static bool is_terminal_gone(void) {
   struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
   return poll(&fd, 1, 0) > 0 && fd.revents & (POLLHUP | POLLERR | POLLNVAL);
@@ -594,7 +597,7 @@ static void show(struct screen *s, const sigset_t *open) {
   }
 }
 
-/* False, after a message: this terminal cannot move its cursor. */
+/* Opens the terminal. Returns false, after a message, if it cannot move its cursor. */
 static bool open_terminal(void) {
   const char *name = getenv("TERM");
   if (!top_terminal_moves() || !newterm(NULL, stdout, stdin))

@@ -6,7 +6,7 @@
 #include "top_list.h"
 
 /* Shows the processes until the user quits, a signal ends it, or limit_ns is over (0:
-   never). Returns the exit status; -1, after a message: this terminal cannot show a
+   never). Returns the exit status; or -1, after a message, if this terminal cannot show a
    screen, or the command was built without ncurses. */
 int top_screen(struct top_list *list, uint64_t limit_ns);
 

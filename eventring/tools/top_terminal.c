@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* top_terminal.c: what the terminal can do.
  *
- * A file of its own: <term.h> defines words such as `columns' and `lines' as macros.
- * (newterm would say as much of a terminal that is not known, and loses memory then.) */
+ * This is a file of its own because <term.h> defines words such as `columns' and
+ * `lines' as macros. (newterm would also report an unknown terminal, but then it leaks
+ * memory.) */
 #include "top_terminal.h"
 
 #ifdef HAVE_NCURSES

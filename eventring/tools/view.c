@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.c: one table a view (view.h has the design). */
+/* view.c: one table per view (view.h has the design). */
 #include "view.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static const char *class_name(const struct view_to *to, unsigned index) {
   return name ? name : "?";
 }
 
-/* The name of what the number of a form is of. */
+/* Returns the name of the thing whose number the value is, by its form. */
 static struct view_value named(const struct view_to *to, enum view_form form,
                                struct view_value value) {
   unsigned n = (unsigned)value.is.u;
@@ -71,7 +71,7 @@ static bool is_zero(const struct view_value *value) {
   return value->type == VIEW_TEXT ? !value->is.text[0] : !value->is.u;
 }
 
-/* Do the flags say that it is none? */
+/* Tells whether the flags say that the value is none. */
 static bool is_no_value(const struct view_value *value, unsigned flags) {
   bool negative = value->type == VIEW_INT && value->is.i < 0;
   bool greatest = value->type == VIEW_UINT && value->is.u == UINT64_MAX;
@@ -109,7 +109,7 @@ static const void *nested_row(struct view_to *to, const struct view_column *c, c
 
 typedef void visit_column(struct view_to *to, const struct view_column *column, const void *row);
 
-/* Visits the columns, with those of included views in their place. `row`: may be NULL. */
+/* Visits the columns, with those of included views in their place. `row` may be NULL. */
 static void each_column(struct view_to *to, view_function *view, const void *row,
                         visit_column *visit) {
   const struct view *v = view();
@@ -121,7 +121,7 @@ static void each_column(struct view_to *to, view_function *view, const void *row
   }
 }
 
-/* Are its rows a value each, not an object? */
+/* Tells whether each row of a view is a value, not an object. */
 static bool is_bare(view_function *view) {
   return view()->count == 1 && view()->columns[0].key && !view()->columns[0].key[0];
 }
@@ -183,7 +183,8 @@ void view_members(struct eva_json *json, view_function *view, const void *row) {
 
 /* ---- Text --------------------------------------------------------------------- */
 
-/* The size without its sign is shorter than a figure may be. */
+/* Writes bytes with their sign. (The size without its sign is shorter than a figure may
+   be.) Returns the text. */
 static char *signed_bytes_text(char *figure, int64_t bytes) {
   char *size = bytes ? figure + 1 : figure;
   figure[0] = bytes < 0 ? '-' : '+';
@@ -225,7 +226,7 @@ static char *moment_text(char *figure, uint64_t ns, uint64_t start) {
   return figure;
 }
 
-/* NULL: there is none. */
+/* Returns the text of a value, or NULL if there is none. */
 static const char *text_of(struct view_to *to, char *figure, const struct view_column *c,
                            const void *row) {
   struct view_value value = value_of(to, c, row);
@@ -296,7 +297,8 @@ void view_lines(struct view_to *to, view_function *view, const void *row) {
 
 static void put_csv_text(FILE *out, const char *text) {
   fputc('"', out);
-  if (text[0] && strchr("=+-@", text[0])) fputc('\'', out); /* no formula to a spreadsheet */
+  /* so that a spreadsheet does not take it for a formula */
+  if (text[0] && strchr("=+-@", text[0])) fputc('\'', out);
   for (size_t part; *text; text += part) {
     part = *text == '"' ? 1 : strcspn(text, "\"");
     if (*text == '"') fputc('"', out);
@@ -332,7 +334,7 @@ static void put_csv(struct view_to *to, const struct view_column *c, const void 
 
 /* ---- Rows --------------------------------------------------------------------- */
 
-/* An object of its own. */
+/* Writes a row as an object on a line of its own. */
 static void put_line(struct view_to *to, view_function *view, const void *row) {
   bool were_lines = to->are_lines;
   to->are_lines = false;
@@ -393,7 +395,7 @@ static void put_column(struct view_to *to, const struct view_column *c, const vo
   eva_json_close_object(json);
 }
 
-/* Writes what is found. */
+/* Writes the rows that `path` leads to. Returns whether they were found. */
 static bool put_rows_at(struct view_to *to, view_function *view, const char *path,
                         const void *row) {
   struct eva_json *json = &to->json;
@@ -450,7 +452,8 @@ static const char *type_name(const struct view_column *c) {
   }
 }
 
-/* Without VIEW_MAYBE it is there, perhaps as null. */
+/* Tells whether a member may be null. (Without VIEW_MAYBE it is always there, and null if
+   it has no value.) */
 static bool may_be_null(const struct view_column *c) {
   bool has_condition = (c->known || c->has) && !(c->flags & (VIEW_PART | VIEW_TEXT_IF));
   return !(c->flags & VIEW_MAYBE) &&
@@ -470,7 +473,8 @@ static void put_type(struct eva_json *json, const struct view_column *c) {
   eva_json_close_array(json);
 }
 
-/* A view within itself (the rows of a tree) is referred to. */
+/* The views around a view: a view within itself (the rows of a tree) becomes a
+   reference. */
 struct outer {
   view_function *view;
   const char *path;
@@ -508,7 +512,8 @@ static void put_property(struct view_to *to, const struct view_column *c, const 
   eva_json_close_object(json);
 }
 
-/* `sure`: what the view is included in always has it. */
+/* Writes the members that are required. `sure`: the object always has what the view is
+   included in. */
 static void put_required(struct eva_json *json, view_function *view, bool sure) {
   const struct view *v = view();
   for (size_t i = 0; i < v->count; i++) {

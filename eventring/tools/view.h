@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* view.h: one table a view.
+/* view.h: one table per view.
  *
- * A view is a static table: a line a column, {key, title, form, where its value is}. The
- * text of a terminal (text_table.h), JSON, CSV, `eventring COMMAND --json-schema` and the
- * lists of members in the documentation (testsuite/tools/_members.py) are made of it.
- * What a column says is therefore written once.
+ * A view is a static table with a line per column: {key, title, form, where its value
+ * is}. The text of a terminal (text_table.h), JSON, CSV, `eventring COMMAND
+ * --json-schema` and the lists of members in the documentation
+ * (testsuite/tools/_members.py) are made from it. So what a column says is written once.
  *
- * A column with a key is a member of the row's JSON object, one with a title a column of
- * the table (the signs before a title are those of text_table.h), most have both. A
+ * A column with a key is a member of the row's JSON object, one with a title is a column
+ * of the table (the signs before a title are those of text_table.h); most have both. A
  * column's value is a member of the row (ROW, which knows its type), or computed
  * (VIEW_GET). Its form says what it is: a duration is "1.234 ms" in text and nanoseconds
- * in JSON; a number that has a unit in text has it in its key.
+ * in JSON; a number that has a unit in text has the unit in its key.
  *
- * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT a member
- * that is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of rows
- * with names. The function `rows` of the latter two hands out each row with view_row (or
+ * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT is a
+ * member that is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of
+ * rows with names. The function `rows` of the latter two puts each row with view_row (or
  * view_named_row); the same function fills the table of the text.
  *
  * How a command prints:
- *   1. A struct for the row (most have one), and
- *      `static VIEW(name, struct row, {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is
- *      that of the text; JSON has it, too. A member that may be left out is VIEW_MAYBE, one that
- *      may be null is without it; `.known` or `.has` says when.
- *   2. A view of the whole answer (not static, `command_view`): question_view or the like
- *      included, then VIEW_ROWS. VIEW_SPECS puts --json, --csv and --json-schema into the options;
- *      `version` comes by itself. One that prints various objects chains them by `other`.
- *   3. Text: a command prints headings and sentences by itself (table_say); view_table prints the
- *      rows below them, view_lines a row as `label value` lines.
- *   4. doc/commands/NAME.md lists the members; `make check` (testsuite/tools/test_members.sh)
- *      compares it with the schema.
  *
- * Errors: those of the stream, which keeps them. Threads: one at a time for a view_to.
+ * 1. It has a struct for the row (most have one), and `static VIEW(name, struct row,
+ *    {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is that of the text, and of
+ *    JSON. A member that may be left out is VIEW_MAYBE, one that may be null is not;
+ *    `.known` or `.has` says when.
+ * 2. It has a view of the whole answer (not static, `command_view`): question_view or the
+ *    like included, then VIEW_ROWS. VIEW_SPECS adds --json, --csv and --json-schema to
+ *    the options; `version` is added by the engine. A command that prints various objects
+ *    chains them by `other`.
+ * 3. For text, it prints headings and sentences by itself (table_say); view_table prints
+ *    the rows below them, view_lines a row as `label value` lines.
+ * 4. doc/commands/NAME.md lists the members; `make check`
+ *    (testsuite/tools/test_members.sh) compares it with the schema.
+ *
+ * Errors stay in the stream (ferror). A view_to is used by one thread at a time.
  */
 #ifndef EVENTRING_TOOL_VIEW_H
 #define EVENTRING_TOOL_VIEW_H
@@ -49,7 +51,7 @@ enum view_type {
   VIEW_U8, VIEW_U16, VIEW_U32, VIEW_I32, VIEW_CHARS /* only in rows */
 };
 
-/* What a value is. Comments: how text shows it; JSON has the number, or the name. */
+/* What a value is. The comments show it in text; JSON has the number, or the name. */
 enum view_form {
   VIEW_PLAIN,  /* as it is: an id, a text */
   VIEW_COUNT,  /* "1,234,567" */
@@ -67,7 +69,8 @@ enum view_form {
 
 enum { /* flags of a column */
   VIEW_MAYBE = 1,    /* without a value it is left out of the JSON; else it is null */
-  VIEW_PART = 64,    /* the same where `known` or `has` says that it has none */
+  VIEW_PART = 64,    /* it is left out only if `known` or `has` says that it has no
+                        value */
   VIEW_NO_0 = 2,     /* 0 is no value */
   VIEW_DASH_0 = 4,   /* 0 is no value in text, which shows "-" */
   VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
@@ -75,7 +78,7 @@ enum { /* flags of a column */
   VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row has a pointer to it */
   VIEW_TEXT_IF = 512, /* `known` and `has` are for text: JSON always has the value */
   VIEW_MAIN = 32,    /* the rows that --csv prints */
-  VIEW_END = 256     /* of a text that is long, only its end is in a table */
+  VIEW_END = 256     /* of a long text, a table shows only the end */
 };
 
 struct view_value {
@@ -116,15 +119,18 @@ struct view_column {
   const char *title; /* NULL: not in text */
   enum view_form form;
   enum view_type type;
-  size_t offset; /* of the value, of what is nested, or of what `get` is given, in the row */
+  /* in the row: of the value, of what is nested, or of what `get` is given */
+  size_t offset;
   struct view_value (*get)(struct view_to *to, const void *row, const struct view_column *column);
   const char *help; /* what the key does not say */
   unsigned flags;
   uint32_t argument;             /* for `get` */
-  size_t known;                  /* VIEW_IF: a bool of the row without which there is no value */
-  bool (*has)(const void *row);  /* the same, computed */
+  /* VIEW_IF: a bool of the row without which there is no value */
+  size_t known;
+  bool (*has)(const void *row);  /* tells whether there is a value */
   view_function *view;           /* what is nested */
-  void (*make)(void *made, const void *row); /* makes its row, of at most VIEW_MADE bytes */
+  /* makes the nested row, of at most VIEW_MADE bytes */
+  void (*make)(void *made, const void *row);
   void (*rows)(struct view_to *to, const void *row);
 };
 
@@ -132,12 +138,12 @@ struct view {
   const struct view_column *columns;
   size_t count;
   size_t keys;      /* first columns that each part of its table has; 0 is 1 */
-  bool has_version; /* of its own: none is put before it */
-  view_function *other; /* another that the command may print; NULL: none */
+  bool has_version; /* it has a version itself: none is put before it */
+  view_function *other; /* another view that the command may print; NULL: none */
 };
 /* Defines a view of rows of a type, of these columns; VIEW_WITH sets other members, too:
-   `(.keys = 2)`. (It is a function because the type of its rows has a name within it
-   alone.) */
+   `(.keys = 2)`. (It is a function because the type of its rows has a name only within
+   it.) */
 #define VIEW(name, row_type, ...) VIEW_WITH(name, row_type, (.keys = 1), __VA_ARGS__)
 #define VIEW_WITH(name, row_type, members, ...)                                          \
   const struct view *name(void) {                                                        \
@@ -155,11 +161,12 @@ struct view {
            uint32_t *: VIEW_U32, uint64_t *: VIEW_UINT, int32_t *: VIEW_I32,           \
            int64_t *: VIEW_INT, double *: VIEW_DOUBLE, char **: VIEW_TEXT,             \
            const char **: VIEW_TEXT, default: VIEW_CHARS)
-/* Of a column: its value is a member of the row. */
+/* For a column whose value is a member of the row. */
 #define ROW(member)                                                                    \
   .type = VIEW_TYPE(&((view_row_type *)0)->member), .offset = offsetof(view_row_type, member)
 #define VIEW_GET(value_type, function) .type = VIEW_##value_type, .get = function
-/* A member of another type is not compiled: a count, read as a bool, may be 256. */
+/* For a column with a condition. (A member of another type is not compiled: a count, read
+   as a bool, may be 256.) */
 #define VIEW_IF(member)                                                                \
   .known = _Generic(&((view_row_type *)0)->member, bool *: 1) + offsetof(view_row_type, member)
 
@@ -176,7 +183,7 @@ struct view {
                                             VIEW_UNUSED const row_type *row,                 \
                                             VIEW_UNUSED const struct view_column *column)
 
-/* How a command is to print: its options. */
+/* How a command must print: its options. */
 struct view_choice {
   bool json, csv;
 };
@@ -196,54 +203,56 @@ struct view_to {
   const void *context;      /* for `get` and `rows` */
   struct view_choice as;
   bool is_screen;           /* tables are for a screen (text_table.h) */
-  const char *by;           /* the title, with its signs, of the column that has VIEW_BY */
-  /* the engine's */
-  bool are_lines;           /* rows are JSON objects of their own */
+  const char *by;           /* the title, with its signs, of the column that has
+                               VIEW_BY */
+  /* for the engine: */
+  bool are_lines;           /* each row is a JSON object on a line of its own */
   struct eva_json json;
-  size_t csv_cells;         /* of the line so far */
+  size_t csv_cells;         /* of the present line */
   struct table *table;      /* rows are cells of it; NULL: they are JSON or CSV */
-  view_function *view;  /* of the rows that are handed out */
-  char room[1024];          /* for a text that `get` makes: valid to the next one */
+  view_function *view;  /* of the rows that are being put */
+  char room[1024];          /* for a text that `get` makes: valid until the next one */
   union {
     max_align_t aligned;
     char bytes[VIEW_MADE];
   } made; /* for a row that `make` makes: one at a time */
 };
 
-/* A text made in `to`. */
+/* Returns a text that is made in `to`. */
 struct view_value view_printf(struct view_to *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The whole answer as one object and a line, or, with --csv, its main rows. */
+/* Prints the whole answer as one object on a line, or, with --csv, its main rows. */
 void view_object(struct view_to *to, view_function *view, const void *row);
-/* The members of a view that needs no cursor, in an object that somebody else has
+/* Writes the members of a view that needs no cursor, into an object that the caller has
    opened. */
 void view_members(struct eva_json *json, view_function *view, const void *row);
-/* Hand out a row: `rows` functions do. */
+/* Puts a row; called by `rows` functions. */
 void view_row(struct view_to *to, const void *row);
 void view_named_row(struct view_to *to, const char *name, const void *row);
-/* Rows as a table in lines of the terminal. */
+/* Prints rows as a table in lines of the terminal. */
 void view_table(struct view_to *to, view_function *view,
                 void (*rows)(struct view_to *to, const void *row), const void *row, int indent);
-/* The same under a heading, if there are rows, indented by 2. */
+/* Prints rows as a table under a heading, if there are rows, indented by 2. */
 void view_section(struct view_to *to, const char *heading, view_function *view,
                   void (*rows)(struct view_to *to, const void *row), const void *row);
-/* Rows that are the whole answer: a table, CSV, or a JSON object and a line each. */
+/* Prints rows that are the whole answer: as a table, as CSV, or as a JSON object on a
+   line each. */
 void view_list(struct view_to *to, view_function *view,
                void (*rows)(struct view_to *to, const void *row), const void *row);
-/* The columns with a title as lines of `label value`; those without a value are left
-   out. */
+/* Prints the columns with a title as lines of `label value`; those without a value are
+   left out. */
 void view_lines(struct view_to *to, view_function *view, const void *row);
-/* Are the rows for a table? */
+/* Tells whether the rows are for a table. */
 static inline bool view_is_text(const struct view_to *to) { return to->table != NULL; }
 
-/* Members of an object that is open in `json`: `columns`, an object each for those of the
-   rows that `path` leads to in the answer ("rows", "total.spans"), and `rows`, as
-   view_object writes them. */
+/* Writes members into an object that is open in `json`: `columns`, an object for each
+   column of the rows that `path` leads to in the answer ("rows", "total.spans"), and
+   `rows`, as view_object writes them. */
 void view_data(struct view_to *to, struct eva_json *json, view_function *view, const char *path,
                const void *row);
 
-/* The JSON Schema of what view_object writes. */
+/* Writes the JSON Schema of what view_object writes. */
 void view_schema(view_function *view, const char *command, FILE *out);
 
 #endif

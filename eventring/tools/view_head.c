@@ -14,7 +14,7 @@
 #include "view_figures.h"
 #include "view_page.h"
 
-/* A number that may be larger than JavaScript's are exact. */
+/* Writes a number that may be too large to be exact in JavaScript. */
 static void put_decimal(struct eva_json *json, const char *key, int64_t value) {
   char text[24];
   snprintf(text, sizeof text, "%" PRId64, value);
@@ -23,7 +23,8 @@ static void put_decimal(struct eva_json *json, const char *key, int64_t value) {
 
 /* ---- The run ------------------------------------------------------------------ */
 
-/* From the first event to the last one, or the last sample of a stack. */
+/* Returns the time from the first event to the last one, or to the last sample of a
+   stack. */
 static uint64_t length_of(const struct page_run *run) {
   const uint64_t first = run->events->tally->first_ns, end = run->events->end_ns;
   return first && end > first ? end - first : 0;
@@ -137,7 +138,7 @@ void view_put_command(const struct page_run *run, const char *command, struct ev
   free(line);
 }
 
-/* `command` NULL: none takes such a target. */
+/* Writes an answer. `command` is NULL if no command takes such a target. */
 static void put_answer(const struct page_run *run, const char *question, const char *answer,
                        const char *command, struct eva_json *json) {
   eva_json_open_object(json);
@@ -154,8 +155,8 @@ const char *view_sampling(const struct page_run *run) {
   return run->cpu ? "profile --cpu --hz 1000" : "profile --hz 1000";
 }
 
-/* What is known of the time by line, and the command that says more; NULL: there is
-   none. */
+/* Returns what is known of the time by line, and sets *command to the command that says
+   more, or NULL if there is none. */
 static const char *about_time(const struct page_run *run, const char **command) {
   *command = NULL;
   if (run->sampled.has_calls) {
@@ -173,20 +174,20 @@ static const char *about_time(const struct page_run *run, const char **command) 
   return "Stacks are those that the process wrote each second; more were not sampled.";
 }
 
-/* Is the innermost function missing in so many stacks that another line may be the
-   hottest? */
+/* Tells whether the innermost function is missing in so many stacks that another line may
+   be the hottest. */
 static bool misses_functions(const struct page_run *run) {
   enum { RARE = 20 };
   return run->sampled.moving > run->sampled.stacks / RARE;
 }
 
-/* Did the program not note each instruction for more than a moment? */
+/* Tells whether the program did not note each instruction, for more than a moment. */
 static bool has_coarse_lines(const struct page_run *run) {
   enum { RARE = 20 };
   return run->sampled.coarse > run->sampled.stacks / RARE;
 }
 
-/* How stacks were sampled. */
+/* Writes how stacks were sampled. */
 static void tell_samples(const struct page_run *run, char *text, size_t room) {
   const int size = snprintf(text, room,
                             "Stacks were sampled %" PRIu64 " times a second, %s.%s",
@@ -219,8 +220,8 @@ static void put_hot_line(const struct page_run *run, struct eva_json *json) {
   put_answer(run, "Which line takes the time?", answer, command, json);
 }
 
-/* What was allocated, by exact counts: the collector counts its heap; the profile of
-   samples counts also what objects hold outside of it, which its estimates have, too. */
+/* Writes what was allocated, by exact counts: the collector counts its heap; the profile
+   of samples also counts what objects hold outside it, which the estimates have, too. */
 static void tell_allocated(const struct page_run *run, const struct eva_tally *tally, char *text,
                            size_t room) {
   const struct eva_heap *profiles = page_heap_profiles();

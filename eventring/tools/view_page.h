@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view_page.h: what the files of `eventring view` share (cmd_view.c has the order of
-   things). */
+   steps). */
 #ifndef EVENTRING_TOOL_VIEW_PAGE_H
 #define EVENTRING_TOOL_VIEW_PAGE_H
 
@@ -8,9 +8,9 @@
 
 /* Writes the value of section `head` (DATA.md). */
 void view_head(const struct page *page, struct eva_json *json);
-/* The command that samples stacks as was done for the page. */
+/* Returns the command that samples stacks as was done for the page. */
 const char *view_sampling(const struct page_run *run);
-/* Writes the member `command`: that line of the command, for what the page is of. */
+/* Writes the member `command`: that command line, for the target of the page. */
 void view_put_command(const struct page_run *run, const char *command, struct eva_json *json);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* view_recorded.c: the figures on stacks that a recording has.
  *
- * What was allocated in the whole run is in the heap profiles, also when the ring of
- * samples has turned over; what was allocated in a cell is known from the events that are
+ * What was allocated in the whole run is in the heap profiles, even if the ring of
+ * samples was overwritten; what was allocated in a cell is known from the events that are
  * still there. */
 #include "view_recorded.h"
 
@@ -17,7 +17,7 @@
 #include "eventring/tools.h"
 #include "last_stacks.h"
 
-/* A function as all sections have it: those of C have no file. */
+/* Returns a function as all sections have it: C functions have no file. */
 static uint32_t function_of(struct page_stacks *s, const char *name, const char *source,
                             uint32_t line, bool is_c) {
   is_c |= strcmp(source, "[C]") == 0;
@@ -53,7 +53,8 @@ static void grow(struct page_heap *h) {
   h->site_count = info.stack_end;
 }
 
-/* From the outermost frame to the innermost. */
+/* Returns the site of a stack, after adding its frames from the outermost to the
+   innermost. */
 static uint32_t site_of_stack(struct page_heap *h, uint32_t stack) {
   struct eventring_stack_info info;
   uint32_t path[EVENTRING_MAX_DEPTH], depth = 0, site = 0;
@@ -113,8 +114,8 @@ static void add_profiles(struct page_heap *h, const struct eva_heap *heap) {
   }
 }
 
-/* Of a part of the run, or where there is no profile, what the events have is all that is
-   known. */
+/* Adds up the figures of the cells: for a part of the run, or without a profile, only
+   what the events say is known. */
 static void add_up_cells(struct page_figures *f) {
   for (uint32_t i = 0; i < f->cell_count; i++) f->rows[f->cells[i].row].self += f->cells[i].figure;
 }
@@ -146,7 +147,8 @@ struct written {
   struct page_stacks *stacks;
 };
 
-/* Of a stack that has room for some of its functions only, these are the innermost. */
+/* Returns the site of a stack from its text. If that has room for some of its functions
+   only, these are the innermost. */
 static uint32_t site_of_text(struct page_stacks *s, const char *text) {
   enum { MOST = EVENTRING_MAX_STACK_TEXT / 3 };
   uint32_t function[MOST], line[MOST], depth = 0, site = 0;
@@ -159,7 +161,8 @@ static uint32_t site_of_text(struct page_stacks *s, const char *text) {
   return site;
 }
 
-/* Those that were written for another reason are no samples of time. */
+/* Handles a stack that was written. (Those that were written for another reason are no
+   samples of time.) */
 static int on_written(void *context, const struct eventring_last_stack *stack) {
   const struct written *w = context;
   const struct page_run *run = w->run;

@@ -19,17 +19,17 @@ struct page_heap {
 
 void page_heap_open(struct page_heap *heap, const struct page_run *run,
                     struct page_stacks *stacks);
-/* Takes an event of the recording: of those of class alloc its cell. */
+/* Takes an event of the recording: adds one of class alloc to its cell. */
 void page_heap_event(struct page_heap *heap, const struct eventring_event *event);
-/* After the last event: adds what the heap profiles of the file have, of the whole run
-   (not if a part of it is asked for), and returns them, to be freed. NULL, after a
-   message: they cannot be read. Frees `heap` in any case. */
+/* Adds, after the last event, what the heap profiles of the file have, of the whole run
+   (not if a part of it is asked for), and returns them; the caller frees them. Returns
+   NULL, after a message, if they cannot be read. Frees `heap` in any case. */
 struct eva_heap *page_heap_close(struct page_heap *heap);
 
-/* Adds the stacks that the process has written by itself, each period, as samples. */
+/* Adds the stacks that the process itself has written, each period, as samples. */
 void page_written_stacks_add(const struct page_run *run, struct page_stacks *stacks);
 
-/* Adds the profiles of calls, or says that they cannot be read. */
+/* Adds the profiles of calls, or reports that they cannot be read. */
 void page_calls_add(const struct page_run *run, struct page_stacks *stacks);
 
 #endif

@@ -90,7 +90,7 @@ struct life {
   uint32_t *site; /* of each node of its tree */
 };
 
-/* What ran outside of functions has a site of its own. */
+/* Returns the site of each node. What ran outside functions has a site of its own. */
 static uint32_t *sites_of(const struct sample_tree *tree, struct page_stacks *stacks) {
   uint32_t *site = need_zeroed(tree->count, sizeof *site);
   for (uint32_t i = 1; i < tree->count; i++) {

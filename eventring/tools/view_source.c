@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* view_source.c: section `source` of a page: the text of the program's files that
- * functions on its stacks are of.
+/* view_source.c: section `source` of a page: the text of the files of the program whose
+ * functions are on its stacks.
  *
  * A page is given to others, and a recording may name any file. So only programs are
  * read: files called *.lua, and scripts whose first line names an interpreter of Lua.
  * They must not have changed since the run began, by their times, or the lines would be
- * others.
+ * wrong.
  *
- * A name that is relative is that of the directory of the process, as long as it lives,
- * else of this command. With each level of less, half of the bytes go: the files with the
- * smallest shares of all figures. */
+ * A relative name is relative to the directory of the process, as long as it lives, and
+ * else to that of this command. With each level of reduction, half of the bytes go: the
+ * files with the smallest shares of all figures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ static bool is_program(const char *path, const char *text, size_t size) {
   return strncmp(line, "#!", 2) == 0 && (strstr(line, "lua") || strstr(line, "saros"));
 }
 
-/* A change of its name or its owner changes the second time, too. */
+/* Tells whether a file has not changed since a time. (A change of its name or its owner
+   changes the second time, too.) */
 static bool is_older(const struct stat *st, int64_t ns) {
   const struct timespec times[] = {st->st_mtim, st->st_ctim};
   for (int i = 0; i < 2; i++)
@@ -95,7 +96,7 @@ static int open_file(const struct page_run *run, const char *path) {
   return open(full, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* NULL: it is none that may be shown. */
+/* Returns the text of a file, or NULL if it is none that may be shown. */
 static char *text_of(const struct page_run *run, const char *path, size_t *size) {
   char *text = NULL;
   int fd = open_file(run, path);
@@ -144,7 +145,7 @@ static int compare(const void *left, const void *right) {
   return strcmp(a->path, b->path);
 }
 
-/* Those that cannot be read are left out. */
+/* Reads the files; those that cannot be read are left out. */
 static int finish(void *state) {
   struct source *s = state;
   uint32_t kept = 0;

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CELLS = 1 << 17 }; /* with figures, of a kind: some 8 MiB */
+enum { MOST_CELLS = 1 << 17 }; /* cells with figures, per kind: about 8 MiB */
 
 static const char *const measure_names[PAGE_MEASURES] = {
     [PAGE_SAMPLES] = "samples", [PAGE_BYTES] = "bytes", [PAGE_OBJECTS] = "objects",
     [PAGE_NS] = "ns", [PAGE_COUNT] = "count"};
 
-/* The number that a table has for a key, less 1; `made`: it is new, and `count` is its
-   number. */
+/* Returns the number that a table has for a key, and sets *made to whether the key is
+   new; then `count` becomes its number. (The table has numbers plus 1.) */
 static uint32_t number_of(struct evr_table *table, uint64_t hash, evr_table_same *same,
                           const void *context, const void *key, uint32_t count, bool *made) {
   uintptr_t *value = evr_table_take(table, hash, same, context, key);
@@ -102,7 +102,8 @@ static bool is_cell(const void *context, uintptr_t value, const void *key) {
   return a->row == b->row && a->cell == b->cell;
 }
 
-/* There are as many sets as domains, twice. */
+/* Returns the number of a set, after adding it if it is new. (There are at most twice as
+   many sets as domains.) */
 static uint32_t set_number(struct page_figures *f, struct page_set set) {
   for (uint32_t i = f->set_count; i-- > 0;)
     if (f->sets[i].slot == set.slot && f->sets[i].measure == set.measure) return i;
@@ -122,7 +123,7 @@ static uint32_t row_number(struct page_figures *f, struct page_set set, uint32_t
 void page_add(struct page_stacks *s, enum page_kind kind, struct page_set set, uint32_t node,
               double figure) {
   struct page_figures *f = &s->figures[kind];
-  const uint32_t row = row_number(f, set, node); /* which may move the rows */
+  const uint32_t row = row_number(f, set, node); /* this may move the rows */
   f->rows[row].self += figure;
 }
 
@@ -165,7 +166,7 @@ void page_add_at(struct page_stacks *s, enum page_kind kind, struct page_set set
 
 void page_halve(struct page_stacks *s, enum page_kind kind) {
   struct page_figures *f = &s->figures[kind];
-  if (f->level) f->level--; /* they are that long already */
+  if (f->level) f->level--; /* cells are that long already */
   else join_cells(f);
 }
 
@@ -176,7 +177,7 @@ struct weight {
   double share; /* the greatest of any kind and measure */
 };
 
-/* Raises the weights by the shares of one measure. `sums`: room for a figure of each
+/* Raises the weights by the shares of one measure. `sums` has room for one figure per
    node. */
 static void weigh(const struct page_stacks *s, const struct page_figures *f,
                   enum page_measure measure, double *sums, struct weight *weights) {
@@ -188,7 +189,8 @@ static void weigh(const struct page_stacks *s, const struct page_figures *f,
     if (sums[i] / sums[0] > weights[i].share) weights[i].share = sums[i] / sums[0];
 }
 
-/* A caller is before what it called: its number is less, and its share not. */
+/* Compares two weights. A caller comes before what it called: its number is less, and its
+   share is not. */
 static int compare_weights(const void *left, const void *right) {
   const struct weight *a = left, *b = right;
   if (a->share != b->share) return a->share > b->share ? -1 : 1;
@@ -210,7 +212,8 @@ static void choose(const struct page_stacks *s, uint32_t most, bool *kept) {
   free(sums);
 }
 
-/* What lies below a site that is not kept belongs to its caller's "(other)". */
+/* Copies the nodes that are kept. What lies below a site that is not kept belongs to its
+   caller's "(other)". */
 static void copy_nodes(const struct page_stacks *s, const bool *kept, struct page_stacks *to,
                        uint32_t *node_of) {
   for (uint32_t i = 1; i < s->node_count; i++) {
@@ -317,8 +320,8 @@ static int compare_cells(const void *left, const void *right) {
   return a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
-/* The cells of one row, from `cell` on, in their order. Those that are one when they are
-   coarser by 2^level are rounded as one. */
+/* Writes the cells of one row, from `cell` on, in their order. Cells that become one at
+   2^level are rounded as one. */
 static void write_cells(const struct page_cell *cell, const struct page_cell *end, unsigned level,
                         struct eva_json *json) {
   const uint32_t row = cell->row;
@@ -334,14 +337,14 @@ static void write_cells(const struct page_cell *cell, const struct page_cell *en
   }
 }
 
-/* Cells in the order of their rows and numbers, and where those of each row begin:
-   UINT32_MAX, there are none. */
+/* Cells in the order of their rows and numbers, and where those of each row begin;
+   UINT32_MAX: there are none. */
 struct ordered {
   struct page_cell *cells;
   uint32_t *first;
 };
 
-/* Thousandths of the unit: the variance of an estimate of a byte. */
+/* Returns the variance of an estimate, per unit of it, in thousandths. */
 static double variance_of_each(const struct page_row *row) {
   return row->of > 0 ? 1000 * row->variance / row->of : 0;
 }
@@ -352,7 +355,7 @@ static bool has_variance(const struct page_row *const *rows, size_t count) {
   return i < count;
 }
 
-/* `rows`, `count`: of one set. */
+/* Writes a set, to which the `count` rows belong. */
 static void write_set(const struct page_figures *f, const struct page_row *const *rows,
                       size_t count, const struct ordered *ordered, const struct page_lists *lists,
                       unsigned level, struct eva_json *json) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* view_stacks.h: the stacks of a page and the figures on them (eventring/view/DATA.md):
- * what was sampled, allocated, alive, called, by site, and by cell of time where that is
+ * what was sampled, allocated, alive, called, by site, and by cell of time if that is
  * known.
  *
  * All figures are on one tree, so that a function is in the page once, wherever it was
- * seen. A page is bounded: page_stacks_reduced makes a smaller one of it, in which the
+ * seen. A page is limited: page_stacks_reduced makes a smaller tree of it, in which the
  * smallest sites of each caller are one site "(other)", whose figures are the sums of
  * theirs.
  *
- * Threads: one at a time. No memory ends the command.
+ * One thread at a time may use it. Out of memory ends the command.
  */
 #ifndef EVENTRING_TOOL_VIEW_STACKS_H
 #define EVENTRING_TOOL_VIEW_STACKS_H
@@ -39,7 +39,8 @@ struct page_set {
 struct page_row { /* what a site took itself, without what it called */
   uint32_t set, node;
   double self; /* in the whole run */
-  double variance, of; /* of an estimate: what is known of it, of so many of its units */
+  /* variance: of an estimate, as far as it is known: of `of` of its units */
+  double variance, of;
 };
 
 struct page_cell {
@@ -53,7 +54,8 @@ struct page_figures {
   const char *unit, *from; /* constant; `from` NULL: there are no figures */
   uint64_t hz;             /* 0: they are no samples */
   bool timed;              /* figures are known by cell */
-  unsigned level;          /* more of them than there is room for become fewer: so coarse they are */
+  /* how coarse cells are: when there is no room for more of them, they become fewer */
+  unsigned level;
   struct page_set *sets;
   struct page_row *rows;
   struct page_cell *cells;
@@ -72,42 +74,44 @@ struct page_stacks {
 struct page_stacks *page_stacks_new(void);
 void page_stacks_free(struct page_stacks *stacks);
 
-/* The function that is shown as these texts, which are copied; made if there is none. */
+/* Returns the function that is shown as these texts, which are copied; made if there is
+   none. */
 uint32_t page_function(struct page_stacks *stacks, const struct page_function *function);
-/* The site of a function at a line (0: not known) that was called by `parent`. */
+/* Returns the site of a function at a line (0: not known) that was called by `parent`;
+   made if there is none. */
 uint32_t page_node(struct page_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line);
 
-/* Adds what a site took itself: to its sum of the whole run; to a cell of the page's
-   grid. */
+/* Adds what a site took itself to its sum over the whole run. */
 void page_add(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
               uint32_t node, double figure);
+/* Adds what a site took itself to a cell of the page's grid. */
 void page_add_at(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
                  uint32_t node, uint32_t cell, double figure);
 
-/* Notes the variance of an estimate of a site, which page_add or page_add_at has been
-   given: of `figure` of it. The ratio of both is that of the whole row: it is of the rate
-   of the samples, and whoever adds something twice, as a sum and by cell, may say so
-   twice. */
+/* Notes the variance of an estimate of a site that was passed to page_add or page_add_at:
+   `variance` for `figure` of it. Their ratio is that of the whole row, because it depends
+   on the rate of the samples; so a caller that adds something twice, as a sum and by
+   cell, may also call this twice. */
 void page_vary(struct page_stacks *stacks, enum page_kind kind, struct page_set set, uint32_t node,
                double figure, double variance);
 
-/* Cells have become twice as long. */
+/* Makes cells twice as long, as those of the grid have become. */
 void page_halve(struct page_stacks *stacks, enum page_kind kind);
 
-/* Gives back what only those need who add something: nothing is added any more. */
+/* Frees what only adding needs: nothing is added any more. */
 void page_stacks_finish(struct page_stacks *stacks);
 
-/* Of all sites the `most` with the greatest shares (of the sum of any measure, with what
-   they called), and beside them an "(other)" for each that called others. */
+/* Returns a tree of the `most` sites with the greatest shares (of the sum of any measure,
+   with what they called), and an "(other)" for each site that called others. */
 struct page_stacks *page_stacks_reduced(const struct page_stacks *stacks, uint32_t most);
 
-/* Of each function the sum of its shares of all measures, without what it called; to be
-   freed. */
+/* Returns for each function the sum of its shares of all measures, without what it
+   called. The caller frees it. */
 double *page_function_weights(const struct page_stacks *stacks);
 
-/* Write the sections `stacks`, and one of figures: in this, a cell is at least 2^level of
-   the grid. */
+/* Writes the section `stacks`. */
 void page_stacks_write(const struct page_stacks *stacks, struct eva_json *json);
+/* Writes a section of figures, in which a cell is at least 2^level of the grid. */
 void page_figures_write(const struct page_stacks *stacks, enum page_kind kind,
                         const struct page_lists *lists, unsigned level, struct eva_json *json);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* view_tables.c: sections `table:...` of a page: what the commands print, by their own
- * tables (view.h): the members of their rows as --json has them, and what their columns
- * are.
+ * tables (view.h): the members of their rows as in --json, and what their columns are.
  *
- * What `stats` prints is the tally of the one reading. The others read what they need
- * of the recording once more, which is little: profiles, and the ring of the
- * collector. With each level of less a table has half of its rows, those of which its
- * command says most. */
+ * What `stats` prints is the tally of the one reading. The other commands read what they
+ * need from the recording once more, which is little: profiles, and the ring of the
+ * collector. With each level of reduction a table has half of its rows, those that its
+ * command puts first. */
 #include "view_tables.h"
 
 #include <stdlib.h>
@@ -52,7 +51,7 @@ static void put_head(const struct page_table *t, const char *title, const char *
   view_put_command(t->run, command, json);
 }
 
-/* Says what less room has left out, of `count` rows. */
+/* Notes what was left out, of `count` rows, for lack of room. */
 static void say_left(const char *what, size_t top, size_t count, unsigned level,
                      struct page_left *left) {
   if (level && count > top) *left = (struct page_left){.what = what, .kept = top, .of = count};
@@ -147,7 +146,8 @@ const struct page_part page_part_table_slow = {
 
 enum { LINES = 1024 };
 
-/* Not of a part of the run, of which the profiles know nothing. */
+/* Takes the heap profiles, unless only a part of the run is asked for, of which they say
+   nothing. */
 static int finish_heap(void *state) {
   struct page_table *t = state;
   if (!t->run->since && t->run->until == UINT64_MAX) t->heap = page_heap_profiles();
@@ -174,7 +174,8 @@ const struct page_part page_part_table_heap = {
 
 /* ---- profile ------------------------------------------------------------------ */
 
-/* Calls, if there is a profile of them; else samples that were taken for the page. */
+/* Takes the profile of calls if there is one; else the samples that were taken for the
+   page. */
 static int finish_profile(void *state) {
   struct page_table *t = state;
   if (eventring_cursor_profiles(t->run->cursor, &t->profile.profiles, NULL) < 0 ||

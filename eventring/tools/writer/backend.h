@@ -7,18 +7,18 @@
 
 struct write_backend {
   /* Starts a write of `size` bytes; `token` comes back with the result. At most the depth
-     of the backend are in flight. 0, or an errno; EAGAIN: later. */
+     of the backend are in flight. Returns 0, or an errno; EAGAIN: try again later. */
   int (*start)(struct write_backend *self, const void *from, size_t size, uint64_t offset,
                void *token);
-  /* Waits, at most `timeout_ns` (0: not at all), for the end of a write. True: stores the
-     token, and the bytes that were written or -errno. */
+  /* Waits, at most `timeout_ns` (0: not at all), for the end of a write. Returns true
+     after it has stored the token, and the bytes that were written or -errno. */
   bool (*collect)(struct write_backend *self, uint64_t timeout_ns, void **token,
                   ssize_t *result);
-  /* Nothing is in flight any more. */
+  /* Frees the backend, when nothing is in flight any more. */
   void (*close)(struct write_backend *self);
 };
 
-/* Makes the backend of a kind. NULL: errno says why. */
+/* Makes the backend of a kind. Returns NULL, with errno, if it cannot. */
 struct write_backend *write_backend_open(enum writer_kind kind, int fd, unsigned depth);
 
 struct write_backend *serial_backend(int fd, unsigned depth);

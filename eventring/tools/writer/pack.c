@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c: makes packets of a packed recording, in threads.
  *
- * Two queues, of jobs that wait and of those that are finished, guarded by one lock. A
- * thread is made for each job that finds none idle, up to the number allowed. Each has a
- * context of its own, which it makes for its first job. */
+ * There are two queues, of jobs that wait and of jobs that are finished, guarded by one
+ * lock. A thread is made for each job that finds none idle, up to the number allowed.
+ * Each thread has a context of its own, which it makes for its first job. */
 #include "pack.h"
 
 #include <errno.h>
@@ -26,10 +26,10 @@ struct queue {
 struct packer {
   int level;
   unsigned threads, most, idle;
-  unsigned jobs; /* not returned; the user's thread alone */
+  unsigned jobs; /* submitted and not returned; used by the user's thread only */
   bool closing;
   struct queue waiting, finished;
-  pthread_mutex_t lock; /* of idle, closing and both queues */
+  pthread_mutex_t lock; /* guards idle, closing and both queues */
   pthread_cond_t has_work, has_result;
   pthread_t thread[PACK_MOST_THREADS];
 };
@@ -71,7 +71,7 @@ static size_t bytes_of(const struct pack_job *job) {
   return bytes;
 }
 
-/* Compresses the pieces into one frame: its size, or an error of zstd. */
+/* Compresses the pieces into one frame. Returns its size, or an error of zstd. */
 static size_t make_frame(ZSTD_CCtx *context, const struct pack_job *job, uint8_t *to,
                          size_t room) {
   ZSTD_outBuffer out = {to, room, 0};
@@ -96,7 +96,8 @@ static ZSTD_CCtx *make_context(int level) {
   return NULL;
 }
 
-/* Zstd fails for want of memory only: there is room for all that a frame may need. */
+/* Makes a packet. (zstd fails only if it is out of memory: there is room for all that a
+   frame may need.) */
 static void pack(ZSTD_CCtx *context, struct pack_job *job) {
   size_t header = eventring_packet_header_bytes(job->count);
   size_t frame = context ? make_frame(context, job, job->to + header, job->room - header) : 0;
@@ -141,7 +142,7 @@ static void *work(void *of) {
   return NULL;
 }
 
-/* Signals are the user's thread's. */
+/* Makes a thread that gets no signals: they are for the user's thread. */
 static void make_thread(struct packer *packer) {
   sigset_t all, before;
   sigfillset(&all);

@@ -2,8 +2,8 @@
 /* pack.h: makes packets of a packed recording, in threads.
  *
  * A job is a packet: the pieces of a buffer, compressed with zstd into memory that the
- * user gives. Jobs are finished in any order. What they become is the user's: a place in
- * the file is known when the size is.
+ * user gives. Jobs are finished in any order. What becomes of them is up to the user: a
+ * place in the file is known when the size is.
  *
  * A packer and its jobs belong to one thread. Nothing here ends the process or prints. */
 #ifndef EVENTRING_TOOL_PACK_H
@@ -20,7 +20,7 @@ enum { PACK_LEAST_LEVEL = 1, PACK_MOST_LEVEL = 19, PACK_MOST_THREADS = 64 };
 struct pack_job {
   /* set by the user, and unchanged while the job is under way: */
   const uint8_t *buffer;
-  const struct eventring_piece *pieces; /* of that */
+  const struct eventring_piece *pieces; /* of the buffer */
   size_t count;                         /* of pieces, at least 1 */
   uint64_t sequence, plain_bytes;       /* as eventring_packet_header takes them */
   bool is_last;
@@ -33,19 +33,20 @@ struct pack_job {
   struct pack_job *after;
 };
 
-/* Was this built with zstd? */
+/* Tells whether this was built with zstd. */
 bool pack_is_built(void);
-/* What a packet of `count` pieces with `bytes` bytes takes at most. */
+/* Returns what a packet of `count` pieces with `bytes` bytes takes at most. */
 size_t pack_room(size_t bytes, size_t count);
 struct packer;
-/* Makes a packer with up to `threads` threads. NULL: errno says why (ENOSYS: this build
-   has no zstd). */
+/* Makes a packer with up to `threads` threads. Returns NULL, with errno, if it cannot
+   (ENOSYS: this build has no zstd). */
 struct packer *packer_open(int level, unsigned threads);
-/* Queues a job. Blocks only where no thread can be made: then it is done at once. */
+/* Queues a job. Blocks only if no thread can be made: then the job is done at once. */
 void packer_submit(struct packer *packer, struct pack_job *job);
-/* Returns a finished job; waits for one, at most `timeout_ns`. NULL: none is finished. */
+/* Returns a finished job; waits for one, at most `timeout_ns`. Returns NULL if none is
+   finished. */
 struct pack_job *packer_reap(struct packer *packer, uint64_t timeout_ns);
-/* Jobs that were submitted and not returned. */
+/* Returns how many jobs were submitted and not returned. */
 unsigned packer_jobs(const struct packer *packer);
 /* Waits for jobs that have begun. Those that were not returned are forgotten. */
 void packer_close(struct packer *packer);

@@ -59,7 +59,7 @@ static bool must_wait(const struct writer *writer, const struct write_job *job) 
   return false;
 }
 
-/* Those that wait for a job that failed fail with it. */
+/* Finishes a job. Jobs that wait for one that failed fail with it. */
 static void finish(struct writer *writer, struct write_job *job, int error) {
   job->error = error;
   take_out(&writer->under_way, job);
@@ -74,7 +74,7 @@ static void finish(struct writer *writer, struct write_job *job, int error) {
 
 /* ---- Starting ----------------------------------------------------------------- */
 
-/* It is tried again after a pause, or has been tried often enough. */
+/* Tries a job again after a pause, or finishes it if it has been tried often enough. */
 static void postpone(struct writer *writer, struct write_job *job, int error) {
   if (++job->tries > MOST_TRIES) {
     finish(writer, job, error);
@@ -121,7 +121,7 @@ void writer_submit(struct writer *writer, struct write_job *job) {
 
 /* ---- Results ------------------------------------------------------------------ */
 
-/* A write of nothing means that there is no room. */
+/* Takes the result of a write. A write of nothing means that there is no room. */
 static void take_result(struct writer *writer, struct write_job *job, ssize_t result) {
   job->running = false;
   writer->running--;
@@ -137,7 +137,8 @@ static void take_result(struct writer *writer, struct write_job *job, ssize_t re
   }
 }
 
-/* When the first job that was postponed is due; at most `timeout_ns` from now. */
+/* Returns the time until the first job that was postponed is due; at most
+   `timeout_ns`. */
 static uint64_t wait_of(const struct writer *writer, uint64_t timeout_ns) {
   uint64_t now = timeout_ns ? now_ns() : 0;
   if (!timeout_ns) return 0;

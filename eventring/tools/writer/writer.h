@@ -8,12 +8,13 @@
  *
  * A job is a piece of memory and an offset in the file. Jobs may be finished in any
  * order, except that those that touch the same unit of the file (of a size that the user
- * chooses) are written one after the other, as they were submitted; when one of them
- * fails, those that wait for it fail too.
+ * chooses) are written one after the other, as they were submitted; if one of them fails,
+ * those that wait for it fail, too.
  *
- * Rules: of a short write the rest is written again. EINTR: again. EAGAIN, and no room in
- * the queue: again after a pause that doubles, from 1 ms on, and ten times at most. All
- * other errors end the job: `written` says how much was written.
+ * Rules: after a short write, the rest is written. After EINTR, the write is tried again;
+ * after EAGAIN, or if the queue has no room, it is tried again after a pause that
+ * doubles, from 1 ms on, at most ten times. All other errors end the job: `written` says
+ * how much was written.
  *
  * A writer and its jobs belong to one thread. Nothing here ends the process or prints. */
 #ifndef EVENTRING_TOOL_WRITER_H
@@ -45,14 +46,15 @@ struct write_job {
 
 struct writer;
 /* Makes a writer with up to `depth` (1 to 64) writes in flight, of a file with units of
-   `unit` bytes. NULL: errno says why (ENOSYS: this build or this machine does not have
-   the kind). */
+   `unit` bytes. Returns NULL, with errno, if it cannot (ENOSYS: this build or this
+   machine does not have the kind). */
 struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth, size_t unit);
 /* Queues a job. Blocks only with WRITER_SERIAL. */
 void writer_submit(struct writer *writer, struct write_job *job);
-/* Returns a finished job; waits for one, at most `timeout_ns`. NULL: none is finished. */
+/* Returns a finished job; waits for one, at most `timeout_ns`. Returns NULL if none is
+   finished. */
 struct write_job *writer_reap(struct writer *writer, uint64_t timeout_ns);
-/* Jobs that were submitted and not returned. */
+/* Returns how many jobs were submitted and not returned. */
 unsigned writer_jobs(const struct writer *writer);
 /* Waits for what is in flight. Jobs that were not returned are forgotten. */
 void writer_close(struct writer *writer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* writer_aio.c: POSIX AIO. (glibc carries it out with threads, one write of a descriptor
- * at a time.) */
+/* writer_aio.c: POSIX AIO. (glibc implements it with threads, one write per descriptor at
+ * a time.) */
 #include "backend.h"
 
 #include <aio.h>
@@ -66,7 +66,8 @@ static bool collect(struct write_backend *self, uint64_t timeout_ns, void **toke
   int count = 0;
   for (unsigned i = 0; i < aio->depth; i++)
     if (aio->slots[i].used) aio->list[count++] = &aio->slots[i].block;
-  aio_suspend(aio->list, count, &time); /* the time is up, or a signal came: no matter */
+  /* that the time is up, or a signal came, does not matter */
+  aio_suspend(aio->list, count, &time);
   return take(aio, token, result);
 }
 

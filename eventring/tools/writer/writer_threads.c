@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* writer_threads.c: threads that call pwrite.
  *
- * A ring of orders and one of results, guarded by one lock; the depth bounds both. A
- * thread is made for each write that finds none idle, up to the depth. */
+ * There are a ring of orders and one of results, guarded by one lock; the depth limits
+ * both. A thread is made for each write that finds none idle, up to the depth. */
 #include "backend.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static void *work(void *context) {
   return NULL;
 }
 
-/* Signals are the user's thread's. */
+/* Makes a thread that gets no signals: they are for the user's thread. */
 static int make_thread(struct threads *threads) {
   sigset_t all, before;
   sigfillset(&all);
