@@ -29,7 +29,7 @@ int emit_with_aux(FuncState *fs, OpCode op, int a, int b, int c, uint32_t aux);
 void emit_set_position(FuncState *fs, Position position);
 void emit_nil(FuncState *fs, int first, int n);
 void emit_int(FuncState *fs, int reg, int64_t i);
-/* nresults LUA_MULTRET: up to top */
+/* Emits a return; nresults LUA_MULTRET: of the values up to top. */
 void emit_return(FuncState *fs, int first, int nresults);
 /* Emits R[table][stored + i] := the n values above table (LUA_MULTRET: up to top). */
 void emit_setlist(FuncState *fs, int table, uint32_t stored, int n);
@@ -39,7 +39,7 @@ void emit_table_size(FuncState *fs, int pc, uint32_t narray, uint32_t nhash);
 
 int jump_new(FuncState *fs);                        /* an open unconditional jump */
 void jump_back(FuncState *fs, int target);          /* LOOP to an earlier position */
-/* marks the current position as a target, and returns it */
+/* Marks the current position as a target, and returns it. */
 int jump_label(FuncState *fs);
 void jump_append(FuncState *fs, int *list, int other);
 void jump_patch(FuncState *fs, int list, int target);
@@ -91,7 +91,7 @@ void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, Position pos
 void expr_not(FuncState *fs, Expr *e); /* the operator `not` */
 /* Tells whether an expression is a numeral without jumps; value may be NULL. */
 bool expr_as_number(const Expr *e, TValue *value);
-/* whether it becomes EXPR_CONSTANT with an index <= 255 */
+/* Makes an expression EXPR_CONSTANT with an index <= 255, if it can be one. */
 bool expr_to_small_constant(FuncState *fs, Expr *e);
 /* Makes a left operand such a constant (CONSTANT_ON_LEFT), if it can be one. */
 bool expr_to_left_constant(FuncState *fs, Expr *e);

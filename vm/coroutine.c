@@ -66,7 +66,7 @@ static void close_variables(lua_State *L, void *ud) {
   vm_close(L, L->stack + 1, r->status, false);
 }
 
-/* Closes what is pending with the status given; an error of a __close takes its place. */
+/* Closes what is pending with the status given; the error of a __close replaces it. */
 static int close_pending(lua_State *L, int status) {
   for (;;) {
     struct ResetRequest r = {status};

@@ -8,28 +8,29 @@
 #include "thread.h"
 #include "watch.h"
 
-#define MAX_RESUMES 190 /* coroutines nested */
+#define MAX_RESUMES 190 /* the most nested coroutines */
 
-/* NULL, or why the coroutine cannot be resumed. */
+/* Returns why the coroutine cannot be resumed, or NULL if it can. */
 String *vm_resume_obstacle(const lua_State *co, int nargs);
-/* The same of one that has not yielded. */
+/* Tells whether a coroutine that has not yielded can be started. */
 bool vm_can_start(const lua_State *co);
-/* Can L, which runs, resume it in the interpreter loop? */
+/* Tells whether L, which runs, can resume the coroutine in the interpreter loop. */
 ALWAYS_INLINE bool vm_can_resume(const lua_State *L, const lua_State *co, int nargs) {
   if (co == L || (co->status != LUA_YIELD && !vm_can_start(co))) return false;
   return L->resume_depth < MAX_RESUMES && co->stack_last - co->top > nargs;
 }
-/* detaches a coroutine that ended, yielded or died from its resumer */
+/* Detaches a coroutine that ended, yielded or died from its resumer. */
 ALWAYS_INLINE void vm_finish_coroutine(lua_State *co) {
   vm_set_current(co->domain, co->resumer);
   co->resumer = NULL;
   co->run = NULL;
 }
-/* Delivers n values from src as results of L's CALL_RESUME frame: returns the first,
- * *total their number. */
+/* Delivers n values from src as results of L's CALL_RESUME frame. Returns the first;
+ * *total becomes their number. */
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total);
 /* Leaves all frames and closes what is pending; the error is on top if status is one.
- * Returns the status after it, LUA_OK or that of the error then alone on the stack. */
+ * Returns the status afterwards: LUA_OK, or that of the error, which is then alone on the
+ * stack. */
 int vm_reset_thread(lua_State *L, int status);
 
 #endif

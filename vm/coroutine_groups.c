@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/coroutine_groups.c: the coroutines of a domain that wait, in groups of equal
- * stacks.
+/* vm/coroutine_groups.c: the coroutines of a domain that wait, in groups of equal stacks.
  *
- * They are those that a walk (retain.c) has visited, as no list has them: so each is
- * alive, and it is known by which path. They are sorted by a hash of their stack, then by
- * the way in which they are held. (eventring/tools/coroutine_groups.c sorts those of
- * another process.)
+ * They are those that a walk (retain.c) has visited, because there is no list of all: so
+ * each is alive, and it is known by which path. They are sorted by a hash of their stack,
+ * then by the way in which they are held. (eventring/tools/coroutine_groups.c sorts those
+ * of another process.)
  */
 #include "coroutine_groups.h"
 
@@ -29,7 +28,8 @@ bool coroutine_waits(const lua_State *co) {
 
 static uint64_t ticks_ns(uint32_t ticks) { return (uint64_t)ticks * (1000000000 / CLOCK_TICKS); }
 
-/* The clock of ticks is some milliseconds late, and a tick is one more or less. */
+/* Sets the bounds of the time for which the coroutine has not run. The clock of ticks is
+   some milliseconds late, and a tick is one more or less. */
 void coroutine_age(const lua_State *co, uint64_t *least_ns, uint64_t *most_ns) {
   const bool settled = co->gc & GC_CLEAN;
   const uint32_t now = clock_ticks();
@@ -52,7 +52,7 @@ static void mix_function(uint64_t *key, const TValue *f) {
   else mix(key, (uintptr_t)f->v.p);
 }
 
-/* The same for the same stack, and the same call that created it. */
+/* Returns a key that is equal for equal stacks created by the same call. */
 static uint64_t key_of(const lua_State *co) {
   uint64_t key = co->created_at;
   mix(&key, (uintptr_t)co->created_in);
@@ -147,7 +147,8 @@ static void add_member(CoroutineGroup *group, const Waiting *w) {
   note_age(group, w);
 }
 
-/* The one with most comes first; the one with fewest has no room if they are too many. */
+/* Adds a holder; those with most coroutines come first. If there are too many, the one
+   with fewest is left out. */
 static void add_holder(CoroutineGroup *group, CoroutineHolder holder) {
   for (uint32_t i = 0; i < group->nholders; i++) {
     const CoroutineHolder other = group->holders[i];
@@ -165,8 +166,8 @@ static size_t count_groups(const Gathering *g) {
   return n;
 }
 
-/* `from` is in order, so those of a group stand together, and of these those that are
- * held in the same way. */
+/* Fills the groups. `from` is sorted, so members of a group are neighbours, and within it
+ * those that are held in the same way. */
 static void fill_groups(CoroutineGroups *to, const Gathering *from) {
   CoroutineGroup *group = NULL;
   for (size_t i = 0, begin = 0; i < from->n; i++) {

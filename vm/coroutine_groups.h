@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/coroutine_groups.h: the coroutines of a domain that wait, in groups of equal stacks,
- * and who holds them. (`eventring coroutines` reads the same from outside:
+ * and who holds them. (`eventring coroutines` reads the same data from outside:
  * eventring/remote/.) */
 #ifndef SAROS_VM_COROUTINE_GROUPS_H
 #define SAROS_VM_COROUTINE_GROUPS_H
@@ -12,21 +12,24 @@ enum { COROUTINE_HOLDERS = 3 };
 
 /* One way in which coroutines of a group are held. */
 typedef struct CoroutineHolder {
-  uint32_t shape, first; /* of the walk: the way; the first one that is held so */
+  /* of the walk: the way, and the first coroutine that is held in this way */
+  uint32_t shape, first;
   uint64_t count;
 } CoroutineHolder;
 
-/* Those that stand in the same functions at the same instructions and were created by the
- * same call. All are suspended, or all have not begun. */
+/* The coroutines that are in the same functions at the same instructions and were created
+ * by the same call. All are suspended, or all have not begun. */
 typedef struct CoroutineGroup {
   uint64_t key;
   lua_State *longest;        /* the one that has been suspended longest */
-  uint64_t count, bytes;     /* bytes: with their values and frames */
-  uint64_t least_ns, most_ns;           /* for how long the longest has not run */
-  uint64_t shortest_least_ns, shortest_most_ns; /* and the shortest */
-  uint64_t with_spans;       /* that have spans open */
-  uint32_t nholders;         /* in `holders`, the one with most first */
-  uint64_t otherwise;        /* held in none of these ways */
+  uint64_t count, bytes;     /* bytes: with the coroutines' values and frames */
+  /* the time for which the longest suspended one has not run */
+  uint64_t least_ns, most_ns;
+  /* the time for which the shortest suspended one has not run */
+  uint64_t shortest_least_ns, shortest_most_ns;
+  uint64_t with_spans;       /* coroutines that have spans open */
+  uint32_t nholders;         /* of `holders`, the one with most coroutines first */
+  uint64_t otherwise;        /* coroutines that are held in none of these ways */
   CoroutineHolder holders[COROUTINE_HOLDERS];
 } CoroutineGroup;
 
@@ -42,10 +45,11 @@ typedef struct CoroutineGroups {
 void coroutine_groups_make(CoroutineGroups *g, const RetainWalk *w, uint64_t least_ns);
 void coroutine_groups_free(CoroutineGroups *g);
 
-/* Is the thread suspended, or has it not begun? */
+/* Tells whether the thread is suspended or has not begun; the second function, whether it
+   has not begun. */
 bool coroutine_waits(const lua_State *co);
 bool coroutine_is_new(const lua_State *co);
-/* Gets for how long it has not run: at least, and at most. */
+/* Sets the bounds of the time for which it has not run. */
 void coroutine_age(const lua_State *co, uint64_t *least_ns, uint64_t *most_ns);
 
 #endif

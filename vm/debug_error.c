@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/debug_error.c: errors of operators, with the name of the variable at fault.
  *
- * The operand's address shows where it lies: in an upvalue of the running function or in
+ * The operand's address shows where it is: in an upvalue of the running function or in
  * one of its registers; symbolic execution of the bytecode (varinfo.c) then finds which
  * variable or field that register holds. So the operands must be passed by their own
  * address, not as copies, for a name to be found; without one the message is shorter, not
@@ -33,8 +33,8 @@ static const char *upvalue_of(const LuaClosure *f, const TValue *o, const char *
   return NULL;
 }
 
-/* The register at o of the frame, or -1. A method call has copied its object
- * into the register behind the method's by the time that it fails. */
+/* Returns the register at o of the frame, or -1. A method call has copied its object into
+ * the register behind the method's by the time that it fails. */
 static int register_of(const CallInfo *ci, const TValue *o, Instruction current) {
   const TValue *base = ci->func + 1;
   if ((uintptr_t)o < (uintptr_t)base || (uintptr_t)o >= (uintptr_t)ci->top) return -1;
@@ -43,7 +43,8 @@ static int register_of(const CallInfo *ci, const TValue *o, Instruction current)
   return is_self && reg == (int)INS_A(current) + 1 ? (int)INS_B(current) : reg;
 }
 
-/* What the value o of the running function is: kind and name, or NULL. */
+/* Returns the kind of variable that the value o of the running function is, and its name,
+   or NULL if that is not known. */
 static const char *variable_of(lua_State *L, const TValue *o, const char **name) {
   CallInfo *ci = L->ci;
   if (!is_lua_frame(ci)) return NULL;
@@ -56,7 +57,7 @@ static const char *variable_of(lua_State *L, const TValue *o, const char **name)
   return reg < 0 ? NULL : varinfo_of_register(f->p, pc, reg, name);
 }
 
-/* A variable in a message: " (kind 'name')", or nothing when it is not known. */
+/* A variable in a message: " (kind 'name')", or nothing if it is not known. */
 typedef struct Variable {
   const char *open, *kind, *quote, *name, *close;
 } Variable;
@@ -86,7 +87,8 @@ void error_type(lua_State *L, const TValue *o, const char *operation) {
   raise_type_error(L, o, operation, describe_operand(L, o));
 }
 
-/* A call is named by its instruction, which also shows metamethods. */
+/* Raises the error of a call. The call is named by its instruction, which also shows
+   metamethods. */
 void error_call(lua_State *L, const TValue *o) {
   const char *name = NULL;
   const char *kind = debug_name_of_call(L, L->ci, &name);

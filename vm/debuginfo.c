@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/debuginfo.c: what a frame runs: lines, names of chunks, functions and variables.
  *
- * A frame's pc points behind the word of the instruction that it runs, so the
- * current instruction is the word before it; a frame that has just been
- * entered counts as being at its first.
+ * A frame's pc points behind the word of the instruction that it runs, so the current
+ * instruction is the word before it; a frame that has just been entered counts as being
+ * at its first.
  *
  * The line that hooks, messages and debug.getinfo give is that of the token before the
  * instruction was made, as in the reference implementation: for a table that of the token
- * before its '{', for a function that of its "end". Who asks what makes a block wants to
- * know where it begins, so positions of these two say more: see debuginfo.h.
+ * before its '{', for a function that of its "end". To find the code that makes a block,
+ * one needs the place where the table or function begins, so positions of these two say
+ * more: see debuginfo.h.
  */
 #include "debuginfo.h"
 
@@ -59,13 +60,13 @@ static char *append_id(char *out, const char *s, size_t len) {
   return out + len;
 }
 
-/* "=name": as it stands, cut at its end. */
+/* Writes the id of "=name": unchanged, cut at its end. */
 static void literal_id(char *out, const char *name, size_t len) {
   if (len > LUA_IDSIZE - 1) len = LUA_IDSIZE - 1;
   *append_id(out, name, len) = '\0';
 }
 
-/* "@file": cut at its start, the least informative part of a path. */
+/* Writes the id of "@file": cut at its start, the least informative part of a path. */
 static void file_id(char *out, const char *name, size_t len) {
   size_t room = LUA_IDSIZE - 1;
   if (len > room) {
@@ -77,7 +78,7 @@ static void file_id(char *out, const char *name, size_t len) {
   *append_id(out, name, len) = '\0';
 }
 
-/* Source text: its first line, between quotes. */
+/* Writes the id of source text: its first line, between quotes. */
 static void text_id(char *out, const char *text, size_t len) {
   static const char before[] = "[string \"", after[] = "\"]";
   size_t room = LUA_IDSIZE - sizeof before - strlen(ELLIPSIS) - strlen(after);
@@ -118,7 +119,7 @@ const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name
   return varinfo_of_call(L, frame_closure(caller)->p, frame_pc(caller), name);
 }
 
-/* Extra argument n = -1, -2, ... of a vararg function: they lie below the frame's
+/* Finds extra argument n = -1, -2, ... of a vararg function: they are below the frame's
    function. */
 static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
   if (!frame_closure(ci)->p->is_vararg) return NULL;
@@ -130,7 +131,7 @@ static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
 
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   TValue *base = ci->func + 1;
-  /* not trusting the chunk's data about its variables */
+  /* does not trust the chunk's data about its variables */
   const TValue *limit = ci == L->ci ? L->top : ci->next->func;
   const char *name = NULL;
   if (n < 0 && is_lua_frame(ci)) return find_vararg(ci, n, slot);
@@ -141,7 +142,7 @@ const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   return name;
 }
 
-/* The generic loop that TFORPREP at `prep` prepares runs at pc. */
+/* Tells whether the generic loop that TFORPREP at `prep` prepares runs at pc. */
 static bool is_in_loop(const Prototype *p, int prep, int pc) {
   return prep < pc && pc <= prep + 1 + (int)INS_Bx(p->code[prep]) + 1; /* up to TFORLOOP */
 }

@@ -5,15 +5,16 @@
 
 #include "frame.h"
 
-/* index of the current instruction of a Lua frame */
+/* Returns the index of the current instruction of a Lua frame. */
 int frame_pc(const CallInfo *ci);
-int prototype_line(const Prototype *p, int pc);  /* -1 when unknown */
-/* Where the instruction at pc (its first word, as of frame_pc) stands in the source: its
- * line, from 1, and its column in bytes, from 1; 0 when only the line is known. False, with
- * -1 and 0, when the function has no positions (stripped). A constructor stands at its '{',
- * a function at its beginning (the line is line_defined), a call at the '(', string or
- * table that begins its arguments, an operation at its operator, anything else at the last
- * token before what made it. So the line can differ from prototype_line.
+int prototype_line(const Prototype *p, int pc);  /* -1 if it is not known */
+/* Finds the place of the instruction at pc (its first word, as from frame_pc) in the
+ * source: its line, from 1, and its column in bytes, from 1; 0 if only the line is known.
+ * Returns false, with -1 and 0, if the function has no positions (stripped). The place of
+ * a constructor is its '{'; of a function, its beginning (the line is line_defined); of a
+ * call, the '(', string or table that begins its arguments; of an operation, its
+ * operator; of anything else, the last token before the code that made it. So the line
+ * can differ from prototype_line.
  *
  * In Prototype.positions: of a NEWTABLE the first word has the line for hooks, the second
  * one the position of the '{'. That of a CLOSURE has the line for hooks, and the column
@@ -21,20 +22,21 @@ int prototype_line(const Prototype *p, int pc);  /* -1 when unknown */
  *
  * Allocates nothing and may be called at any time, also while the collector runs. */
 bool debuginfo_position(const Prototype *p, int pc, int *line, int *column);
-int frame_current_line(CallInfo *ci);            /* -1 when unknown */
-/* printable form of a chunk name, LUA_IDSIZE bytes */
+int frame_current_line(CallInfo *ci);            /* -1 if it is not known */
+/* Writes the printable form of a chunk name, LUA_IDSIZE bytes. */
 const char *chunk_id(char *out, const char *source, size_t len);
 
-/* Name of the n-th local variable of a frame (from 1; varargs from -1 down), or of
- * any other live slot, and the slot; NULL when there is none. */
+/* Returns the name of the n-th local variable of a frame (from 1; varargs from -1 down),
+ * or of any other live slot, and sets *slot; or returns NULL if there is none. */
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot);
 
-/* The debugger has set a slot of the frame: what the interpreter knows about it besides
- * its value, as the position of a traversal that it controls, holds no longer. */
+/* Notes that the debugger has set a slot of the frame: what the interpreter knows about
+ * it besides its value, such as the position of a traversal that it controls, is no
+ * longer valid. */
 void debug_local_changed(CallInfo *ci, const TValue *slot);
 
-/* Name of the function that the frame `caller` is calling: its kind ("global",
- * "method", "metamethod", "hook", ...), or NULL when nothing is known. */
+/* Finds the name of the function that the frame `caller` is calling. Returns its kind
+ * ("global", "method", "metamethod", "hook", ...), or NULL if nothing is known. */
 const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/disasm.c: bytecode as text.  What operands are comes from opcodes.def. */
+/* vm/disasm.c: bytecode as text. The meaning of operands comes from opcodes.def. */
 #include "disasm.h"
 
 #include <inttypes.h>
@@ -62,7 +62,7 @@ static void show_upvalue(FILE *out, const Prototype *p, uint32_t index) {
   if (index < p->nupvalues) fprintf(out, " %s", name_or(p->upvalues[index].name));
 }
 
-/* aux: the second word, or 0. */
+/* Writes the notes behind an instruction. aux: its second word, or 0. */
 static void show_notes(FILE *out, const Prototype *p, uint32_t pc, uint32_t aux) {
   Instruction i = p->code[pc];
   const OpInfo *info = &op_info[op_base(i)];

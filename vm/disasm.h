@@ -9,8 +9,8 @@
 
 /* Writes one line for the instruction at word pc; returns its number of words. */
 int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc);
-/* Writes a function with its constants, locals and upvalues, then (nested)
- * those inside it. */
+/* Writes a function with its constants, locals and upvalues; if `nested`, also the
+ * functions inside it. */
 void disassemble(FILE *out, const Prototype *p, bool nested);
 
 #endif

@@ -16,34 +16,37 @@
  * handlers of calls and returns do not: while it is not 0, `dispatch` is a table without
  * them.
  *
- * What only fast paths keep. A program goes on where a watch begins or ends: whatever one
- * path leaves in a frame or in code, the other must leave as well, or leave marked as not
- * known. This is the list; what is added to a fast path adds a row and an assertion.
+ * State that only fast paths keep. A program continues when a watch begins or ends: the
+ * state that one path leaves in a frame or in code, the other must leave as well, or mark
+ * as not known. This is the list; an addition to a fast path adds a row and an assertion.
  *
- *   Position of `next`. TFORCALL keeps it in the scratch of the control variable R[A+2],
- *     so that it need not search for the key. It is that of the key there, in the table
- *     R[A+1], or unknown: then it is searched for. A watched TFORCALL calls `next` and leaves it
- *     unknown; so does debug.setlocal of R[A], R[A+1] or R[A+2] (debug_local_changed), of
- *     whatever coroutine. Errors and breaks leave the loop; TFORPREP begins anew. A stack
- *     moves with its scratch. The collector leaves positions as they are; rehashing does
- *     not, but a program may not add keys to a table that it traverses. (check_position)
- *   Iterator of ipairs. Nothing but the control variable, which is the index.
- *   Numeric loops. Their count is in R[A+1], on both paths, also in pairs.
- *   Inline caches (aux). They say where to look first; the key found there is compared. So
- *     collector and rehashing may leave them stale. Both paths use the same words.
- *   QUICK instructions. Each checks its operands and goes back. A watch runs the first of a
- *     FUSED pair alone: it must not become a QUICK one, which would end the pair (QUICKEN).
- *   GETASSUMED. It has the place of a pair of GETTABUP and GETFIELD, and sets the same
- *     register; the word that says where GETTABUP looks holds a number then. Who runs
- *     instructions one by one makes it the pair before (split_assumed).
- *   FUSED pairs. They hand values over in variables of C, between instructions that nothing
- *     can come between: there is no safepoint, or dispatch is compared after it.
- *   CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
- *     frame clears them; what waits clears its own (NEGATE, CLOSING, UNWIND, HOOK_YIELDED).
- *   CallInfo.u2. A hook that stores there (transfer) does so when nothing else is kept in
- *     it: at the entry, and at the end, after variables were closed.
- *   L->old_pc. Line hooks alone use it; they expect that it may be stale.
- *   L->npcalls. A pcall in the loop counts it, and restores it from its frame.
+ *  Position of `next`. TFORCALL keeps it in the scratch of the control variable R[A+2],
+ *    so that it need not search for the key. It is that of the key there, in the table
+ *    R[A+1], or unknown: then the key is searched for. A watched TFORCALL calls `next` and
+ *    leaves the position unknown; so does debug.setlocal of R[A], R[A+1] or R[A+2]
+ *    (debug_local_changed), in any coroutine. Errors and breaks leave the loop; TFORPREP
+ *    begins anew. A stack moves with its scratch. The collector leaves positions unchanged;
+ *    rehashing does not, but a program may not add keys to a table that it traverses.
+ *    (check_position)
+ *  Iterator of ipairs. Nothing but the control variable, which is the index.
+ *  Numeric loops. Their count is in R[A+1], on both paths, also in pairs.
+ *  Inline caches (aux). They say where to look first; the key found there is compared. So
+ *    collector and rehashing may leave them stale. Both paths use the same words.
+ *  QUICK instructions. Each checks its operands and falls back to its base. A watch runs the
+ *    first of a FUSED pair alone: it must not become a QUICK one, which would end the pair
+ *    (QUICKEN).
+ *  GETASSUMED. It replaces a pair of GETTABUP and GETFIELD, and sets the same register; the
+ *    word that says where GETTABUP looks holds a number then. A watch that runs
+ *    instructions one by one turns it back into the pair (split_assumed).
+ *  FUSED pairs. They hand values over in variables of C, between instructions that nothing
+ *    can come between: there is no safepoint, or dispatch is compared after it.
+ *  CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
+ *    frame clears them; an operation that waits clears its own (NEGATE, CLOSING, UNWIND,
+ *    HOOK_YIELDED).
+ *  CallInfo.u2. A hook that stores there (transfer) does so when nothing else is kept in
+ *    it: at the entry, and at the end, after variables were closed.
+ *  L->old_pc. Only line hooks use it; they expect that it may be stale.
+ *  L->npcalls. A pcall in the loop counts it, and restores it from its frame.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
@@ -51,36 +54,36 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Safepoints. SAFE_POINT stands at every back-edge and tail call: there a program that
+ * Safepoints. There is a SAFE_POINT at every back-edge and tail call: there a program that
  * runs for long checks for requests from elsewhere. A request that reaches the domain's
  * own thread (of peer.h, or a hook set by a signal handler) has put another table into
  * L->dispatch, and op_each handles it before the next instruction; a recording is started
  * by a word of its file (runtime/probes.h). No results are open there and all registers
- * are below L->ci->top. Loops that count their rounds have a safepoint each 32nd time,
- * and at their start, so that nested loops of few rounds have them as well. (At every
- * call it would cost 2 % of a program that only calls: calls and returns only read
+ * are below L->ci->top. Loops that count their rounds have a safepoint in each 32nd round,
+ * and at their start, so that nested loops of few rounds have them as well. (A safepoint at
+ * every call would cost 2 % of a program that only calls: calls and returns only read
  * L->dispatch.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
  * its arguments above the frame (meta_prepare_*).  Then the function is called
  * like any other, with CALL_SPECIAL in its frame, and the frame below waits
  * inside its instruction.  When the function returns, the table op_finish says
- * how that instruction goes on with the result, which is used where it lies:
+ * how that instruction continues with the result, which is used where it is:
  * RETURN0, RETURN1 and C functions go there directly (metamethod_done), all else through
  * `place_results`. So metamethods do not grow the C stack, may yield, and cost little
  * more than calls.
  *
  * Returning.  A frame without CALL_FRESH, CALL_SPECIAL and CALL_VARARG was
- * called by a Lua frame's CALL: its results are placed and the caller goes on.
+ * called by a Lua frame's CALL: its results are placed and the caller continues.
  * Otherwise `frame_done` checks what waits below: the C caller of this loop (FRESH), an
  * interrupted instruction, or a native frame: pcall, a coroutine's resumer, or a C
  * function with a continuation.
  *
- * Collections happen only in GC_CHECK. Instructions that make an object put it into the
- * highest register in use (the compiler ensures that), so L->top is then just above it,
- * or there before it is made; elsewhere L->top is above all registers of the frame.
- * Registers that are not live may hold old values: each collection marks or clears every
- * slot, so they are never dangling.
+ * Collections happen only in GC_CHECK. Instructions that make an object put it
+ * into the highest register in use (the compiler ensures that), so L->top is then just
+ * above it, or there before it is made; elsewhere L->top is above all registers of the
+ * frame. Registers that are not live may hold old values: each collection marks or clears
+ * every slot, so they are never dangling.
  */
 #include "execute.h"
 
@@ -113,21 +116,22 @@
 #include "watch.h"
 
 #define MAX_PCALLS 1000
-/* rounds of a loop that counts them from one safepoint to the next; a power of two */
+/* rounds of a loop that counts them, from one safepoint to the next; a power of two */
 #define LOOP_CHECK 32
 
 const void *const *vm_dispatch_normal;
 static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT], *dispatch_noting[OP_COUNT];
-/* what runs an instruction alone, not in a pair, without a watch of calls and with one */
+/* the handler that runs an instruction alone, not in a pair: without a watch of calls,
+   and with one */
 static const void *alone_plain[OP_COUNT], *alone_calls[OP_COUNT];
 const void *const *const vm_dispatch_calls = dispatch_calls;
 const void *const *const vm_dispatch_each = dispatch_each;
 const void *const *const vm_dispatch_noting = dispatch_noting;
 
-/* The variables of the loop that seldom change, in registers that calls preserve. Left
- * alone, gcc 12 moves them between registers and stack slots at the end of almost every
- * instruction. (For pc and base it does better alone.) The names have an effect where the
- * compiler honours them beyond asm statements, as gcc does. */
+/* Declares a variable of the loop that seldom changes, in a register that calls preserve.
+ * Otherwise gcc 12 moves these variables between registers and stack slots at the end of
+ * almost every instruction. (For pc and base it does better without this.) The names have
+ * an effect where the compiler honours them beyond asm statements, as gcc does. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define IN_REGISTER(declaration, name) register declaration __asm__(name)
 #else
@@ -138,12 +142,13 @@ void vm_dispatch_init(void) {
   if (vm_dispatch_normal == NULL) vm_execute(NULL, NULL, ENTER_CALL, NULL, 0);
 }
 
-/* Handlers that only tables for watched threads name. */
+/* Handlers that are only in the tables for watched threads. */
 typedef struct Ways {
   const void *each, *call, *tail_call, *return0, *return1, *note, *note_often, *split;
 } Ways;
 
-/* All pairs are split: each of their instructions is noted. */
+/* Makes the tables for noting. All pairs are split: each of their instructions is
+   noted. */
 static void make_noting_tables(const void *const *normal, const Ways *ways) {
   for (int op = 0; op < OP_COUNT; op++) dispatch_noting[op] = ways->note;
   dispatch_noting[OP_LOOP] = dispatch_noting[OP_FORLOOP] = dispatch_noting[OP_TFORLOOP] =
@@ -162,7 +167,8 @@ static void make_noting_tables(const void *const *normal, const Ways *ways) {
 }
 
 
-/* In dispatch_calls, a pair whose second instruction calls or returns is split. */
+/* Makes the tables for watches. In dispatch_calls, a pair whose second instruction calls
+   or returns is split. */
 static void make_tables(const void *const *normal, const Ways *ways) {
   memcpy(dispatch_calls, normal, sizeof dispatch_calls);
   dispatch_calls[OP_CALL] = ways->call;
@@ -182,11 +188,12 @@ static void make_tables(const void *const *normal, const Ways *ways) {
 
 /* ---- helpers out of line ------------------------------------------------- */
 
-#define MAX_TABLE_CHAIN 100 /* of __index or __newindex; meta.c continues, or detects the loop */
+/* of __index or __newindex; beyond it, meta.c continues, or detects the loop */
+#define MAX_TABLE_CHAIN 100
 
-/* The node of a field; NULL: there is none. Remembers where it is, in the aux word: if
- * that is its main position, by the hash, so that it is the same for tables of all
- * sizes. */
+/* Returns the node of a field, or NULL if there is none. Remembers its place in the aux
+ * word: if that is its main position, by the hash, so that it is the same for tables of
+ * all sizes. */
 ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *aux) {
   Node *n = &t->node[key->hash & t->node_mask];
   if (likely(n->key.p == (const void *)key && n->key_tag == TAG_SHORT_STRING)) {
@@ -204,8 +211,8 @@ ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *a
 }
 
 /* Reads a field that is not where the instruction says, from a table or its chain of
- * __index tables. NULL, or a metamethod, as of meta_prepare_get. (The frequent paths call
- * nothing, so that no registers are saved.) */
+ * __index tables. Returns NULL, or a metamethod, like meta_prepare_get. (The frequent
+ * paths call nothing, so that no registers are saved.) */
 static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *key,
                                   TValue *result, Instruction *aux) {
   const String *name = as_string(key);
@@ -230,8 +237,8 @@ static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *k
   return meta_prepare_get(L, o, key, result);
 }
 
-/* What the chain of __index tables of t has for an integer that t itself does not have;
- * NULL when the chain has anything else than tables. */
+/* Returns the value that the chain of __index tables of t has for an integer that t
+ * itself does not have, or NULL if the chain has anything else than tables. */
 static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t, int64_t index) {
   for (int loop = 0; loop < MAX_TABLE_CHAIN; loop++) {
     const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
@@ -244,8 +251,9 @@ static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t,
   return NULL;
 }
 
-/* Where a method of o is, if it is in one of the usual places: in the object, in its
- * class, or among the functions for strings; NULL: elsewhere, or nowhere. */
+/* Returns the table where methods usually are, or NULL if there is none: for class_of, the
+ * class of a metatable; for method_holder, the object itself, its class, or the functions
+ * for strings. */
 ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
   const TValue *handler = table_fast_metamethod(d, mt, META_INDEX);
   return handler != NULL && is_table(handler) ? handler : NULL;
@@ -264,8 +272,9 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* A method that is not where it was last found in the class: elsewhere in the class or in
- * what it inherits from. NULL: in another place, or nowhere. */
+/* Returns a method that is not where it was last found in the class: elsewhere in the
+ * class or in what it inherits from. Returns NULL if it is in another place, or
+ * nowhere. */
 static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key,
                                                Instruction *aux) {
   for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
@@ -283,7 +292,8 @@ static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const St
   return NULL;
 }
 
-/* Stores where a lookup of a field ended, in a table that has no handler for it. */
+/* Stores at the place where a lookup of a field ended, in a table that has no handler for
+   it. */
 static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                            const TValue *value) {
   if (slot == &table_absent) gc_make_room_to_grow(L, table_growth(t));
@@ -291,7 +301,8 @@ static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TVal
   return NULL;
 }
 
-/* Stores into such a field. NULL, or a metamethod, as of meta_prepare_set. */
+/* Stores into a field that is not where the instruction says. Returns NULL, or a
+   metamethod, like meta_prepare_set. */
 static NOINLINE TValue *set_field(lua_State *L, const TValue *o, const TValue *key,
                                   const TValue *value, Instruction *aux) {
   const String *name = as_string(key);
@@ -326,8 +337,8 @@ static NOINLINE TValue *set_int_key(lua_State *L, const TValue *o, int64_t key,
 
 ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-/* The limit of an integer loop as an integer; true when the loop does not run. NaN limits
- * no loop that counts down, as in the reference. */
+/* Computes the limit of an integer loop as an integer; returns true if the loop does not
+ * run. NaN is no limit for a loop that counts down, as in the reference. */
 static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result,
                       int64_t step) {
   if (is_int(limit)) {
@@ -354,7 +365,7 @@ static double for_number(lua_State *L, const TValue *o, const char *what) {
   return n;
 }
 
-/* Prepares a numeric loop; true when it does not run at all. */
+/* Prepares a numeric loop; returns true if it does not run at all. */
 static NOINLINE bool for_prepare(lua_State *L, TValue *ra) {
   TValue *init = ra, *limit = ra + 1, *step = ra + 2;
   if (is_int(init) && is_int(step)) {
@@ -387,9 +398,9 @@ static bool for_float_step(TValue *ra) {
   return true;
 }
 
-/* A round of a loop over the pairs of the table, from the position in the scratch of the
- * control variable on: sets that, the variable, and key and value. Returns the bits of
- * the position that have changed; 0 at the end. */
+/* Makes a round of a loop over the pairs of the table, from the position in the scratch
+ * of the control variable: sets that position, the variable, and key and value. Returns
+ * the bits of the position that have changed; 0 at the end. */
 static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, position = table_iterate(d, t, before, ra + 4, ra + 5);
   if (position == 0) return 0;
@@ -398,8 +409,8 @@ static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra
   return before ^ position;
 }
 
-/* Most often it is at that position, or in one of the next nodes. (A function, so that
- * the loop keeps its registers.) */
+/* Makes a round like next_pair_further. Most often the next pair is at that position, or
+ * in one of the next nodes. (It is a function so that the loop keeps its registers.) */
 static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, after = before + 1;
   if (before < t->array_size) {
@@ -421,15 +432,15 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   return before ^ after;
 }
 
-/* Is the position of the loop known, or its control variable a key that has one? (Where
- * it has none, `next` raises.) */
+/* Tells whether the position of the loop is known, or its control variable is a key that
+ * has one. (If it has none, `next` raises.) */
 ALWAYS_INLINE bool is_position_known(const Table *t, TValue *ra) {
   if (unlikely(ra[2].extra == TABLE_POSITION_UNKNOWN))
     ra[2].extra = table_position_after(t, ra + 2);
   return likely(ra[2].extra != TABLE_POSITION_UNKNOWN);
 }
 
-/* A number that is an integer or equal to one, for a bit operation. */
+/* Reads a number that is an integer or equal to one, for a bit operation. */
 ALWAYS_INLINE bool integral_value(const TValue *o, int64_t *i) {
   if (is_int(o)) {
     *i = o->v.i;
@@ -440,19 +451,20 @@ ALWAYS_INLINE bool integral_value(const TValue *o, int64_t *i) {
   return (double)*i == o->v.n;
 }
 
-/* Covers not all of them. */
+/* Tells whether an integer is exactly a float; returns false also for some large ones
+   that are. */
 ALWAYS_INLINE bool is_float_exactly(int64_t i) {
   const uint64_t limit = UINT64_C(1) << 53;
   return (uint64_t)i + limit <= 2 * limit;
 }
 
-/* What number_shift_left does. */
+/* Shifts like number_shift_left. */
 ALWAYS_INLINE int64_t shift_left(int64_t a, int64_t b) {
   if (unlikely((uint64_t)b + 63 > 126)) return 0;
   return (int64_t)(b >= 0 ? (uint64_t)a << b : (uint64_t)a >> -b);
 }
 
-/* For a generic loop that takes more than the two values there are. */
+/* Clears the variables of a generic loop beyond the two values that there are. */
 static NOINLINE void clear_more_variables(TValue *ra, int wanted) {
   for (int i = 3; i <= wanted; i++) set_nil(ra + 3 + i);
 }
@@ -469,7 +481,7 @@ static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing
 
 /* Shifts function and fixed parameters above the extra arguments. A collection may have
  * scanned the frame already, in a hook for the call or before a tail call took it over:
- * what is now below its function has not been scanned. */
+ * the slots that are now below its function have not been scanned. */
 static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
   ci->u.lua.nextra = (uint32_t)extra;
@@ -513,14 +525,14 @@ static NOINLINE void set_list(lua_State *L, Table *t, const TValue *values, uint
   }
 }
 
-/* Original slot of a frame's function, before varargs were shifted away. */
+/* Returns the original slot of a frame's function, before varargs were shifted away. */
 ALWAYS_INLINE TValue *frame_result_slot(CallInfo *ci) {
   if (likely(!(ci->status & CALL_VARARG))) return ci->func;
   return ci->func - (ci->u.lua.nextra + frame_closure(ci)->p->nparams + 1);
 }
 
-/* A CONCAT that waited for a metamethod joins what is left; the next metamethod, if that
- * needs one. */
+/* Joins the rest of a CONCAT that waited for a metamethod. Returns the next metamethod,
+ * if that needs one. */
 static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) {
   ptrdiff_t off = stack_save(L, ra);
   int left = (int)(result - 1 - ra); /* operands below the two that were joined */
@@ -531,18 +543,18 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   return call;
 }
 
-/* A primitive is called by an instrumented thread: does it run in the loop as usual?
- * It does not when hooks want to see it. A coroutine that yields so records that it is
- * left. */
+/* Tells whether a primitive that an instrumented thread calls runs in the loop as usual.
+ * It does not if hooks want to see it. A coroutine that yields in the loop records that
+ * it is left. */
 static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
   if (L->instrumented & INSTRUMENT_HOOKS) return false;
   if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
   return true;
 }
 
-/* The nesting of pcalls in the loop is bounded (generously: the reference allows 200), so
- * that errors in handlers of errors, each deep in pcalls again, come to an end in
- * reasonable time. */
+/* Checks the nesting of pcalls in the loop, which is bounded (generously: the reference
+ * allows 200), so that errors in handlers of errors, each deep in pcalls again, come to
+ * an end in reasonable time. */
 ALWAYS_INLINE void check_pcalls(lua_State *L) {
   if (unlikely(L->npcalls >= MAX_PCALLS)) error_run(L, "C stack overflow (too many nested pcalls)");
 }
@@ -556,7 +568,7 @@ ALWAYS_INLINE void count_pcall(lua_State *L, CallInfo *ci) {
   ci->u.c.old_errfunc = L->errfunc;
 }
 
-/* The frame of a pcall or xpcall that runs in the loop. */
+/* Pushes the frame of a pcall or xpcall that runs in the loop. */
 static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t status) {
   check_pcalls(L);
   CallInfo *ci = vm_push_native(L, func, nresults, status | pcall_bits(L));
@@ -564,7 +576,8 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
   return ci;
 }
 
-/* Both of these begin what a frame protects; they return the function to call. */
+/* Begins what a frame protects, for pcall or (below) for xpcall; returns the function to
+   call. */
 ALWAYS_INLINE TValue *begin_pcall(lua_State *L, CallInfo *ci, TValue *func) {
   ci->u.c.ctx = 1;
   L->errfunc = 0;
@@ -581,8 +594,8 @@ ALWAYS_INLINE TValue *begin_xpcall(lua_State *L, CallInfo *ci, TValue *func) {
   return func + 2;
 }
 
-/* A pcall or xpcall of which hooks want to see the call: until that is reported, its
- * frame catches no errors. Returns the function to call; NULL for wrong arguments, or
+/* Begins a pcall or xpcall whose call hooks want to see: until that is reported, its
+ * frame catches no errors. Returns the function to call, or NULL for wrong arguments or
  * another primitive. */
 static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
                                        int nresults, uint32_t status) {
@@ -599,7 +612,7 @@ static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TVal
   return has_handler ? begin_xpcall(L, ci, func) : begin_pcall(L, ci, func);
 }
 
-/* meta_prepare_arith for an operand k of the prototype, which may have been
+/* Prepares like meta_prepare_arith an operand k of the prototype, which may have been
  * written on the left (opcodes.def). */
 static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValue *x,
                                                const TValue *k, TValue *result) {
@@ -609,17 +622,17 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* INS_sJ, in the width of a pointer. In a loop of few instructions computing the next pc
- * takes longest, so each of its steps counts. (The compiler would shift first, and widen
- * then.) */
+/* Returns INS_sJ, in the width of a pointer. In a loop of few instructions computing the
+ * next pc takes longest, so each of its steps counts. (The compiler would shift first,
+ * and widen then.) */
 ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   ptrdiff_t wide = (int32_t)jump;
   __asm__("" : "+r"(wide));
   return wide >> 8;
 }
 
-/* Operands are read as bytes of the instruction word before pc: one load each,
- * instead of a copy, a shift and a mask of a register. */
+/* Operands are read as bytes of the instruction word before pc: one load each, instead of
+ * a copy, a shift and a mask of a register. */
 #define BYTE_BEFORE_PC(n) (((const uint8_t *)pc)[-(n)])
 #define OPCODE BYTE_BEFORE_PC(4)
 #define ARG_A BYTE_BEFORE_PC(3)
@@ -630,7 +643,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define ARG_Bx (((const uint16_t *)pc)[-1])
 #define ARG_sBx (((const int16_t *)pc)[-1])
 #define ARG_sJ jump_offset(pc[-1])
-/* The halves of aux, where pc points to it. */
+/* The halves of aux, when pc points to it. */
 #define NEXT_KEY (((const uint16_t *)pc)[0])
 #define NEXT_SLOT (((const uint16_t *)pc)[1])
 #define RA (base + ARG_A)
@@ -660,7 +673,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* Calls the metamethod that `expr` prepared, if any. */
 #define WITH_META(expr) \
   do { SAVE; func = (expr); if (func != NULL) { nresults = 1; goto call_meta; } RELOAD; } while (0)
-/* The same for a store, which may make a table larger. */
+/* Calls the metamethod of a store, which may make a table larger. */
 #define STORE_WITH_META(expr) \
   do { \
     SAVE; \
@@ -684,7 +697,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define GC_CHECK_IF(due, limit) \
   do { if (unlikely(due)) { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
 #endif
-/* where something new is made */
+/* where a new object is made */
 #define GC_CHECK_BELOW(limit) GC_CHECK_IF(L->domain->gc.pending, limit)
 #define GC_CHECK GC_CHECK_IF(L->domain->gc.pending == GC_DUE, L->ci->top)
 #define SAFE_POINT \
@@ -700,8 +713,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
-/* ... if it is `base`, and not a pair, of which the watched path runs the first one
-   alone */
+/* Does so if the instruction is `base`, and not a pair, of which the watched path runs the
+   first instruction alone. */
 #define QUICKEN(base) \
   do { if (((uint8_t *)pc)[-4] == OP_##base) BECOME(OP_##base##F); } while (0)
 
@@ -738,7 +751,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define ARITH_BOTH(name, int_op, float_op, luaop) \
   CASE(name): ARITH(RB, RC, int_op, float_op, (void)0, luaop, meta_prepare_arith) \
   CASE(name##K): ARITH(RB, KC, int_op, float_op, (void)0, luaop, prepare_arith_constant)
-/* The same with a form for two floats. */
+/* An operation on numbers, with a form for two floats. */
 #define FLOATS(name, base_name, b, c, float_op) \
   CASE(name): { \
     const TValue *x = (b), *y = (c); \
@@ -783,7 +796,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   }
 
 /* Pushes the frame of the Lua function at `callee`, with its arguments up to L->top, and
- * goes on in it. */
+ * continues in it. */
 #define ENTER_LUA(callee, status_bits) \
   do { \
     const Prototype *p = as_lua_closure(callee)->p; \
@@ -795,7 +808,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
       stack_grow_or_collect(L, p->max_stack); \
       base = stack_restore(L, off); \
       limit = base + p->max_stack; \
-      frame = L->ci->next; /* a collection may have dropped what is not in use */ \
+      frame = L->ci->next; /* a collection may have freed unused frames */ \
     } \
     if (unlikely(frame == NULL)) frame = callinfo_extend(L); \
     frame->func = base - 1; \
@@ -813,7 +826,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     NEXT; \
   } while (0)
 
-/* The Lua frame `frame` goes on at its saved pc. */
+/* Continues in the Lua frame `frame` at its saved pc. */
 #define RESUME_LUA(frame) \
   do { \
     own = (frame); \
@@ -829,7 +842,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t) (&(t)->node[NEXT_SLOT & (t)->node_mask])
 
-/* Sets the value of a node that has a short string as its key, and of which nothing is
+/* Sets the value of a node that has a short string as its key, and about which nothing is
  * assumed. Tags and mark are written together, as they are read: a load that is wider
  * than the store before it waits until that is in the cache. */
 #define STORE_IN_NODE(node, payload, value_tag) \
@@ -843,15 +856,15 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define COPY_FROM_NODE(to, node, tags) \
   do { TValue *target = (to); target->v = (node)->v; target->tag = (uint8_t)(tags); } while (0)
 
-/* Does the caller of this frame wait for it inside an instruction, and for one value at
-   most? */
+/* Tells whether the caller of this frame waits for it inside an instruction, for at most
+   one value. */
 ALWAYS_INLINE bool is_metamethod(const CallInfo *frame) {
   uint32_t status = frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG | CALL_TOCLOSE);
   return status == CALL_SPECIAL && is_lua_frame(frame->prev);
 }
 
-/* Of the next instruction: L->top says where the values that it takes end, or the frame
- * is not set up yet. */
+/* Tells, for the next instruction, whether L->top says where the values that it takes
+ * end, or the frame is not set up yet. */
 ALWAYS_INLINE bool takes_open_values(Instruction i) {
   return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || op_base(i) == OP_VARARGPREP;
 }
@@ -949,10 +962,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       pc += 3; /* both aux words, and GETFIELD */
       NEXT;
     }
-    BECOME(OP_GETTABUP_GETFIELD); /* whose position in the table is wrong: it looks there again */
+    /* its position in the table is wrong: the pair looks there again */
+    BECOME(OP_GETTABUP_GETFIELD);
     goto CASE(GETTABUP_GETFIELD);
   }
-  CASE(FIND_LIBRARY): /* of a pair that GETTABUP begins, which has not found its field */
+  /* of a pair that GETTABUP begins, when it has not found its field */
+  CASE(FIND_LIBRARY):
     if (vm_assume_library_field(L, (Instruction *)pc - 1)) goto CASE(GETASSUMED);
     goto CASE(GETTABUP);
   split_assumed: BECOME(OP_GETTABUP_GETFIELD); goto CASE(GETTABUP);
@@ -1095,8 +1110,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(SETIK): SET_INT(KC)
   CASE(NEWTABLE): {
     uint32_t nhash = (1u << ARG_B) >> 1; /* 0 for 0 */
-    /* before: what was in the register is dead, and the new table is not promoted at
-       once */
+    /* before making it: the value that was in the register is dead, and the new table is
+       not promoted at once */
     GC_CHECK_BELOW(RA);
     SAVE;
     Table *t = table_new(L, *pc, nhash);
@@ -1113,7 +1128,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     L->top = ra + 1 + n;
     set_list(L, as_table(ra), ra + 1, *pc, n);
     pc++;
-    dispatch = L->dispatch; /* as after NEWTABLE */
+    dispatch = L->dispatch; /* for the reason given at NEWTABLE */
     NEXT;
   }
 
@@ -1340,7 +1355,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (ra->v.prim->id == PRIM_NEXT && is_position_known(t, ra)) {
         if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
         uint32_t passed = next_pair(L->domain, t, ra);
-        dispatch = L->dispatch; /* which takes no longer than keeping it */
+        dispatch = L->dispatch; /* this takes no longer than keeping it */
         pc++; /* past TFORLOOP */
         if (passed == 0) NEXT;
         CHECK_POSITION(ra);
@@ -1407,7 +1422,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     adjust_varargs(L, L->ci, (int)ARG_A);
     RELOAD;
     NEXT;
-  CASE(CALL): { /* of a Lua function with the arguments counted, where there is room, unwatched */
+  /* of a Lua function with a counted number of arguments, if there is room, unwatched */
+  CASE(CALL): {
     func = RA;
     if (unlikely(!is_lua_closure(func))) goto call_direct;
     const Prototype *p = as_lua_closure(func)->p;
@@ -1438,7 +1454,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (unlikely(passed < 0)) passed = (int)(L->top - func) - 1;
     const int results = func->v.prim->direct(L, func, passed);
     if (likely(results == (int)ARG_C - 1)) NEXT;
-    __asm__("" : "+r"(pc)); /* or addresses of operands are kept over the call for what is rare */
+    /* otherwise gcc keeps addresses of operands over the call for rare cases */
+    __asm__("" : "+r"(pc));
     if (results == NOT_DIRECT) goto call;
     func = RA;
     n = results;
@@ -1495,7 +1512,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT;
 
   call_c: f = func->v.f; /* light C function */
-  call_c_function: { /* as vm_enter_c does it, in place */
+  call_c_function: { /* does the same as vm_enter_c, in place */
     if (stack_lacks(L, LUA_MINSTACK) || unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
       n = vm_enter_c(L, func, f, nresults, extra);
       goto c_done;
@@ -1531,7 +1548,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT;
   }
 
-  CASE(TAILCALL): { /* likewise, from a frame that has nothing to close and no extra arguments */
+  /* of such a function, from a frame that has nothing to close and no extra arguments */
+  CASE(TAILCALL): {
     CallInfo *frame = own;
     uint32_t b = ARG_B, i = 0;
     func = RA;
@@ -1551,7 +1569,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     pc = p->code;
     NEXT;
   }
-  tail_direct: /* as call_direct; the RETURN that follows passes the results on */
+  tail_direct: /* like call_direct; the RETURN that follows passes the results on */
     if (func->tag == TAG_PRIMITIVE && !ARG_C) {
       own->u.lua.pc = pc;
       n = func->v.prim->direct(L, func, ARG_B != 0 ? ARG_B - 1 : (int)(L->top - func) - 1);
@@ -1627,7 +1645,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto return_values;
     }
     int wanted = frame->nresults;
-    value_copy(frame->func, RA); /* when none is wanted, that register is still free */
+    value_copy(frame->func, RA); /* if none is wanted, that register is still free */
     if (unlikely(wanted != 1)) {
       L->top = frame->func + 1;
       for (TValue *res = L->top; wanted > 1; wanted--) set_nil(res++);
@@ -1646,7 +1664,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     } else if (n < 0) {
       n = (int)(L->top - first);
     }
-    if (ARG_C) { /* handlers run above the values and all variables that are still to be closed */
+    /* handlers run above the values and all variables that are still to be closed */
+    if (ARG_C) {
       TValue *above = base + CLOSURE_OF_FRAME->p->max_stack;
       ci->u.lua.pc = pc;
       L->top = first + n > above ? first + n : above;
@@ -1666,10 +1685,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto return_values;
   }
 
-  metamethod_done: /* that of the frame L->ci, with the value at first */
+  /* the metamethod of the frame L->ci is done, with the value at first */
+  metamethod_done:
     own = L->ci->prev;
     L->ci = own;
-  resume_instruction: /* own goes on in its instruction, which waited for that value, or for none */
+  /* own continues in its instruction, which waited for that value, or for none */
+  resume_instruction:
     base = own->func + 1;
     k = own->u.lua.k;
     pc = own->u.lua.pc;
@@ -1696,7 +1717,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         nresults = 1;
         goto call_meta;
       }
-      case FINISH_AGAIN: pc--; NEXT; /* for what is still to be closed */
+      case FINISH_AGAIN: pc--; NEXT; /* for the variables that are still to be closed */
     }
 
   return_values: /* of the Lua frame L->ci: n values from first */
@@ -1732,15 +1753,18 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto resume_native;
   }
 
-  resume_lua: /* the Lua frame L->ci goes on at its saved pc */
+  resume_lua: /* the Lua frame L->ci continues at its saved pc */
     RESUME_LUA(L->ci);
 
-  resume_meta: /* the Lua frame L->ci waits inside an instruction, perhaps for the value on top */
+  /* the Lua frame L->ci waits inside an instruction, perhaps for the value on top */
+  resume_meta:
     own = L->ci;
     first = L->top - 1;
     goto resume_instruction;
 
-  resume_native: /* what the native frame L->ci called has returned; its values are on top */
+  /* the function that the native frame L->ci called has returned; its values are on
+     top */
+  resume_native:
     ci = L->ci;
     dispatch = L->dispatch;
     if (ci->status & (CALL_UNWIND | CALL_SPANS)) goto unwind_or_finish;
@@ -1772,7 +1796,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
     goto continue_c;
 
-  continue_c: { /* a C function that was left for a yield or an error goes on in its continuation */
+  /* a C function that was left for a yield or an error continues in its continuation */
+  continue_c: {
     int status = LUA_YIELD;
     ci = L->ci;
     if (ci->status & CALL_PROTECTED_C) {
@@ -1786,12 +1811,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto frame_done;
   }
 
-  unwind_or_finish: /* the native frame ci */
+  unwind_or_finish: /* for the native frame ci */
     if (ci->status & CALL_UNWIND) goto unwind;
     context_finish(L); /* the coroutine has ended */
     goto resume_unmarked;
 
-  unwind: { /* ci, a pcall, catches the error on top: first close what is pending above it */
+  /* ci, a pcall, catches the error on top: what is pending above it is closed first */
+  unwind: {
     ci = L->ci;
     dispatch = L->dispatch;
     ci->status |= CALL_UNWIND;
@@ -1872,8 +1898,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto c_done;
   }
 
-  /* the resumable coroutine given by func (a wrap closure, or resume with the thread as
-     first argument) runs in this loop */
+  /* runs in this loop the resumable coroutine given by func (a wrap closure, or resume
+     with the thread as first argument) */
   resume: {
     TValue *args = extra & CALL_WRAP ? func + 1 : func + 2;
     lua_State *co =
@@ -1901,8 +1927,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto call_value;
     }
     L->status = LUA_OK;
-    /* readers in other processes see that before a frame is gone; on x86-64 no
-       instruction */
+    /* release: readers in other processes see the status before a frame is gone. It pairs
+       with the order of their reads (steps B and U in eventring/remote/coroutines.c); on
+       x86-64 it is no instruction */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     n = (int)(L->top - first);
     if (is_lua_frame(ci)) { /* yielded inside a hook: the instruction has not run */
@@ -1915,8 +1942,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   /* ---- pairs ---- */
 
-  /* FIRST_x does the instruction as it mostly is, and falls through with pc at the next
-   * word; LAST_x does it and goes on. Rare cases are left to the handler of x, which
+  /* FIRST_x runs the usual case of the instruction, and falls through with pc at the next
+   * word; LAST_x runs it and continues. Rare cases are left to the handler of x, which
    * finds everything as if it had been dispatched to. */
 #define IF_NOT(name, condition) do { if (unlikely(!(condition))) goto CASE(name); } while (0)
 #define THEN do { CHECK_INSTRUCTION; pc++; } while (0)
@@ -1925,7 +1952,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_LOADI set_int(RA, ARG_sBx);
 #define FIRST_LOADK value_copy(RA, &k[ARG_Bx]);
 #define FIRST_GETUPVAL value_copy(RA, CLOSURE_OF_FRAME->upvalues[ARG_B]->v);
-/* Leaves in `source` where the value was, and in `loaded` where it is now. */
+/* Sets `source` to where the value was, and `loaded` to where it is now. */
 #define LOAD_MOVE source = RB; loaded = RA; value_copy(RA, source);
 #define LOAD_GETUPVAL \
   source = CLOSURE_OF_FRAME->upvalues[ARG_B]->v; loaded = RA; value_copy(RA, source);
@@ -2022,13 +2049,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     set_int(ra + 3, index); \
     pc -= ARG_Bx; \
   }
-/* Tests: what follows is behind the jump that is not taken. */
+/* Tests: the code that follows is for the jump that is not taken. */
 #define FIRST_TEST_JUMP(cond) if ((cond) == ARG_C) TAKE_JUMP; pc++;
 #define FIRST_TEST { \
     bool cond = !is_falsy(RA); \
     FIRST_TEST_JUMP(cond) \
   }
-/* A string, boolean or nil, so that equal means the same. */
+/* A string, boolean or nil, for which equality of the values is equality of the bits. */
 #define FIRST_EQK { \
     const TValue *x = RA, *y = KB; \
     IF_NOT(EQK, !is_number(y) && y->tag != TAG_LONG_STRING); \
@@ -2142,15 +2169,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
-/* What was just loaded is read from where it was: from its new place it would come
- * later. */
+/* A value that was just loaded is read from where it was: from its new place it would
+ * come later. */
 #define TAKEN(operand) \
   ({ \
     const TValue *taken = (operand); \
     if (taken == loaded) { taken = source; __asm__("" : "+r"(taken)); } \
     taken; \
   })
-/* op_fuse makes it a pair only where it takes what was loaded. */
+/* op_fuse makes it a pair only if it takes the value that was loaded. */
 #define TAKING_GETFIELD { rt_assert(RB == loaded); LOAD_FIELD(GETFIELD, source) }
 #define TAKING_GETTABLE { \
     const TValue *table = TAKEN(RB), *item = TAKEN(RC); \
@@ -2233,7 +2260,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #include "opcodes.def"
 #undef OP
 
-  /* each instruction while hooks want it, or when a request or a collection is due */
+  /* for each instruction while hooks want it, or when a request or a collection is due */
   op_each:
     if (L->instrumented == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
         !vm_is_asked(L->domain) && !gc_is_wanted(L->domain)) {
@@ -2260,7 +2287,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   single_instruction: /* pairs are split: their first instruction runs */
     goto *alone_calls[OPCODE];
 
-  /* while lines are sampled from outside */
+  /* for frequent instructions while lines are sampled from outside */
   op_note_often:
     if (unlikely(--L->domain->noting_left == 0)) {
       vm_noting_check(L);
@@ -2271,7 +2298,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (unlikely(L->instrumented & INSTRUMENT_GENERAL)) goto *alone_calls[OPCODE];
     goto *alone_plain[OPCODE];
 
-  hooked_primitive: { /* of call_primitive */
+  hooked_primitive: { /* from call_primitive */
     TValue *called = begin_hooked_pcall(L, func->v.prim, func, nresults, extra);
     if (called == NULL) {
       n = vm_enter_c(L, func, func->v.prim->fallback, nresults, extra);

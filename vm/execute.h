@@ -5,15 +5,18 @@
 
 #include "throw.h"
 
-/* One activation of vm_execute on the C stack, and the point to which errors
- * in it unwind.  Frames of several coroutines can belong to one Run: a
- * coroutine resumed from guest code runs in the loop of its resumer. */
+/* One activation of vm_execute on the C stack, and the point to which errors in it
+ * unwind. Frames of several coroutines can belong to one Run: a coroutine resumed from
+ * guest code runs in the loop of its resumer. */
 typedef struct Run {
-  ErrorJump jump;      /* first: d->error_jump points to it; its L is the thread entered for */
-  CallInfo *boundary;  /* frame of L below the one it was entered for: unwinding stops there */
+  /* first: d->error_jump points to it; its L is the thread for which the Run was
+     entered */
+  ErrorJump jump;
+  /* frame of L below the one for which it was entered: unwinding stops there */
+  CallInfo *boundary;
   bool is_resume;      /* entered by lua_resume: yields and errors of L end it */
-  uint32_t nonyieldable; /* of L when entered */
-  uint32_t ncalls;     /* of the domain when entered */
+  uint32_t nonyieldable; /* of L at the entry */
+  uint32_t ncalls;     /* of the domain at the entry */
 } Run;
 
 typedef enum Entry {
@@ -27,15 +30,15 @@ typedef enum Entry {
   ENTER_UNWIND,
 } Entry;
 
-/* Runs until the fresh frame returns (LUA_OK: results placed) or, when
- * run->is_resume, until run->L yields (LUA_YIELD). */
+/* Runs until the fresh frame returns (LUA_OK: results placed) or, if run->is_resume,
+ * until run->L yields (LUA_YIELD). */
 int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults);
 
 /* Handler tables (watch.h says which one is in force), set by vm_dispatch_init. */
 HIDDEN extern const void *const *vm_dispatch_normal;
 /* calls and returns take the paths that report them */
 HIDDEN extern const void *const *const vm_dispatch_calls;
-/* likewise, and each instruction is checked before it runs */
+/* calls and returns do so as well, and each instruction is checked before it runs */
 HIDDEN extern const void *const *const vm_dispatch_each;
 /* each instruction is noted in its frame before it runs (noting.c) */
 HIDDEN extern const void *const *const vm_dispatch_noting;

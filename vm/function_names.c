@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/function_names.c: the name of a function, by one rule for all that shows it.
+/* vm/function_names.c: the name of a function, by one rule for everything that shows it.
  *
- * A function of Lua has the name by which it is defined (Prototype.name): "f", "M.a.b:c".
- * One without is "anonymous", and whoever shows it shows its place as well.
+ * A Lua function has the name by which it is defined (Prototype.name): "f", "M.a.b:c".
+ * One without a name is "anonymous", and code that shows it shows its place as well.
  *
  * A C function has the name under which the loaded modules have it, "string.rep": the
- * best one (eventring_compare_names), so that each run has the same. Else it has that of
- * its symbol, else of its place in its file, "saros+0x46e20". Readers in other processes
- * follow the same rule (eventring/remote/names.c, places.c).
+ * best one (eventring_compare_names), so that each run has the same. Otherwise it has the
+ * name of its symbol, or else of its place in its file, "saros+0x46e20". Readers in other
+ * processes follow the same rule (eventring/remote/names.c, places.c).
  *
- * Asked for in the middle of allocations and of instructions: nothing is allocated in the
- * heap, and nothing of the domain changes. Symbols are read from a file, so the latest
- * ones are kept. */
+ * Names are asked for in the middle of allocations and of instructions: nothing is
+ * allocated in the heap, and nothing of the domain changes. Symbols are read from a file,
+ * so the latest ones are kept. */
 #include "function_names.h"
 
 #include <dlfcn.h>
@@ -30,11 +30,12 @@
 #include "table.h"
 #include "thread.h"
 
-#define MOST_NODES 65536 /* of a module that is searched: a larger table is none */
+/* of a module that is searched: a larger table is not taken for a module */
+#define MOST_NODES 65536
 
 /* ---- functions of Lua ---------------------------------------------------- */
 
-/* As snprintf with "%s", which takes longer than the rest of a frame. */
+/* Copies text like snprintf with "%s", which takes longer than the rest of a frame. */
 static void copy_text(char *to, size_t size, const char *from) {
   const size_t length = strnlen(from, size - 1);
   memcpy(to, from, length);
@@ -64,7 +65,7 @@ void prototype_source(const Prototype *p, char *source) {
 
 /* ---- C functions --------------------------------------------------------- */
 
-/* registry._LOADED, found without making a string. */
+/* Returns registry._LOADED, found without making a string. */
 static const Table *loaded_modules(const Domain *d) {
   const Table *registry = as_table(&d->registry);
   for (uint32_t i = 0; i < table_node_count(registry); i++) {
@@ -80,14 +81,14 @@ static bool is_better(const char *a, const char *b) {
   return *b == '\0' || eventring_compare_names(a, b) < 0;
 }
 
-/* The name of a C function that was found in the modules, and where. */
+/* The name of a C function that was found in the modules, and its place. */
 typedef struct FoundName {
   const void *f;
   const Table *loaded; /* the modules, and their nodes */
   const Node *modules;
   uint32_t free;             /* Table.last_free of them */
   uint32_t module, at;       /* numbers of nodes, of the best name */
-  char name[FUNCTION_NAME_SIZE]; /* "": no module has the function */
+  char name[FUNCTION_NAME_SIZE]; /* "" if no module has the function */
 } FoundName;
 
 static bool names_function(const Node *n, const void *f) {
@@ -129,7 +130,8 @@ static void find_in_modules(const Table *loaded, const void *f, FoundName *found
   }
 }
 
-/* No module was added, and the one that has the function still does. */
+/* Tells whether a kept name is valid: no module was added, and the one that has the
+   function still has it. */
 static bool is_found(const FoundName *found, const Table *loaded, const void *f) {
   if (found->f != f || found->loaded != loaded) return false;
   if (loaded == NULL) return true;
@@ -140,9 +142,10 @@ static bool is_found(const FoundName *found, const Table *loaded, const void *f)
          names_function(&module->node[found->at], f);
 }
 
-/* The same few functions are on each stack that is written, and a search of all modules
- * takes 10 us. (A function that gets another name in a module that was there keeps the
- * one that it had.) */
+/* Finds the name of a function in the modules. The same few functions are on each stack
+ * that is written, and a search of all modules takes 10 us, so the latest names are kept.
+ * (A function that gets another name in a module that was there keeps the one that it
+ * had.) */
 static void name_in_modules(const Domain *d, const void *f, char *name) {
   static _Thread_local FoundName kept[8];
   const Table *loaded = loaded_modules(d);
@@ -151,7 +154,8 @@ static void name_in_modules(const Domain *d, const void *f, char *name) {
   memcpy(name, found->name, FUNCTION_NAME_SIZE);
 }
 
-/* Among the symbols of its file on disk, where static functions are as well. */
+/* Looks for a function among the symbols of its file on disk, where static functions are
+   as well. */
 static bool find_in_file(const void *address, const struct link_map *map, char *name) {
   const bool is_program = map->l_name == NULL || *map->l_name == '\0';
   const int fd = open(is_program ? "/proc/self/exe" : map->l_name,
@@ -162,7 +166,8 @@ static bool find_in_file(const void *address, const struct link_map *map, char *
   return found;
 }
 
-/* The same in each run: where the program lies differs. */
+/* Reads the name of a symbol. It is the same in each run, although the program's
+   addresses differ. */
 static void read_symbol(const void *address, const Dl_info *info, const struct link_map *map,
                         char *name) {
   if (find_in_file(address, map, name)) return;
@@ -174,8 +179,8 @@ static void read_symbol(const void *address, const Dl_info *info, const struct l
              (unsigned long)((const char *)address - (const char *)info->dli_fbase));
 }
 
-/* A name that was read, and the mapped file that it is of: another one may get its
-   place. */
+/* A name that was read, and the mapped file that has it: another file may be mapped at
+   its place. */
 typedef struct KeptName {
   const void *address, *file, *section;
   char name[FUNCTION_NAME_SIZE];
@@ -185,8 +190,8 @@ static bool is_kept(const KeptName *k, const void *address, const struct link_ma
   return k->address == address && k->file == map && k->section == map->l_ld;
 }
 
-/* The mapped file that has the address; NULL: to be asked for with dladdr1, which looks
- * at each of its symbols and takes 5 us. */
+/* Returns the mapped file that has the address, or NULL: then dladdr1 must be asked,
+ * which looks at each of its symbols and takes 5 us. */
 static const struct link_map *file_at(const void *address) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
   struct dl_find_object found;
@@ -197,9 +202,10 @@ static const struct link_map *file_at(const void *address) {
   return NULL;
 }
 
-/* A function of the host is at the bottom of each stack that is written, once a second or
- * more often, and reading the symbols of its file takes 25 us for saros, milliseconds for
- * a large host. */
+/* Writes the name of the symbol at an address. A function of the host is at the bottom of
+ * each stack that is written, once a second or more often, and reading the symbols of its
+ * file takes 25 us for saros, milliseconds for a large host. So the latest names are
+ * kept. */
 static void name_of_symbol(const void *address, char *name) {
   static _Thread_local KeptName kept[8];
   Dl_info info;

@@ -7,8 +7,9 @@
  * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not called again
  * for it.
  *
- * What runs while hooks are off (finalizers, hooks) may run between two instructions of a
- * frame: it leaves L->old_pc, from which that frame's line hook goes on.
+ * Code that runs while hooks are off (finalizers, hooks) may run between two instructions
+ * of a frame: it does not change L->old_pc, from which that frame's line hook
+ * continues.
  */
 #include "hook.h"
 
@@ -22,9 +23,8 @@ static uint32_t mask_of_event(int event) {
   return event == LUA_HOOKTAILCALL ? LUA_MASKCALL : 1u << event;
 }
 
-/* Calls the hook for an event of the current frame, if it is wanted. The stack
- * below L->top and the registers of a Lua frame stay as they are; hooks are off
- * while it runs. */
+/* Calls the hook for an event of the current frame, if it is wanted. The stack below
+ * L->top and the registers of a Lua frame do not change; hooks are off while it runs. */
 void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer) {
   lua_Hook hook = L->hook;
   if (hook == NULL || !L->allow_hook || !(L->hook_mask & mask_of_event(event))) return;
@@ -52,18 +52,19 @@ void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfe
   ci->status &= ~mark;
 }
 
-/* Did the instruction at old_pc jump to the LOOP at pc? Then it goes on at the start of
- * the loop, for hooks as in the reference, where such jumps lead there. The test at the
- * end of a `repeat` is reversed: it jumps over the LOOP that goes back, and what follows
- * was reached without a jump. */
+/* Tells whether the instruction at old_pc jumped to the LOOP at pc. If so, the program
+ * continues at the start of the loop, for hooks as in the reference, where such jumps
+ * lead there. The test at the end of a `repeat` is reversed: it jumps over the LOOP that
+ * goes back, and the code behind it was reached without a jump. */
 static bool jumped_to_loop(const Prototype *p, int old_pc, int pc) {
   if (op_base(p->code[old_pc]) == OP_JMP) return true;
   if (!(op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T)) return false;
-  if (pc == old_pc + 2) return INS_sJ(p->code[old_pc + 1]) == 0; /* `if c then goto` it */
+  /* `if c then goto` this */
+  if (pc == old_pc + 2) return INS_sJ(p->code[old_pc + 1]) == 0;
   return pc != old_pc + 3 || op_base(p->code[old_pc + 2]) != OP_LOOP;
 }
 
-/* Is the instruction at pc, for hooks, still part of the one at old_pc? */
+/* Tells whether the instruction at pc is, for hooks, still part of the one at old_pc. */
 static bool continues_step(const Prototype *p, int old_pc, int pc) {
   switch (op_base(p->code[pc])) {
     case OP_LOOP: return jumped_to_loop(p, old_pc, pc);
@@ -73,7 +74,8 @@ static bool continues_step(const Prototype *p, int old_pc, int pc) {
   }
 }
 
-/* The program came to a new line, or back to the start of a line. */
+/* Calls the line hook if the program came to a new line, or back to the start of a
+   line. */
 static void call_line_hook(lua_State *L, const Prototype *p, int pc) {
   int old_pc = (uint32_t)L->old_pc < p->ncode ? L->old_pc : 0;
   if (continues_step(p, old_pc, pc)) return;
@@ -82,7 +84,7 @@ static void call_line_hook(lua_State *L, const Prototype *p, int pc) {
   L->old_pc = pc;
 }
 
-/* The thread stays at this instruction, which runs when it is resumed; until then
+/* Yields. The thread stays at this instruction, which runs when it is resumed; until then
  * the frame's pc is behind it, as always. */
 _Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool counted) {
   if (counted) L->hook_count = 1; /* the count event is due again */
@@ -105,7 +107,8 @@ static NOINLINE void call_step_hooks(lua_State *L, const Instruction *pc, int ma
 }
 
 void hook_before_instruction(lua_State *L, const Instruction *pc) {
-  if (INS_OP(*pc) == OP_VARARGPREP) { /* part of the call: what follows begins a line */
+  /* part of the call: the next instruction begins a line */
+  if (INS_OP(*pc) == OP_VARARGPREP) {
     if (L->allow_hook) L->old_pc = 1;
     return;
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/last_stack.c: writes the stack of a domain into the recording, so that a process
- * that is killed leaves what it did.
+ * that is killed leaves a record of what it did.
  *
  * When: each period (SAROS_EVENTRING_STACKS, 1 s; 0: never), at the next safepoint; after
  * a step of the collector of STEP_NS or more; when a trigger fires; at an error without a
@@ -8,14 +8,14 @@
  *
  * While the process records, a thread of its own asks for stacks in each period: it sets
  * a bit in the word that safepoints test anyway (probes.h) and clears it soon after;
- * other processes set it too. So nothing is added to what a program executes. The child
- * of a fork has no such thread, since it may end with its last thread; it looks at the
- * time whenever it collects.
+ * other processes set it too. So nothing is added to the code that a program executes.
+ * The child of a fork has no such thread, since it may end with its last thread; it looks
+ * at the time whenever it collects.
  *
  * In a handler of a signal anything may be half done. Frames are filled in an order that
- * keeps a list of them right at each moment (frame.h), but memory may be damaged when the
+ * keeps a list of them right at each moment (frame.h), but memory may be damaged if the
  * signal is SIGSEGV: everything is read there by process_vm_readv, which fails where a
- * load would trap, and nothing but frames, closures, prototypes and their names is.
+ * load would trap, and only frames, closures, prototypes and their names are read.
  */
 #include "last_stack.h"
 
@@ -43,10 +43,11 @@
 #include "thread.h"
 
 #define NS_PER_S 1000000000.0
-#define FIRST_NS 20000000          /* until the first one */
-#define ASKED_NS 5000000           /* for which the bit is set */
+#define FIRST_NS 20000000          /* until the first stack is asked for */
+#define ASKED_NS 5000000           /* the time for which the bit is set */
 #define LEAST_PERIOD_NS 10000000
-#define MEMORY_NS 100000000        /* from one shortage of memory to the next that is noted */
+/* the least time between two shortages of memory that are noted */
+#define MEMORY_NS 100000000
 #define MOST_NAME 128
 enum { MOST_FRAMES = 64, DOMAIN_PLACES = 4096 };
 
@@ -59,7 +60,7 @@ typedef struct Text {
 
 /* ---- describing ---------------------------------------------------------- */
 
-/* The digits of a line, at the end of `text`; "": 0. */
+/* Writes the digits of a line at the end of `text`, and returns their begin; "" for 0. */
 static const char *line_text(char text[static 16], uint32_t line) {
   char *at = text + 15;
   *at = '\0';
@@ -116,7 +117,8 @@ static bool peek(const void *from, void *to, size_t size) {
   return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == (long)size;
 }
 
-/* At most MOST_NAME - 1 bytes of a string; returns their number, 0: it cannot be read. */
+/* Reads at most MOST_NAME - 1 bytes of a string; returns their number, or 0 if it cannot
+   be read. */
 static size_t peek_string(const String *s, char *text) {
   String head;
   text[0] = '\0';
@@ -201,7 +203,7 @@ static void write_stack(Domain *d, int reason, int64_t value, bool in_handler) {
   stack.text = t.bytes;
   stack.size = t.size;
   stack.frames = t.frames;
-  /* what finds no room is not there; the program goes on */
+  /* a stack that finds no room is left out; the program continues */
   eventring_stack_write(d->rings, &stack, in_handler);
 }
 
@@ -219,14 +221,14 @@ void last_stack_note(Domain *d, int reason, int64_t value) {
   write_stack(d, reason, value, false);
 }
 
-/* That of the calling thread; NULL: it has none. */
+/* Returns the domain of the calling thread, or NULL if it has none. */
 static Domain *domain_of_thread(void) {
   const int tid = (int)syscall(SYS_gettid);
   Domain *d;
   for (unsigned n = 0; n < DOMAIN_PLACES && introspection_domain(n, &d); n++) {
     Peer *peer;
     int its;
-    /* those of other threads may end meanwhile */
+    /* domains of other threads may end meanwhile */
     if (d != NULL && peek(&d->peer, &peer, sizeof peer) && peek(&peer->tid, &its, sizeof its) &&
         its == tid)
       return d;
@@ -234,23 +236,26 @@ static Domain *domain_of_thread(void) {
   return NULL;
 }
 
-/* The error itself is noted where its handler runs, before the stack is unwound. */
+/* Handles a request for a stack. The stack of an error itself is written where its
+   handler runs, before the stack is unwound. */
 static void wanted(eventring_domain *domain, enum eventring_stack_reason reason, int64_t value,
                    bool in_handler) {
   if (reason == EVENTRING_STACK_ERROR) return;
   Domain *d = in_handler ? NULL : eventring_stack_host(domain);
-  if (d == NULL) d = domain_of_thread(); /* of C code that records as well; it takes 20 us */
+  /* the domain of C code that records as well; this takes 20 us */
+  if (d == NULL) d = domain_of_thread();
   if (d != NULL) write_stack(d, reason, value, in_handler);
 }
 
 /* ---- periods ------------------------------------------------------------- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool asks;          /* the thread runs; atomic, changed under the mutex */
-static bool is_child;      /* of a fork */
-static uint64_t period_ns; /* 0: never; constant */
+static bool asks;          /* whether the thread runs; atomic, changed under the mutex */
+static bool is_child;      /* whether this process is the child of a fork */
+static uint64_t period_ns; /* 0 for never; constant */
 
-/* It ends when no domain is recorded. */
+/* Asks for stacks in each period: the body of the thread, which ends when no domain is
+   recorded. */
 static void *ask(void *argument) {
   (void)argument;
   os_thread_rest(FIRST_NS);
@@ -259,6 +264,8 @@ static void *ask(void *argument) {
     eventring_stack_ask(false);
     os_thread_rest(period_ns);
   }
+  /* release: has no acquire partner, and needs none: obey reads it relaxed, begin_asking under
+     the mutex, and both use only its value */
   __atomic_store_n(&asks, false, __ATOMIC_RELEASE);
   return NULL;
 }
@@ -267,7 +274,7 @@ static void begin_asking(Domain *d) {
   pthread_mutex_lock(&mutex);
   if (!asks) {
     __atomic_store_n(&asks, true, __ATOMIC_RELAXED);
-    /* without it, stacks are written when something happens */
+    /* without the thread, stacks are written only when something happens */
     if (os_thread_start(ask, NULL, OS_THREAD_SMALL, 0) != 0)
       __atomic_store_n(&asks, false, __ATOMIC_RELAXED);
   }
@@ -281,7 +288,7 @@ static void forget_after_fork(void) {
   is_child = true;
 }
 
-/* "1", "0.5", "250ms"; what is wrong is reported once. */
+/* Reads the period: "1", "0.5", "250ms". A wrong value is reported once. */
 static void read_period(void) {
   const char *text = secure_getenv("SAROS_EVENTRING_STACKS");
   char *end;
@@ -300,7 +307,7 @@ static void read_period(void) {
                   "stacks are recorded each second\n");
 }
 
-/* In the child of a fork. */
+/* Writes a stack if the period has passed, in the child of a fork. */
 static void write_if_due(Domain *d) {
   const uint64_t now = monotonic_ns();
   if (now - d->stack_ns < period_ns) return;
@@ -308,7 +315,7 @@ static void write_if_due(Domain *d) {
   write_stack(d, EVENTRING_STACK_PERIOD, 0, false);
 }
 
-/* At a safepoint, or a collection. */
+/* Obeys a request for a stack, at a safepoint or a collection. */
 static void obey(Domain *d) {
   eventring_stack_keep_host(d->rings, d);
   if (eventring_domain_slot(d->rings) < 0 || d->current == NULL) return;

@@ -6,10 +6,10 @@
 
 #include "domain.h"
 
-/* The domain of L can be asked for its stack from now on. */
+/* Makes it possible from now on to ask the domain of L for its stack. */
 void last_stack_attach(lua_State *L);
-/* Writes the stack of the domain into the recording, if there is one. `reason`: of enum
- * eventring_stack_reason. Own thread. */
+/* Writes the stack of the domain into the recording, if there is one. `reason`: one of
+ * enum eventring_stack_reason. For the domain's own thread. */
 void last_stack_note(Domain *d, int reason, int64_t value);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/lexer.c: from source text to tokens.
  *
- * The whole source is in memory, so the lexer works on a cursor and an end and
- * takes names, numerals and strings without escapes straight out of the text;
- * only a string with escapes or a foreign line end is copied into `buffer`.
- * Characters are unsigned; END (-1) follows the last one.
+ * The whole source is in memory, so the lexer works on a cursor and an end and takes
+ * names, numerals and strings without escapes straight out of the text; only a string
+ * with escapes or a foreign line end is copied into `buffer`. Characters are unsigned;
+ * END (-1) follows the last one.
  *
- * Reserved words are found in a table of 64 bytes that lexer_init fills from
- * tokens.def (22 insertions), so no domain has to be prepared for compiling
- * and no String is made for a reserved word.  Every other word is a String of
- * the domain; short ones are interned there, long ones in `long_strings`, so
- * that the compiler may compare names by address.
+ * Reserved words are found in a table of 64 bytes that lexer_init fills from tokens.def
+ * (22 insertions), so no domain has to be prepared for compiling and no String is made
+ * for a reserved word. Every other word is a String of the domain; short ones are
+ * interned there, long ones in `long_strings`, so that the compiler may compare names by
+ * address.
  *
- * Failures: lexer_error raises LUA_ERRSYNTAX with the position and the text of
- * the offending lexeme; what the message shows of a string is its decoded
- * form.  The arena owns all scratch memory.
+ * Failures: lexer_error raises LUA_ERRSYNTAX with the position and the text of the
+ * offending lexeme; the message shows a string in its decoded form. The arena owns all
+ * scratch memory.
  */
 #include "lexer.h"
 
@@ -31,7 +31,7 @@
 
 enum { CHAR_ALPHA = 1, CHAR_DIGIT = 2, CHAR_HEX = 4, CHAR_SPACE = 8, CHAR_PRINT = 16 };
 
-/* ASCII alone, whatever the locale says. */
+/* For ASCII alone, whatever the locale says. */
 static const uint8_t char_class[256] = {
   ['\t'] = CHAR_SPACE, ['\v' ... '\f'] = CHAR_SPACE, [' '] = CHAR_SPACE | CHAR_PRINT,
   ['!' ... '/'] = CHAR_PRINT,
@@ -109,7 +109,8 @@ static const char *format_text(Lexer *lx, const char *format, const char *argume
   return string_format(lx->L, format, argument)->data;
 }
 
-/* Raises with the text from a decoded beginning (buffer) and raw source after it. */
+/* Raises with a text that consists of a decoded beginning (buffer) and raw source after
+   it. */
 static _Noreturn void error_in_lexeme(Lexer *lx, const char *message, const char *raw,
                                       const char *raw_end) {
   if (raw_end > raw) buffer_bytes(lx, raw, (size_t)(raw_end - raw));
@@ -117,7 +118,7 @@ static _Noreturn void error_in_lexeme(Lexer *lx, const char *message, const char
   error_near(lx, message, format_text(lx, "'%s'", lx->buffer));
 }
 
-/* The token scanned last, as it stands in the source, but decoded. */
+/* Returns the token scanned last, as it is in the source, but decoded. */
 static const char *lexeme_text(Lexer *lx, const String *decoded) {
   lx->buffer_length = 0;
   if (decoded == NULL) {
@@ -158,7 +159,8 @@ void lexer_error(Lexer *lx, const char *message, int kind) {
 
 /* ---- reserved words and names -------------------------------------------- */
 
-/* Without collisions over the reserved words (checked as the table is filled). */
+/* Returns a hash without collisions over the reserved words (checked when the table is
+   filled). */
 ALWAYS_INLINE unsigned word_hash(const char *s, size_t length) {
   return ((unsigned char)s[0] + (unsigned char)s[length - 1] + (unsigned)length * 8) &
          (WORD_SLOTS - 1);
@@ -186,7 +188,8 @@ static uint32_t content_hash(const char *s, size_t length) {
   return hash ^ (hash >> 15);
 }
 
-/* Long strings are not interned by the domain; one chunk shares them. */
+/* Returns the String of a long text. The domain does not intern long strings; a chunk
+   shares them. */
 static String *long_string(Lexer *lx, const char *s, size_t length) {
   if (lx->long_strings == NULL)
     lx->long_strings = arena_alloc(lx->arena, LONG_STRING_CHAINS * sizeof(LongString));
@@ -220,7 +223,7 @@ static int scan_name(Lexer *lx, TokenValue *token) {
 
 /* ---- numerals ------------------------------------------------------------ */
 
-/* Everything that can belong to a numeral, right or wrong. */
+/* Returns the end of everything that can belong to a numeral, right or wrong. */
 static const char *numeral_end(const Lexer *lx) {
   const char *p = lx->cursor, *end = lx->end;
   char exponent = 'e';
@@ -241,7 +244,8 @@ static const char *numeral_end(const Lexer *lx) {
   return p;
 }
 
-/* Decimal integers of at most 18 digits need no general conversion. */
+/* Converts a decimal integer of at most 18 digits, which needs no general conversion;
+   returns false for anything else. */
 static bool simple_integer(const char *s, size_t length, int64_t *result) {
   if (length > 18) return false;
   int64_t value = 0;
@@ -278,8 +282,8 @@ static int scan_numeral(Lexer *lx, TokenValue *token) {
 
 /* ---- long brackets ------------------------------------------------------- */
 
-/* At a bracket: the number of '=' after it when a second bracket follows them,
- * else -1 for a lone bracket and -2 for one with '=' and no partner. */
+/* Returns the number of '=' after the bracket at the cursor if a second bracket follows
+ * them; otherwise -1 for a lone bracket and -2 for one with '=' and no partner. */
 static int bracket_level(const Lexer *lx) {
   const char *p = lx->cursor;
   char bracket = *p++;
@@ -295,14 +299,14 @@ static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int sta
   lexer_error(lx, message, TOKEN_EOF);
 }
 
-/* One of its bytes is b, a byte in each place of `repeated`: exact except for bytes above
- * such a one. */
+/* Tells whether a byte of the word is b, with b in each byte of `repeated`: exact except
+ * for bytes above such a one. */
 ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
   uint64_t difference = word ^ repeated;
   return (difference - BYTES(1)) & ~difference & BYTES(0x80);
 }
 
-/* The next place from p on where a long bracket or a line may end. */
+/* Returns the next place from p on where a long bracket or a line may end. */
 static const char *end_of_long_text(const char *p, const char *end) {
   for (uint64_t word; end - p >= (ptrdiff_t)sizeof word; p += sizeof word) {
     memcpy(&word, p, sizeof word);
@@ -313,7 +317,8 @@ static const char *end_of_long_text(const char *p, const char *end) {
   return p;
 }
 
-/* The cursor stands at the opening bracket; a comment (token NULL) is passed over. */
+/* Scans a long bracket, from its opening bracket at the cursor; skips a comment (token
+   NULL). */
 static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
   int start_line = lx->line;
   lx->cursor += level + 2;
@@ -349,7 +354,8 @@ static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
 
 /* ---- quoted strings ------------------------------------------------------ */
 
-/* The message shows the string up to and including the current character. */
+/* Raises unless `good`. The message shows the string up to and including the current
+   character. */
 static void check_escape(Lexer *lx, bool good, const char *message, const char *escape) {
   if (likely(good)) return;
   error_in_lexeme(lx, message, escape, lx->cursor + (lx->cursor < lx->end));
@@ -380,7 +386,7 @@ static int decimal_escape(Lexer *lx, const char *escape) {
   return value;
 }
 
-/* UTF-8 in its original form: up to six bytes for up to 31 bits. */
+/* Adds a code as UTF-8 in its original form: up to six bytes for up to 31 bits. */
 static void buffer_utf8(Lexer *lx, uint32_t code) {
   char bytes[6];
   int n = 0;
@@ -428,7 +434,7 @@ static void plain_escape(Lexer *lx, int byte) {
   buffer_byte(lx, byte);
 }
 
-/* The cursor stands at a backslash. */
+/* Scans an escape; the cursor is at its backslash. */
 static void scan_escape(Lexer *lx) {
   const char *escape = lx->cursor++;
   int c = current_char(lx);
@@ -452,7 +458,8 @@ static void scan_escape(Lexer *lx) {
   }
 }
 
-/* A string with escapes: buffer holds the opening quote and what was read. */
+/* Scans the rest of a string with escapes: buffer holds the opening quote and what was
+   read. */
 static void scan_escaped_string(Lexer *lx, int quote) {
   for (;;) {
     int c = current_char(lx);
@@ -513,7 +520,7 @@ static int one_char(Lexer *lx) {
   return (unsigned char)*lx->cursor++;
 }
 
-/* The two-character token `kind` when `second` follows, else one character. */
+/* Returns the two-character token `kind` if `second` follows, otherwise one character. */
 static int maybe_pair(Lexer *lx, int second, int kind) {
   if (following_char(lx) != second) return one_char(lx);
   lx->cursor += 2;
@@ -575,7 +582,8 @@ static void scan_next(Lexer *lx, TokenValue *token) {
   lx->lexeme_end = lx->cursor;
 }
 
-/* Of the token scanned last; one that began on an earlier line (a string) has none. */
+/* Returns the column of the token scanned last; 0 if it began on an earlier line (a
+   string). */
 ALWAYS_INLINE size_t lexeme_column(const Lexer *lx) {
   return lx->lexeme >= lx->line_start ? (size_t)(lx->lexeme - lx->line_start) + 1 : 0;
 }

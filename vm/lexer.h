@@ -24,7 +24,7 @@ typedef struct TokenValue {
   union {
     int64_t i; /* INTEGER */
     double n;  /* FLOAT */
-    String *s; /* NAME, STRING */
+    String *s; /* the text of NAME, STRING */
   } u;
 } TokenValue;
 
@@ -34,46 +34,46 @@ typedef struct Lexer {
   lua_State *L;
   Arena *arena;
   const char *cursor, *end;
-  int line;       /* of `token` (more exactly: where the cursor is) */
+  int line;       /* of `token` (more precisely: of the cursor) */
   int last_line;  /* of the token consumed before it */
-  size_t column, last_column, ahead_column; /* of the starts of these tokens, in bytes from
-                                               1; 0 when they are not on that line */
+  /* of the starts of these tokens, in bytes from 1; 0 if they are not on that line */
+  size_t column, last_column, ahead_column;
   const char *line_start;                   /* of `line` */
   TokenValue token;
-  TokenValue ahead;               /* kind is EOF when there is none */
-  const char *lexeme, *lexeme_end; /* source of the token scanned last */
+  TokenValue ahead;               /* kind is EOF if there is none */
+  const char *lexeme, *lexeme_end; /* the source of the token scanned last */
   char *buffer;                   /* decoded text of a string with escapes */
   uint32_t buffer_length, buffer_capacity;
   const char *chunk_name;         /* as given to lua_load */
   struct LongString *long_strings; /* the chunk's long strings, each content once */
-  uint8_t words[WORD_SLOTS];      /* token - TOKEN_BEFORE_FIRST by hash of the word, 0: free */
+  /* token - TOKEN_BEFORE_FIRST by the hash of the word; 0 for a free place */
+  uint8_t words[WORD_SLOTS];
 } Lexer;
 
-/* Starts at the first token, which is in `token` afterwards only once
- * lexer_next was called. `source` need not end in a NUL and must outlive the
- * lexer. */
+/* Starts at the first token, which is in `token` only after lexer_next has been called.
+ * `source` need not end in a NUL and must outlive the lexer. */
 void lexer_init(Lexer *lx, Arena *arena, const char *source, size_t size, const char *chunk_name);
 /* Moves to the next token. Raises LUA_ERRSYNTAX, LUA_ERRMEM. */
 void lexer_next(Lexer *lx);
-/* The kind of the token after the current one. */
+/* Returns the kind of the token after the current one. */
 int lexer_peek(Lexer *lx);
-/* Where the current token stands, and the one consumed before it. */
+/* Returns the position of the current token, or (below) of the one consumed before it. */
 ALWAYS_INLINE Position lexer_position(const Lexer *lx) {
   return position_make((uint32_t)lx->line, lx->column);
 }
 ALWAYS_INLINE Position lexer_last_position(const Lexer *lx) {
   return position_make((uint32_t)lx->last_line, lx->last_column);
 }
-/* The chunk's one String for these bytes: equal names have the same address,
- * also those too long to be interned by the domain. */
+/* Returns the chunk's only String for these bytes: equal names have the same address,
+ * also those that are too long to be interned by the domain. */
 String *lexer_string(Lexer *lx, const char *s, size_t length);
-/* The name that a piece of the source spells, without blanks: "M.a.b:c"; of t[i].f and
- * g().f it is what stands behind, "f". NULL: there is none. */
+/* Returns the name that a piece of the source spells, without blanks: "M.a.b:c"; for
+ * t[i].f and g().f only the last part, "f". Returns NULL if there is none. */
 String *lexer_spelled(Lexer *lx, const char *from, const char *end);
-/* A token as messages show it (on the stack of L). */
+/* Returns a token as messages show it (on the stack of L). */
 const char *token_text(Lexer *lx, int kind);
-/* Raises "chunk:line: message near 'token'" at the current line; kind
- * TOKEN_NONE leaves the second half out. */
+/* Raises "chunk:line: message near 'token'" at the current line; kind TOKEN_NONE leaves
+ * the second half out. */
 _Noreturn void lexer_error(Lexer *lx, const char *message, int kind);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/library_fields.c: makes the pair of GETTABUP and GETFIELD that reads `math.abs` a
- * GETASSUMED, which takes for granted what it is (runtime/assumed.c).
+/* vm/library_fields.c: turns the pair of GETTABUP and GETFIELD that reads `math.abs` into
+ * a GETASSUMED, which assumes its value (runtime/assumed.c).
  *
  * This is tried when GETTABUP does not find the library where it looks first, which is so
- * when the pair runs for the first time. (By chance it is there: then the pair stays
+ * when the pair runs for the first time. (If it is there by chance, the pair remains
  * one.) The number of the assumption replaces the position in the first aux word. When
- * the globals are others, the instruction makes itself the pair again.
+ * the globals are different ones, the instruction turns itself back into the pair.
  */
 #include "library_fields.h"
 

@@ -6,8 +6,8 @@
 #include "domain.h"
 #include "opcodes.h"
 
-/* `pair` is one of GETTABUP and GETFIELD in the running function of L. Makes it a
- * GETASSUMED if what it reads can be assumed; else false. Does not raise. */
+/* Turns `pair`, a GETTABUP and GETFIELD in the running function of L, into a GETASSUMED
+ * if the value that it reads can be assumed; otherwise returns false. Does not raise. */
 bool vm_assume_library_field(lua_State *L, Instruction *pair) COLD;
 
 #endif

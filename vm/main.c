@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/main.c - the `saros` command: the stand-alone interpreter.
  *
- * Takes the options of the stand-alone Lua 5.4 interpreter (reference manual,
- * chapter 7) and --disassemble.  The command line is first read as a whole,
- * without a state; then everything that touches the state runs inside one
- * protected call, run_program.
+ * Takes the options of the stand-alone Lua 5.4 interpreter (reference manual, chapter 7)
+ * and --disassemble. The command line is first read as a whole, without a state; then
+ * everything that touches the state runs inside one protected call, run_program.
  *
- * Exit status: 0, or 1 when an option is wrong, a chunk of the command line,
- * the script or the initialization failed.  What a script on standard input
- * without "-" ends with does not count, as in Lua.
+ * Exit status: 0, or 1 if an option is wrong, or if a chunk of the command line, the
+ * script or the initialization failed. How a script on standard input without "-" ends
+ * does not count, as in Lua.
  *
  * Order of life: recording started, state, program, state closed, the last of the other
  * domains ended, recording ended by libeventring's handler of exit, which knows the exit
- * status also when os.exit ends the process. SIGTERM, SIGHUP and SIGINT end it in order,
+ * status also if os.exit ends the process. SIGTERM, SIGHUP and SIGINT end it in order,
  * too (on_termination); the recording is then kept as after an error. An error that ends
  * the program is noted in the recording before finalizers run, and a fatal signal before
  * it strikes (on_fatal_signal).
@@ -110,7 +109,7 @@ static void print_help(const char *name) {
        "or afterwards (`eventring --help'). saros(1) has all variables.");
 }
 
-/* `option` is the one that is wrong. */
+/* Prints the usage. `option` is the one that is wrong. */
 static void print_usage(const char *name, const char *option) {
   char message[256];
   bool lacks_argument = option[1] == 'e' || option[1] == 'l' ||
@@ -130,17 +129,17 @@ typedef struct CommandLine {
   const char *name;       /* of this program, for messages */
   const char *wrong;      /* the option that is wrong, or NULL */
   const char *disassemble; /* file to disassemble, or NULL */
-  int script;             /* index of the script; argc when there is none */
+  int script;             /* index of the script; argc if there is none */
   bool interactive;       /* -i */
   bool show_version;      /* -v, or -i */
-  bool show_help;         /* -h, --help; nothing is run then */
+  bool show_help;         /* -h, --help; nothing is run in this case */
   bool only_version;      /* --version; likewise */
   bool has_chunks;        /* -e */
   bool ignore_environment; /* -E */
 } CommandLine;
 
-/* Reads the option at index `i`.  Gives the index of the last argument that it
- * takes, or -1 if it is wrong. */
+/* Reads the option at index `i`. Returns the index of the last argument that it takes, or
+ * -1 if it is wrong. */
 static int read_option(CommandLine *line, int i) {
   const char *option = line->argv[i];
   bool alone = option[2] == '\0';
@@ -161,8 +160,8 @@ static int read_option(CommandLine *line, int i) {
   }
 }
 
-/* "--disassemble" at index `i` takes the next argument. Nothing is read behind a long
-   option. */
+/* Reads the long option at index `i`; "--disassemble" takes the next argument. Nothing is
+   read behind a long option. Returns false if it is wrong. */
 static bool read_long_option(CommandLine *line, int i) {
   const char *option = line->argv[i];
   line->show_help = line->show_help || strcmp(option, "--help") == 0;
@@ -204,7 +203,7 @@ static CommandLine read_command_line(int argc, char **argv) {
   return line;
 }
 
-/* Global `arg`: the script at 0, its arguments from 1 on, the rest below. */
+/* Sets the global `arg`: the script at 0, its arguments from 1 on, the rest below. */
 static void make_arg_table(lua_State *L, const CommandLine *line) {
   int zero = line->script < line->argc ? line->script : 0;
   int count = line->argc - (zero + 1);
@@ -231,7 +230,7 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 
 #define TERMINATION_PATIENCE 300 /* ms, for domains to end */
 
-/* The process ends by this signal, as its parent will see; domains are ended and the
+/* Ends the process by this signal, as its parent will see; domains are ended and the
  * recording is closed before. Domains cannot end while the main thread, interrupted here,
  * holds the recorder's mutex. */
 static void on_termination(int signal_number) {
@@ -243,8 +242,8 @@ static void on_termination(int signal_number) {
   raise(signal_number); /* delivered when the handler has returned */
 }
 
-/* Signals that mean an end and not a crash. What the parent has switched off
- * stays off. */
+/* Handles the signals that mean an end and not a crash. A signal that the parent has
+ * switched off stays off. */
 static void set_termination_handlers(void) {
   static const int signals[] = {SIGTERM, SIGHUP, SIGINT};
   struct sigaction now;
@@ -253,7 +252,7 @@ static void set_termination_handlers(void) {
       set_handler(signals[i], on_termination);
 }
 
-/* The process ends as it would without this handler: the same signal with the same
+/* Ends the process in the same way as without this handler: the same signal with the same
  * information comes again, for the default action, when the handler has returned. So a
  * core dump shows where the signal struck. */
 static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
@@ -264,11 +263,11 @@ static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
     raise(signal_number);
 }
 
-/* Of the signals that end a process by default, and are no end in order; for programs
- * that are recorded. SIGBUS is for libeventring to catch first
- * (eventring_repair_fault), so this is done before the recording is started. A C
- * library that catches one of them replaces the handler, as it would the default
- * action. A thread that has overrun its stack dies without being noted. */
+/* Handles the signals that end a process by default, and are not an orderly end; for
+ * programs that are recorded. libeventring must catch SIGBUS first
+ * (eventring_repair_fault), so this is done before the recording is started. A C library
+ * that catches one of them replaces the handler, as it would the default action. A thread
+ * that has overrun its stack dies without being noted. */
 static void set_fatal_handlers(void) {
   static const int signals[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
                                 SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2,
@@ -282,17 +281,18 @@ static void set_fatal_handlers(void) {
       sigaction(signals[i], &action, NULL);
 }
 
-static volatile sig_atomic_t interrupted; /* in the present protected call */
+static volatile sig_atomic_t interrupted; /* during the present protected call */
 
-/* A second SIGINT ends the process. */
+/* Handles SIGINT: requests the interruption of the domain. A second SIGINT ends the
+   process. */
 static void on_interrupt(int signal_number) {
   set_handler(signal_number, on_termination);
   interrupted = 1;
   peer_ask_in_handler(interruptible->peer, ATTENTION_INTERRUPT);
 }
 
-/* Message handler: adds a traceback to a string; other values become the text
- * they offer themselves, or one that names their type. */
+/* Handles an error: adds a traceback to a string; other values become the text that they
+ * offer themselves, or a text that names their type. */
 static int add_traceback(lua_State *L) {
   peer_obey_stop(L->domain->peer);
   last_stack_note(L->domain, EVENTRING_STACK_ERROR, 0);
@@ -321,8 +321,8 @@ int program_call(lua_State *L, int nargs, int nresults) {
   return status;
 }
 
-/* Reports an error that ends the program, in the recording too. One that a SIGINT has
- * raised is an orderly end. */
+/* Reports an error that ends the program, in the recording too. An error that a SIGINT
+ * has raised is an orderly end. */
 static int report_end(lua_State *L, const CommandLine *line, int status) {
   if (status != LUA_OK) {
     peer_obey_stop(L->domain->peer);
@@ -337,7 +337,7 @@ static int report_end(lua_State *L, const CommandLine *line, int status) {
 
 /* --------------------------------------------------------------- chunks -- */
 
-/* Runs the chunk on top, if it was loaded, and reports what fails. */
+/* Runs the chunk on top, if it was loaded, and reports a failure. */
 static int run_chunk(lua_State *L, const CommandLine *line, int status) {
   if (status == LUA_OK)
     status = program_call(L, 0, 0);
@@ -355,7 +355,7 @@ static int run_text(lua_State *L, const CommandLine *line, const char *text,
                    luaL_loadbuffer(L, text, strlen(text), chunkname));
 }
 
-/* -l: "mod" or "name=mod".  A version mark ("mod-v2") is no part of the
+/* Runs option -l: "mod" or "name=mod". A version mark ("mod-v2") is not part of the
  * global's name. */
 static int run_library_option(lua_State *L, const CommandLine *line,
                               const char *text) {
@@ -374,8 +374,8 @@ static int run_library_option(lua_State *L, const CommandLine *line,
   return report_end(L, line, status);
 }
 
-/* The options that run something, and -W, in their order.  Stops at the first
- * that fails. */
+/* Runs the options that run something, and -W, in their order. Stops at the first that
+ * fails. */
 static int run_options(lua_State *L, const CommandLine *line) {
   int end = line->script;
   for (int i = 1; i < end; i++) {
@@ -410,7 +410,7 @@ static int run_initialization(lua_State *L, const CommandLine *line) {
   return run_text(L, line, text, chunkname);
 }
 
-/* Pushes the elements of global `arg` from 1 on; gives their number. */
+/* Pushes the elements of global `arg` from 1 on; returns their number. */
 static int push_script_arguments(lua_State *L) {
   if (lua_getglobal(L, "arg") != LUA_TTABLE)
     luaL_error(L, "'arg' is not a table");
@@ -422,7 +422,7 @@ static int push_script_arguments(lua_State *L) {
   return count;
 }
 
-/* "-" is standard input, unless it comes after "--". */
+/* Runs the script. "-" is standard input, unless it comes after "--". */
 static int run_script(lua_State *L, const CommandLine *line) {
   const char *filename = line->argv[line->script];
   if (strcmp(filename, "-") == 0 &&
@@ -465,7 +465,7 @@ static void prepare_state(lua_State *L, const CommandLine *line) {
   lua_gc(L, LUA_GCGEN, 0, 0);
 }
 
-/* What is left to do after the options: the script, or standard input. */
+/* Runs what is left to do after the options: the script, or standard input. */
 static bool run_main_part(lua_State *L, const CommandLine *line) {
   bool has_script = line->script < line->argc;
   if (has_script && run_script(L, line) != LUA_OK)
@@ -483,8 +483,8 @@ static bool run_main_part(lua_State *L, const CommandLine *line) {
   return true;
 }
 
-/* Runs in protected mode; its argument is the command line, its result whether
- * all went well. */
+/* Runs the program in protected mode. Its argument is the command line, its result
+ * whether all went well. */
 static int run_program(lua_State *L) {
   const CommandLine *line = lua_touserdata(L, 1);
   bool ok;
@@ -534,11 +534,13 @@ static void check_hash_seed(const CommandLine *line) {
             line->name);
 }
 
-#define ARENA_ADDRESSES ((rlim_t)64 << 20) /* that malloc reserves for one, on 64-bit systems */
-#define ARENAS_SHARE 8 /* at most one in this number of all addresses is for them */
+/* the addresses that malloc reserves for one, on 64-bit systems */
+#define ARENA_ADDRESSES ((rlim_t)64 << 20)
+#define ARENAS_SHARE 8 /* at most one in this number of all addresses is for arenas */
 
-/* Each thread that allocates gets an arena of malloc: a few domains would take all the
- * addresses that a limit leaves (ulimit -v). The environment may override this. */
+/* Limits the number of malloc's arenas. Each thread that allocates gets one: a few
+ * domains would take all the addresses that a limit leaves (ulimit -v). The environment
+ * may override this. */
 static void limit_arenas(void) {
 #ifdef M_ARENA_MAX
   struct rlimit limit;
@@ -563,8 +565,9 @@ static int show_and_end(const CommandLine *line) {
   return EXIT_FAILURE;
 }
 
-/* Called as sarosc (or luac5.4, its name of --with-lua-names), or with --compile first:
- * what remains of the arguments is the compiler's. */
+/* Returns how many arguments precede those of the compiler, or 0 if this is not a call of
+ * it: the program is called as sarosc (or luac5.4, its name of --with-lua-names), or with
+ * --compile first. */
 static int compiler_arguments(int argc, char **argv) {
   if (argc == 0) return 0;
   const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/meta.c: operators that may need a metamethod.
  *
- * Each operator exists once, as meta_prepare_*: it completes the operation
- * without a call, or pushes the metamethod and its arguments on the stack top
- * and returns the slot of the function.  The interpreter calls it in its loop;
- * the vm_* forms for the C API, below, call it from C.
+ * Each operator exists once, as meta_prepare_*: it completes the operation without a
+ * call, or pushes the metamethod and its arguments on the stack top and returns the slot
+ * of the function. The interpreter calls it in its loop; the vm_* forms for the C API,
+ * below, call it from C.
  *
  * EXTRA_STACK slots above L->top are always there, so pushing needs no check.
  */
@@ -55,7 +55,7 @@ const char *type_name_of(lua_State *L, const TValue *o) {
 
 /* ---- calls from C -------------------------------------------------------- */
 
-/* Calls what was prepared from C and copies its result to a slot. */
+/* Calls a prepared metamethod from C and copies its result to a slot. */
 static void call_prepared(lua_State *L, TValue *func, TValue *result) {
   ptrdiff_t off = stack_save(L, result);
   vm_call_noyield(L, func, 1);
@@ -71,8 +71,8 @@ static bool call_condition(lua_State *L, TValue *func) {
 
 /* ---- indexing ------------------------------------------------------------ */
 
-/* The handler of an access to o, which is no table or has no such field; NULL:
- * nothing handles it. Raises when o cannot be indexed. */
+/* Returns the handler of an access to o, which is not a table or has no such field; NULL
+ * if nothing handles it. Raises if o cannot be indexed. */
 static const TValue *index_handler(lua_State *L, const TValue *o, Metamethod e) {
   if (is_table(o)) return table_fast_metamethod(L->domain, as_table(o)->metatable, e);
   const TValue *handler = meta_of(L, o, e);
@@ -123,7 +123,8 @@ static NOINLINE TValue *get_by_chain(lua_State *L, const TValue *o, const TValue
   return meta_prepare_get(L, o, key, result);
 }
 
-/* (The most frequent paths call nothing, and so save no registers.) */
+/* Gets a field that a table itself does not have. (The most frequent paths call nothing,
+   and so save no registers.) */
 TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
   const Table *mt = as_table(o)->metatable;
   const TValue *handler = mt != NULL ? table_metamethod_in_place(L->domain, mt, META_INDEX) : NULL;
@@ -281,8 +282,9 @@ static const TValue *order_handler(lua_State *L, const TValue *a, const TValue *
   return is_nil(handler) ? meta_of(L, b, e) : handler;
 }
 
-/* Without __le, a <= b is not (b < a), as in Lua 5.3 and in 5.4 built to be compatible
- * with it: the frame is marked to take the opposite of the handler's result. */
+/* Prepares a comparison of order. Without __le, a <= b is not (b < a), as in Lua 5.3 and
+ * in 5.4 built to be compatible with it: the frame is marked to take the opposite of the
+ * handler's result. */
 static TValue *prepare_order(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
   const TValue *handler = order_handler(L, a, b, e);
   if (!is_nil(handler)) return meta_push_call(L, handler, a, b);
@@ -370,8 +372,8 @@ static bool to_string_in_place(lua_State *L, TValue *o) {
   return true;
 }
 
-/* The number of values ending at top that are strings or numbers (converted), at most
- * `total`; their length. */
+/* Returns the number of values ending at top that are strings or numbers (which it
+ * converts), at most `total`, and sets *length to their length. */
 static int count_joinable(lua_State *L, TValue *top, int total, size_t *length) {
   size_t sum = 0;
   int n = 0;
@@ -397,7 +399,7 @@ static void join_strings(char *to, TValue *from, int n) {
   }
 }
 
-/* Replaces the n strings that end at L->top by their concatenation. */
+/* Replaces the n strings that end at L->top with their concatenation. */
 static void concat_strings(lua_State *L, int n, size_t length) {
   TValue *first = L->top - n;
   String *s;
@@ -422,7 +424,8 @@ static TValue *prepare_concat_call(lua_State *L) {
   return meta_push_call(L, handler, a, b);
 }
 
-/* Of two strings of which one is empty, the other is the result. */
+/* Concatenates two strings of which one is empty: the other is the result. Returns false
+   in other cases. */
 static bool concat_with_empty(lua_State *L) {
   TValue *a = L->top - 2, *b = L->top - 1;
   if (!is_string(a) || !is_string(b)) return false;
@@ -481,7 +484,7 @@ TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err) {
   L->tbc_list -= slot->extra;
   if (err == NULL) set_nil(&error_value);
   else value_copy(&error_value, err);
-  if (err != NULL) { /* cut the stack to the variable; the error stays right above it */
+  if (err != NULL) { /* cuts the stack to the variable; the error stays right above it */
     value_copy(slot + 1, &error_value);
     L->top = slot + 2;
   }

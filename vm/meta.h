@@ -6,17 +6,18 @@
 #include "domain.h"
 #include "thread.h"
 
-/* result_slot is a stack slot; kept across stack moves */
+/* Gets or sets a field. result_slot is a stack slot; it is kept across moves of the
+   stack. */
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);
 void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
 bool vm_equal(lua_State *L, const TValue *a, const TValue *b);   /* L NULL: raw equality */
 bool vm_less(lua_State *L, const TValue *a, const TValue *b);
 bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b);
-/* LUA_OPADD.. with coercions and metamethods */
+/* Applies an operator, LUA_OPADD.., with coercions and metamethods. */
 void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result_slot);
 void vm_concat(lua_State *L, int n);                    /* the n values on top become one */
 void vm_length(lua_State *L, const TValue *o, TValue *result_slot);
-/* metamethod or &table_absent */
+/* Returns the metamethod, or &table_absent. */
 const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e);
 ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
   switch (o->tag) {
@@ -26,14 +27,14 @@ ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
   }
 }
 const char *type_name_of(lua_State *L, const TValue *o);  /* honours __name */
-/* "nil", ...; index by type, "no value" at -1 through type_name() */
+/* "nil", ...; by type; "no value", of type -1, through type_name() */
 extern const char *const type_names[];
 const char *type_name(int type);
 
 
 /* ---- for the interpreter and for calls ----------------------------------- */
 
-/* Pushes a metamethod with its arguments; the slot of the function. */
+/* Pushes a metamethod with its arguments; returns the slot of the function. */
 ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue *a,
                                      const TValue *b) {
   TValue *func = L->top;
@@ -50,13 +51,13 @@ ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValu
   return func;
 }
 
-/* Each completes the operation and returns NULL, or pushes a metamethod with
- * its arguments on L->top and returns the slot of the function: the caller
- * calls it. */
+/* Completes the operation and returns NULL, or pushes a metamethod with its arguments on
+ * L->top and returns the slot of the function, which the caller calls. This holds for all
+ * these functions. */
 TValue *meta_prepare_get(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
-/* The same for a table that a lookup has been done in already: it does not have the key;
- * what the lookup ended at was `slot`. */
+/* Gets or sets a field of a table in which a lookup has been done already: it does not
+ * have the key; the lookup ended at `slot`. */
 TValue *meta_get_absent(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_set_at(lua_State *L, const TValue *t, const TValue *key, const TValue *slot,
                     const TValue *value);
@@ -65,11 +66,11 @@ TValue *meta_prepare_length(lua_State *L, const TValue *o, TValue *result);
 TValue *meta_prepare_less(lua_State *L, const TValue *a, const TValue *b, bool *result);
 TValue *meta_prepare_less_equal(lua_State *L, const TValue *a, const TValue *b, bool *result);
 TValue *meta_prepare_equal(lua_State *L, const TValue *a, const TValue *b, bool *result);
-/* Concatenates the `total` values on top into one, as far as it goes without a
- * metamethod; NULL when one is left. */
+/* Concatenates the `total` values on top into one, as far as possible without a
+ * metamethod; returns NULL if one value is left. */
 TValue *meta_prepare_concat(lua_State *L, int total);
-/* Closes upvalues down to level; next pending __close, pushed, or NULL. err: value passed
- * to it or NULL. */
+/* Closes upvalues down to level. Pushes the next pending __close and returns its slot, or
+ * NULL. err: the value passed to it, or NULL. */
 TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/opcodes.h: the instruction set as an enum, with field access (opcodes.def says what
- * each does). */
+ * each instruction does). */
 #ifndef SAROS_VM_OPCODES_H
 #define SAROS_VM_OPCODES_H
 
@@ -13,7 +13,8 @@ typedef enum OpCode {
   OP_COUNT
 } OpCode;
 
-/* those that are compiled, dumped and loaded: QUICK and FUSED come behind */
+/* the number of opcodes that are compiled, dumped and loaded: QUICK and FUSED ones
+   follow */
 #define OP_GENERAL_COUNT OP_ADDF
 
 enum { OPFLAG_X = 1, OPFLAG_T = 2, OPFLAG_I = 4, OPFLAG_O = 8, OPFLAG_S = 16 };
@@ -33,8 +34,7 @@ typedef enum OpFormat { FORMAT_ABC, FORMAT_ABx, FORMAT_AsBx, FORMAT_sJ } OpForma
 
 #define CONSTANT_ON_LEFT 1 /* TValue.extra of a constant that is a left operand */
 
-/* one less than what B and C can count, since they hold one more than a number of
-   values */
+/* one less than B and C can count, since they hold one more than a number of values */
 #define MAX_REGISTERS 254
 #define MAX_INDEX_Bx 0xffff
 #define MAX_JUMP ((1 << 23) - 1)

@@ -33,7 +33,8 @@ const uint8_t op_finish[OP_COUNT] = {
 #undef OP
 };
 
-/* The length of a run that is open, or would be negative. */
+/* Returns a run of registers; computes its length if it is open, and makes a negative one
+   0. */
 static RegisterRun register_run(Instruction i, int first, int n, int top) {
   bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
   if (open) n = top - first;
@@ -80,7 +81,8 @@ int op_constant(Instruction i) {
 
 int64_t op_key(Instruction i, uint32_t aux) {
   if (!(op_info[INS_OP(i)].uses & KX)) return -1;
-  return op_base(i) == OP_LOADKX ? aux : AUX_KEY(aux); /* a field access has its cache beside it */
+  /* a field access has its cache beside it */
+  return op_base(i) == OP_LOADKX ? aux : AUX_KEY(aux);
 }
 
 int64_t op_jump_target(Instruction i, uint32_t pc) {
@@ -96,7 +98,8 @@ int64_t op_jump_target(Instruction i, uint32_t pc) {
 
 /* ---- pairs --------------------------------------------------------------- */
 
-/* The opcode for two instructions; 0 (a MOVE, which is for none): there is none. */
+/* The opcode for a pair of instructions, or 0 if there is none (0 is MOVE, which stands
+   for no pair). */
 static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED(base, next, format, flags, uses, sets) [OP_##base][OP_##next] = OP_##base##_##next,
@@ -104,7 +107,7 @@ static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #undef OP
 };
 
-/* Pairs of which the second instruction must take from its R[B] what the first one
+/* Pairs whose second instruction must take from its R[B] the value that the first one
    loads. */
 static const bool takes_loaded[OP_COUNT] = {
 #define OP(name, format, flags, uses, sets, text)
@@ -115,8 +118,8 @@ static const bool takes_loaded[OP_COUNT] = {
 #undef OP
 };
 
-/* The distance in words to the instruction that runs after it, most often; 0: it jumps
- * there. */
+/* The distance in words to the instruction that runs after it, in most cases; 0 if it
+ * jumps there. */
 static const uint8_t words_to_next[OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text) \
   [OP_##name] = OP_##name == OP_LOOP || OP_##name == OP_FORLOOP ? 0 : (flags) & (X | T) ? 2 : 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/opinfo.h: what opcodes.def says of each instruction, as a table. */
+/* vm/opinfo.h: the facts of opcodes.def about each instruction, as a table. */
 #ifndef SAROS_VM_OPINFO_H
 #define SAROS_VM_OPINFO_H
 
@@ -30,22 +30,22 @@ typedef struct OpInfo {
 
 HIDDEN extern const OpInfo op_info[OP_COUNT];
 
-/* What a search in code for the writes of a register needs, in a byte. */
+/* Facts for a search in code for the writes of a register, in a byte. */
 enum {
   OPWALK_AUX = 1,  /* two words */
-  OPWALK_RA = 2,   /* of all registers, it sets R[A] alone */
-  OPWALK_MORE = 4  /* it sets others, or may change those of a call */
+  OPWALK_RA = 2,   /* R[A] is the only register that it sets */
+  OPWALK_MORE = 4  /* it sets other registers, or may change those of a call */
 };
 HIDDEN extern const uint8_t op_walk[OP_COUNT];
 
-/* How an instruction that waited for a metamethod goes on when that has returned. */
+/* How an instruction that waited for a metamethod continues when that has returned. */
 typedef enum OpFinish {
   FINISH_STORE,     /* it is done; there is no value */
-  FINISH_STORE_AUX, /* the same, of two words */
+  FINISH_STORE_AUX, /* it is done; it has two words */
   FINISH_VALUE,     /* the value goes into R[A] */
-  FINISH_VALUE_AUX, /* the same, of two words */
+  FINISH_VALUE_AUX, /* the value goes into R[A]; it has two words */
   FINISH_TEST,      /* the value decides whether it jumps */
-  FINISH_CONCAT,    /* the value is joined to what is left */
+  FINISH_CONCAT,    /* the value is joined to the rest */
   FINISH_AGAIN      /* it runs again, for the next one */
 } OpFinish;
 HIDDEN extern const uint8_t op_finish[OP_COUNT];
@@ -57,29 +57,31 @@ typedef struct RegisterRun {
 
 #define MOST_RUNS 7
 
-/* The registers that `operands`, a column of the instruction, names: the number of runs.
- * top: where the values of an instruction with open operands end, a register. */
+/* Finds the registers that `operands`, a column of the instruction, names; returns the
+ * number of runs. top: the register where the values of an instruction with open operands
+ * end. */
 int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOST_RUNS]);
-/* The first register of those that lose their values, or -1. */
+/* Returns the first of the registers that lose their values, or -1. */
 int op_loses_from(Instruction i);
-/* The upvalue that it reads or writes, or -1. */
+/* Returns the upvalue that an instruction reads or writes, or -1. */
 int op_upvalue(Instruction i);
-/* The index of the constant that it names in its own word, or -1. */
+/* Returns the index of the constant that an instruction names in its own word, or -1. */
 int op_constant(Instruction i);
-/* The index of the constant that it names in aux, its second word, or -1. */
+/* Returns the index of the constant that an instruction names in aux, its second word, or
+   -1. */
 int64_t op_key(Instruction i, uint32_t aux);
-/* Where it may lead besides to the next one; -1: nowhere. A test skips the word behind
-   it. */
+/* Returns where an instruction may lead besides the next one, or -1 if nowhere. A test
+   skips the word behind it. */
 int64_t op_jump_target(Instruction i, uint32_t pc);
 
-/* Gives pairs of instructions that run one after the other their common opcodes. Before,
- * the code has general opcodes only. */
+/* Gives pairs of instructions that run one after the other their common opcodes. Before
+ * this call, the code has general opcodes only. */
 void op_fuse(Instruction *code, uint32_t n);
 
 /* The instruction itself, or the one it replaces. */
 #define op_base(i) ((OpCode)op_info[INS_OP(i)].base)
 
-/* Words of an instruction: 2 with aux, else 1. */
+/* Returns the number of words of an instruction: 2 with aux, otherwise 1. */
 ALWAYS_INLINE int op_length(OpCode op) {
   return op < OP_COUNT && (op_info[op].flags & OPFLAG_X) ? 2 : 1;
 }

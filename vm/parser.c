@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/parser.c: expressions, table constructors, function bodies.
  *
- * Recursive descent, one token ahead (two where a table constructor must distinguish
- * `name =` from an expression). Binary operators by precedence climbing. Every recursion
- * goes through compile_enter_level.
+ * Recursive descent, with one token of lookahead (two where a table constructor must
+ * distinguish `name =` from an expression). Binary operators are parsed by precedence
+ * climbing. Every recursion goes through compile_enter_level.
  */
 #include "parser.h"
 
@@ -70,7 +70,7 @@ void parse_field(CompileState *cs, Expr *e) {
   expr_index(cs->fs, e, &key);
 }
 
-/* At '[': the key, as a value. */
+/* Parses a key in brackets, at its '[', as a value. */
 static void parse_bracketed(CompileState *cs, Expr *key) {
   next_token(cs);
   parse_expression(cs, key);
@@ -84,13 +84,13 @@ static void parse_bracketed(CompileState *cs, Expr *key) {
 
 typedef struct Constructor {
   Expr table;       /* its register */
-  Expr item;        /* the last list item read, VOID when it is in a register */
+  Expr item;        /* the last list item read; VOID if it is in a register */
   uint32_t nstored; /* list items stored */
   int npending;     /* list items not stored yet */
   uint32_t nhash;
 } Constructor;
 
-/* Puts the last list item into a register; stores when enough are pending. */
+/* Puts the last list item into a register; stores the items if enough are pending. */
 static void settle_item(FuncState *fs, Constructor *c) {
   if (c->item.kind == EXPR_VOID) return;
   expr_to_next(fs, &c->item);
@@ -145,7 +145,8 @@ static void parse_item(CompileState *cs, Constructor *c) {
   }
 }
 
-/* At '{'. The table is in the next free register: there the collector may scan it. */
+/* Parses a constructor, at its '{'. The table is in the next free register: there the
+   collector may scan it. */
 static void parse_constructor(CompileState *cs, Expr *e) {
   FuncState *fs = cs->fs;
   int line = cs->lexer.line;
@@ -209,12 +210,12 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t 
   fs = cs->fs;
   expr_set(e, EXPR_PENDING);
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
-  /* the column is that of the function's beginning; see debuginfo.h */
+  /* the column is that of the beginning of the function; see debuginfo.h */
   emit_set_position(fs, position_make((uint32_t)cs->lexer.last_line, column));
   expr_to_next(fs, e); /* at the top: there the collector may scan it */
 }
 
-/* The arguments of a call: '(', a string or a table. */
+/* Parses the arguments of a call: '(', a string or a table. */
 static void parse_arguments(CompileState *cs, Expr *args) {
   int line = cs->lexer.line;
   expr_set(args, EXPR_VOID);
@@ -236,7 +237,8 @@ static void parse_arguments(CompileState *cs, Expr *args) {
   }
 }
 
-/* The function (and, for a method, its object) is in the last registers. */
+/* Parses a call. The function (and, for a method, its object) is in the last
+   registers. */
 static void parse_call(CompileState *cs, Expr *f) {
   FuncState *fs = cs->fs;
   Position position = lexer_position(&cs->lexer);
@@ -363,8 +365,8 @@ static BinaryOp binary_operator(int token) {
   }
 }
 
-/* How tightly an operator holds its left and its right operand; a lower number
- * on the right makes it right-associative. */
+/* How tightly an operator binds its left and its right operand; a lower number on the
+ * right makes it right-associative. */
 static const struct { uint8_t left, right;
 } precedence[] = {
     [BINARY_OR] = {1, 1},     [BINARY_AND] = {2, 2},    [BINARY_EQ] = {3, 3},
@@ -377,7 +379,7 @@ static const struct { uint8_t left, right;
 };
 #define UNARY_PRECEDENCE 12
 
-/* Reads an expression whose operators hold tighter than `limit`; returns the
+/* Parses an expression whose operators bind more tightly than `limit`; returns the
  * operator after it. */
 static BinaryOp parse_operators(CompileState *cs, Expr *e, int limit) {
   compile_enter_level(cs);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/primitives.c: the primitives' values, and coroutine.wrap.
  *
- * Direct functions. A call of a short function of a library is mostly the call: a frame,
+ * Direct functions. Most of the cost of a short library function is its call: a frame,
  * its arguments by index, its results moved to where the caller wants them. So such a
  * function has a second entry, which finds its arguments where the caller put them and
- * leaves its results in the place of the function (DirectFunction). It does what is usual
- * and quick. All else is NOT_DIRECT, and the ordinary C function, the fallback, is called
- * as if nothing had been tried: other types, defaults that are rare, metamethods, every
+ * leaves its results in the place of the function (DirectFunction). It handles the usual
+ * and quick cases. All else is NOT_DIRECT, and the ordinary C function, the fallback, is
+ * called as if nothing had been tried: other types, rare defaults, metamethods, every
  * error, memory that is not at hand, events that are not written inline. So messages,
  * tracebacks and finalizers find the frame that they name.
  *
  * A program does not see which of the two ran. A watched thread (hooks, the profile of
- * calls) has a dispatch table whose CALL does not try it, and so has one of which lines
- * are sampled. Sampled allocations are those of slow paths, which are the fallback's.
- * Only samples from outside by function count the time of a direct function for its
- * caller, which has the only frame.
+ * calls) has a dispatch table whose CALL does not try the second entry, and so has a
+ * thread of which lines are sampled. Sampled allocations are those of slow paths, which
+ * are the fallback's. Only samples from outside by function attribute the time of a
+ * direct function to its caller, which has the only frame.
  *
- * Both entries have to agree in every detail; where they can they share the lines that
+ * Both entries have to agree in every detail; where possible they share the lines that
  * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same
  * arguments.
  */
@@ -31,7 +31,7 @@ static int never_direct(lua_State *L, TValue *func, int nargs) {
   return NOT_DIRECT;
 }
 
-/* next(t [, key]), of a key that the table has */
+/* Runs next(t [, key]) for a key that the table has. */
 static int next_direct(lua_State *L, TValue *func, int nargs) {
   static const TValue none = {.tag = TAG_NIL};
   if (nargs < 1 || !is_table(func + 1)) return NOT_DIRECT;
@@ -54,8 +54,8 @@ Primitive vm_primitives[PRIM_COUNT] = {
 
 static void push_primitive(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
   Primitive *p = &vm_primitives[id];
-  /* every domain sets the same value: no store then, which would take the cache line from
-   * the others */
+  /* every domain sets the same value: avoids a store, which would take the cache line
+   * from the others */
   if (__atomic_load_n(&p->fallback, __ATOMIC_RELAXED) != fallback)
     __atomic_store_n(&p->fallback, fallback, __ATOMIC_RELAXED);
   set_primitive(L->top, p);
@@ -94,8 +94,8 @@ void vm_push_wrap(lua_State *L) {
   lua_pushcclosure(L, wrapped_coroutine, 1);
 }
 
-/* Reached only when the coroutine cannot be resumed in the loop (or hooks are
- * on): does it through the C API. */
+/* Resumes a coroutine through the C API. Reached only if the coroutine cannot be resumed
+ * in the loop (or if hooks are on). */
 int wrapped_coroutine(lua_State *L) {
   lua_State *co = lua_tothread(L, lua_upvalueindex(1));
   int nargs = lua_gettop(L), nresults;

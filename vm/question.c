@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/question.c: answers what tools ask of a domain.
+/* vm/question.c: answers the questions of tools about a domain.
  *
- * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it,
- * on its copy of the memory. The program waits for the fork only, which copies the tables
- * of pages: 40 to 120 us for each MiB that is resident, on a busy machine.
+ * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it, on
+ * its copy of the memory. The program waits for the fork only, which copies the tables of
+ * pages: 40 to 120 us for each MiB that is resident, on a busy machine.
  *
- * The child has one thread, and may have been forked while another one held any lock. So
- * it calls nothing of the C library that allocates or locks; retain.c is made for that.
- * The clone has no signal at its end and is not seen by the program's own wait; it is
- * past the handlers of fork, as libeventring knows (evr_domain_is_raw_child), and records
- * nothing. It keeps no descriptor of the program open but the one of its answer,
- * ANSWER_FD, is the first to go when memory is short, and yields to the program.
+ * The child has one thread, and may have been forked while another one held any lock. So it
+ * calls nothing of the C library that allocates or locks; retain.c is made for that. The
+ * clone has no signal at its end and is not seen by the program's own wait; it does not run
+ * the handlers of fork, as libeventring knows (evr_domain_is_raw_child), and records
+ * nothing. It keeps no descriptor of the program open except the one of its answer,
+ * ANSWER_FD, is the first to be killed when memory is short, and yields to the program.
  *
- * A domain that is asleep in a function in C does not come to its safepoint. A thread of
- * libeventring forks the child then (answer_aside), whose copy is good if the domain has
- * not run meanwhile, which that thread sees (its producer/question.c). In the copy
- * nothing changes any more, so the child looks there whether the domain stands where its
- * objects can be walked: in a function in C that it has called, and not in the collector.
- * A thread that has not run for half a second in such a function waits for something
- * outside, but for one that waits so long for memory or a processor: then the child may
- * end without an answer.
+ * A domain that is asleep in a C function does not come to its safepoint. In this case a
+ * thread of libeventring forks the child (answer_aside), whose copy is good if the domain
+ * has not run meanwhile, which that thread sees (its producer/question.c). In the copy
+ * nothing changes any more, so the child checks there that the domain is where its objects
+ * can be walked: in a C function that it has called, and not in the collector. A thread
+ * that has not run for half a second in such a function waits for something outside, unless
+ * it waits so long for memory or a processor: then the child may end without an answer.
  *
  * The answer is lines, their fields separated by tabs (their texts contain none):
  *
- *   retain  2
- *   total   objects  bytes  end (enum RetainEnd)  ns of the walk  ns of the fork
- *   kind    objects  bytes  more holders  name
- *   held    objects  bytes  steps  path  shape         (of the kind or site before it)
- *   site    blocks  bytes  more holders  frames        (after all kinds, if any)
- *   way     number  objects  bytes  steps  path  shape (after all kinds and sites: of the one
- *                                                       with this number, counted from 1; ways
- *                                                       beyond those in "held")
- *   shape   number  steps  path  shape                 (asked for coroutines: a way in which some
- *                                                       are held, and a path to one of them)
- *   thread  address  number                            (a coroutine, and the number of its way)
- *   cut     kinds and sites  ways  objects             (not in the answer: no room for the first
- *                                                       two in MOST_ANSWER bytes; objects of
- *                                                       which the walk does not know the way)
- *   end
+ *  retain  2
+ *  total   objects  bytes  end (enum RetainEnd)  ns of the walk  ns of the fork
+ *  kind    objects  bytes  more holders  name
+ *  held    objects  bytes  steps  path  shape         (of the kind or site before it)
+ *  site    blocks  bytes  more holders  frames        (after all kinds, if any)
+ *  way     number  objects  bytes  steps  path  shape (after all kinds and sites: of the
+ *                                                      one with this number, counted from
+ *                                                      1; ways beyond those in "held")
+ *  shape   number  steps  path  shape                 (asked for coroutines: a way in
+ *                                                      which some are held, and a path to
+ *                                                      one of them)
+ *  thread  address  number                            (a coroutine, and the number of its
+ *                                                      way)
+ *  cut     kinds and sites  ways  objects             (not in the answer: no room for the
+ *                                                      first two in MOST_ANSWER bytes;
+ *                                                      objects whose way the walk does not
+ *                                                      know)
+ *  end
  *
- * Who asks reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills
- * the child; else that ends after ANSWER_SECONDS.
+ * The tool reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills the
+ * child; otherwise the child ends after ANSWER_SECONDS.
  */
 #include "question.h"
 
@@ -71,7 +73,7 @@ enum { ANSWER_FD = 3, ANSWER_SECONDS = 10, WALK_SECONDS = 60, MOST_ANSWER = 15 <
 /* ---- lines ----------------------------------------------------------------- */
 
 typedef struct Lines {
-  uint64_t written; /* with what is in `bytes` */
+  uint64_t written; /* including what is in `bytes` */
   size_t used;
   char bytes[4096];
 } Lines;
@@ -79,7 +81,7 @@ typedef struct Lines {
 static void flush_lines(Lines *l) {
   for (size_t at = 0; at < l->used;) {
     ssize_t n = write(ANSWER_FD, l->bytes + at, l->used - at);
-    if (n <= 0) break; /* without "end" it is not complete */
+    if (n <= 0) break; /* without "end" the answer is not complete */
     at += (size_t)n;
   }
   l->used = 0;
@@ -93,7 +95,7 @@ static void put_text(Lines *l, const char *text) {
   l->written += n;
 }
 
-/* For a kind or a way more. */
+/* Tells whether there is room for one more kind or way. */
 static bool has_room(const Lines *l) {
   return l->written + sizeof(RetainKind) + 1024 < MOST_ANSWER;
 }
@@ -142,7 +144,7 @@ static void put_kind(Lines *l, const char *word, const RetainKind *k) {
 
 /* ---- the child ------------------------------------------------------------- */
 
-/* What is written of a walk, and how much of it was. */
+/* The answer about a walk, and how much of it has been written. */
 typedef struct Answer {
   Lines lines;
   RetainWalk *w;
@@ -150,7 +152,7 @@ typedef struct Answer {
   uint32_t kinds, sites_written;
   uint64_t cut_kinds, cut_ways;
   uint32_t asked; /* bits of enum eventring_question_kind */
-  uint8_t shapes[RETAIN_SHAPES / 8]; /* a bit for each that was written */
+  uint8_t shapes[RETAIN_SHAPES / 8]; /* a bit for each shape that was written */
   RetainKind room;
 } Answer;
 
@@ -158,7 +160,8 @@ static uint32_t count_sites(const Answer *a) {
   return a->sites != NULL ? retain_site_count(a->sites) : 0;
 }
 
-/* All of them with the largest ways, so that each name is there before more ways are. */
+/* Writes all kinds and sites with their largest ways, so that each name is there before
+   more ways are. */
 static void put_kinds(Answer *a) {
   const uint32_t kinds = retain_kinds(a->w), sites = count_sites(a);
   for (; a->kinds < kinds && has_room(&a->lines); a->kinds++) {
@@ -194,7 +197,7 @@ static void put_more_ways(Answer *a) {
       put_way(a, a->kinds + i + 1, i, way);
 }
 
-/* Once for each shape, before the first thread of it. */
+/* Writes a shape once, before the first thread of it. */
 static void put_shape(Answer *a, uint32_t visited, uint32_t shape) {
   RetainHolder *h = &a->room.holders[0];
   const uint8_t bit = (uint8_t)(1u << (shape & 7));
@@ -254,7 +257,8 @@ static void write_answer(Domain *d, uint32_t asked, uint64_t fork_ns) {
   flush_lines(&a.lines);
 }
 
-/* Its ends of pipes and sockets would keep the program's from being closed. */
+/* Closes all descriptors but that of the answer: the child's ends of pipes and sockets
+   would keep the program's from being closed. */
 static bool keep_answer_only(int fd) {
   if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0) return false;
   for (int i = 0; i < ANSWER_FD; i++) close(i);
@@ -283,7 +287,7 @@ _Noreturn static void be_child(Domain *d, uint32_t asked, int fd, uint64_t begun
 
 /* ---- the child of a domain that is asleep ------------------------------------ */
 
-/* In the copy. NULL: it has no such domain. */
+/* Returns the domain of the rings in the copy, or NULL if there is none. */
 static Domain *domain_of_rings(const struct eventring_domain *rings) {
   Domain *d;
   for (unsigned n = 0; introspection_domain(n, &d); n++)
@@ -301,7 +305,7 @@ _Noreturn static void be_child_aside(const struct eventring_domain *rings, uint3
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   Domain *d = domain_of_rings(rings);
-  /* only now: a descriptor of the program would be another one meanwhile */
+  /* only now: a descriptor of the program might be replaced meanwhile */
   int fd = d != NULL && can_be_walked(d) ? memfd_create("saros-retain", MFD_CLOEXEC) : -1;
   if (fd >= 0) be_child(d, asked, fd, begun);
   for (;;) syscall(SYS_exit_group, 0);
@@ -327,8 +331,8 @@ static void reap(Domain *d) {
   if (d->answerer > 0 && waitpid(d->answerer, NULL, WNOHANG | __WCLONE) != 0) d->answerer = 0;
 }
 
-/* The pid of the child; 0: there is none. All signals are blocked in it: their handlers
- * are the program's. */
+/* Forks the child and returns its pid, or 0 if there is none. All signals are blocked in
+ * it: their handlers are the program's. */
 static pid_t fork_child(Domain *d, uint32_t asked, int fd) {
   sigset_t all, before;
   uint64_t begun = monotonic_ns();
@@ -356,7 +360,8 @@ void vm_answer_question(lua_State *L) {
   if (!eventring_question_open(d->rings, &question)) return;
   const uint32_t asked = question.kinds & ASKED_OF_CHILD;
   if (asked != 0) {
-    if (d->answerer > 0) return; /* after the next collection, when the last one is done */
+    /* after the next collection, when the last child has ended */
+    if (d->answerer > 0) return;
     answer = (uint32_t)begin_walk(d, asked);
   }
   if (question.kinds & EVENTRING_ASKS_MEMORY) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/repl.c - the interactive part of the `saros` command.
  *
- * A line is first tried as an expression ("return LINE"), whose values are
- * printed; else as a statement.  A chunk is taken to be incomplete when its
- * syntax error is at <eof>: more lines are then read until it is complete or
- * wrong elsewhere.
+ * A line is first tried as an expression ("return LINE"), whose values are printed;
+ * otherwise as a statement. A chunk is taken to be incomplete if its syntax error is at
+ * <eof>: more lines are then read until it is complete or wrong elsewhere.
  *
  * Where lines come from is in repl_edit.c.
  */
@@ -17,7 +16,7 @@
 #include "lauxlib.h"
 #include "program.h"
 
-/* What a syntax error says last when the chunk ended too early. */
+/* The end of a syntax error's message if the chunk ended too early. */
 static const char end_mark[] = "<eof>";
 
 /* -------------------------------------------------------- reading lines -- */
@@ -33,11 +32,11 @@ static const char *push_prompt(lua_State *L, bool first) {
   return lua_tostring(L, -1);
 }
 
-/* Instead of a status of lua_load: there is no chunk. */
+/* These stand for a status of lua_load if there is no chunk. */
 enum { INPUT_ENDED = -1, CHUNK_DISCARDED = -2 };
 
-/* Pushes the next line and returns LUA_OK, or why there is none. As in old versions, "="
- * at the start of a chunk stands for "return ". */
+/* Pushes the next line and returns LUA_OK, or why there is none. "=" at the start of a
+ * chunk stands for "return ", as in old versions. */
 static int push_line(lua_State *L, bool first) {
   bool discarded;
   char *line = repl_edit_read(push_prompt(L, first), &discarded);
@@ -62,8 +61,8 @@ static int load_text(lua_State *L, int index) {
   return luaL_loadbuffer(L, text, length, "=stdin");
 }
 
-/* Tries the line at index 1 as an expression; pushes the function if it is
- * one, else nothing. */
+/* Tries the line at index 1 as an expression; pushes the function if it is one, otherwise
+ * nothing. */
 static bool load_expression(lua_State *L) {
   const char *line = lua_tostring(L, 1);
   lua_pushfstring(L, "return %s", line);
@@ -85,8 +84,9 @@ static bool is_incomplete(lua_State *L, int status) {
   return length >= mark && strcmp(message + length - mark, end_mark) == 0;
 }
 
-/* Loads what starts with the line at index 1, reading on while it is
- * incomplete.  Pushes the function or the error, if the chunk isn't discarded. */
+/* Loads the statements that start with the line at index 1, and reads more lines while
+ * they are incomplete. Pushes the function or the error, unless the chunk is
+ * discarded. */
 static int load_statements(lua_State *L) {
   for (;;) {
     int status = load_text(L, 1);
@@ -104,8 +104,8 @@ static int load_statements(lua_State *L) {
   }
 }
 
-/* Reads a chunk.  Leaves the function or an error as the only value on the
- * stack, and returns the status, or why there is no chunk. */
+/* Reads a chunk. Leaves the function or an error as the only value on the stack, and
+ * returns the status, or why there is no chunk. */
 static int read_chunk(lua_State *L) {
   lua_settop(L, 0);
   int status = push_line(L, true);

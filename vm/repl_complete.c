@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/repl_complete.c - which names can follow what was typed at the prompt.
+/* vm/repl_complete.c - which names can follow the text typed at the prompt.
  *
- * A word is a chain of names, "a.b.c" or "a.b:c".  All but the last name lead
- * from the globals to a value; the last is completed with the names of its
- * fields, and of those that it gets from tables in __index.
+ * A word is a chain of names, "a.b.c" or "a.b:c". All but the last name lead from the
+ * globals to a value; the last is completed with the names of its fields, and of those
+ * that it gets from tables in __index.
  *
  * Completion must not change anything: fields are read raw and no metamethod is called,
- * so that what functions in __index would return is not offered.
+ * so the results of functions in __index are not offered.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static const char *const reserved_words[] = {
 typedef struct Search {
   const char *word;    /* as typed */
   const char *name;    /* the name to complete: the end of word */
-  bool methods;        /* after ':': only what can be called */
-  char **found;        /* words of malloc's */
+  bool methods;        /* after ':': only values that can be called */
+  char **found;        /* words from malloc */
   size_t count, capacity;
 } Search;
 
@@ -53,7 +53,7 @@ static bool is_name_byte(char c) {
          (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Whether the string can be written as a name. */
+/* Tells whether the string can be written as a name. */
 static bool is_name(const char *text, size_t length) {
   if (length == 0 || (text[0] >= '0' && text[0] <= '9'))
     return false;
@@ -63,14 +63,15 @@ static bool is_name(const char *text, size_t length) {
   return !is_reserved(text);
 }
 
-/* Names that begin with '_' are offered only if the word begins with it. */
+/* Tells whether a name continues the word. Names that begin with '_' are offered only if
+   the word begins with it. */
 static bool continues_word(const Search *search, const char *name) {
   const char *typed = search->name;
   return strncmp(name, typed, strlen(typed)) == 0 &&
          (name[0] != '_' || typed[0] == '_');
 }
 
-/* Adds the word that ends with `name`; drops it when memory is short. */
+/* Adds the word that ends with `name`; drops it if memory is short. */
 static void add_completion(Search *search, const char *name) {
   if (search->count + 1 >= search->capacity) { /* one place is for the end mark */
     size_t capacity = search->capacity * 2 + 16;
@@ -100,15 +101,15 @@ static bool is_callable(lua_State *L, int index) {
   return has_call;
 }
 
-/* Replaces the value on top with the one in its __index; false, and no value,
- * if that isn't there. */
+/* Replaces the value on top with the one in its __index; returns false, and pops it, if
+ * there is none. */
 static bool follow_index(lua_State *L) {
   bool has_index = luaL_getmetafield(L, -1, "__index") != LUA_TNIL;
   lua_remove(L, has_index ? -2 : -1);
   return has_index;
 }
 
-/* Replaces the value on top with its field; nil if it has none. */
+/* Replaces the value on top with its field, or with nil if it has none. */
 static void to_field(lua_State *L, const char *name, size_t length) {
   for (int i = 0; i < MAX_CHAIN; i++) {
     if (lua_istable(L, -1)) {
@@ -152,7 +153,7 @@ static void add_all_fields(lua_State *L, Search *search) {
   lua_pop(L, 1);
 }
 
-/* Runs in protected mode; its argument is the Search. */
+/* Searches for names, in protected mode; its argument is the Search. */
 static int search_names(lua_State *L) {
   Search *search = lua_touserdata(L, 1);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -176,7 +177,7 @@ static int compare_words(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts, drops what was found twice, and ends the list with NULL. */
+/* Sorts the list, drops duplicates, and ends it with NULL. */
 static char **finish_list(Search *search) {
   char **list = search->found;
   size_t kept = 0;
@@ -200,7 +201,7 @@ char **repl_complete(lua_State *L, const char *word) {
     return NULL; /* the field of something that is not a chain of names */
   lua_pushcfunction(L, search_names);
   lua_pushlightuserdata(L, &search);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) /* out of memory: what was found till then */
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) /* out of memory: offers the words found so far */
     lua_settop(L, top);
   if (search.name == word)
     for (size_t i = 0; i < RESERVED_WORDS; i++)

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/repl_edit.c - lines for the prompt: edited, completed and remembered.
  *
- * At a terminal, libedit reads the lines where the program is built for it and it is
+ * At a terminal, libedit reads the lines if the program is built for it and it is
  * installed; anything else is read plainly, in lines of any length. The library is loaded
  * just before the first prompt: with those that it needs, it would be an eighth of the
  * resident memory of a program without a prompt.
  *
- * History. What was entered is appended to a file at once, so that parallel sessions do
- * not lose each other's entries, and a crash loses none. An entry is a line of the file,
- * with "\n" and "\\" for line breaks and backslashes. The file is the user's alone (mode
+ * History. Each entry is appended to a file at once, so that parallel sessions do not
+ * lose each other's entries, and a crash loses none. An entry is a line of the file, with
+ * "\n" and "\\" for line breaks and backslashes. The file is the user's alone (mode
  * 0600). If it cannot be read or written, there is no message.
  *
- * SIGINT while a line is edited discards the line and what of a statement came
- * before it. The signal is blocked except while we wait for a key; its handler jumps out
- * of the wait, which then returns the end of the line. Waiting for "readable" instead of
- * the jump is not enough: with the signal, the terminal discards its input, so the read
- * after such a wait may block.
+ * SIGINT while a line is edited discards the line and the earlier lines of its statement.
+ * The signal is blocked except while we wait for a key; its handler jumps out of the
+ * wait, which then returns the end of the line. Waiting for "readable" instead of the
+ * jump is not enough: with the signal, the terminal discards its input, so the read after
+ * such a wait may block.
  *
- * The characters typed are those of the user's locale, or UTF-8 where there is
- * none. The C locale of the program belongs to the guest and stays unchanged: the thread
- * uses the other one while libedit works (which also reads it when it initializes itself,
- * at the first call).
+ * The characters typed are those of the user's locale, or UTF-8 if there is none. The C
+ * locale of the program belongs to the guest and does not change: the thread uses the
+ * other one while libedit works (which also reads it when it initializes itself, at the
+ * first call).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -44,8 +44,8 @@
 
 /* ---- plain lines --------------------------------------------------------- */
 
-/* A line in a block of malloc's, without its line break; NULL at the end.  What
- * doesn't come from a terminal is echoed, so that the output reads as a
+/* Returns a line in a block from malloc, without its line break, or NULL at the end.
+ * Input that does not come from a terminal is echoed, so that the output reads like a
  * session at one. */
 static char *read_plain_line(const char *prompt) {
   char *line = NULL;
@@ -70,9 +70,9 @@ static char *read_plain_line(const char *prompt) {
 
 /* ---- the library --------------------------------------------------------- */
 
-#define LIBRARY "libedit.so.2" /* whose interface the header describes */
+#define LIBRARY "libedit.so.2" /* the library whose interface the header describes */
 
-/* What is used of it: SYMBOL(name). */
+/* The symbols of it that are used: SYMBOL(name). */
 #define SYMBOLS(SYMBOL) \
   SYMBOL(add_history) \
   SYMBOL(history_base) \
@@ -108,7 +108,7 @@ static bool load_library(void) {
 #undef SYMBOL
 }
 
-/* What ends a word for completion: all but names, '.' and ':'. */
+/* The characters that end a word for completion: all but those of names, '.' and ':'. */
 #define WORD_BREAKS " \t\n\"\\'`@$><=;|&{}()[]+-*/%^#~!?,"
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -125,8 +125,8 @@ static void on_interrupt_at_prompt(int signal_number) {
     siglongjmp(wait_over, 1);
 }
 
-/* read(2) of a byte, with the mask outside; an interrupt ends it with -1 and
- * EINTR. A byte that was read at that moment is lost, and with it its line. */
+/* Reads a byte with the mask outside; an interrupt ends it with -1 and EINTR. A byte that
+ * was read at that moment is lost, and with it its line. */
 static ssize_t read_interruptibly(int fd, unsigned char *byte) {
   sigset_t blocked;
   if (sigsetjmp(wait_over, 1) != 0) { /* with the mask of this function again */
@@ -144,7 +144,7 @@ static ssize_t read_interruptibly(int fd, unsigned char *byte) {
   return length;
 }
 
-/* The next byte of the terminal, -1 at the end, -2 when interrupted. */
+/* Returns the next byte of the terminal, -1 at the end, -2 after an interrupt. */
 static int read_byte(int fd) {
   unsigned char byte;
   while (!interrupted) {
@@ -157,7 +157,7 @@ static int read_byte(int fd) {
   return -2;
 }
 
-/* libedit's source of characters; -1 is the end of input. */
+/* Reads a character for libedit; -1 is the end of input. */
 static int read_key(FILE *input) {
   mbstate_t state = {0};
   for (;;) {
@@ -182,9 +182,9 @@ static int read_key(FILE *input) {
 
 /* ---- locale -------------------------------------------------------------- */
 
-static locale_t typed; /* locale of what is typed, or 0 */
+static locale_t typed; /* the locale of the characters typed, or 0 */
 
-/* The user's locale; one that knows ASCII alone is none. */
+/* Returns the user's locale; one that knows only ASCII does not count. */
 static locale_t choose_locale(void) {
   locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
   if (locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "ANSI_X3.4-1968") != 0)
@@ -194,7 +194,7 @@ static locale_t choose_locale(void) {
   return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Switches to it for calls of libedit; returns the locale to switch back to. */
+/* Switches to that locale for calls of libedit; returns the locale to switch back to. */
 static locale_t enter_locale(void) {
   return typed != (locale_t)0 ? uselocale(typed) : (locale_t)0;
 }
@@ -207,7 +207,7 @@ static void leave_locale(locale_t usual) {
 /* ---- completion ---------------------------------------------------------- */
 
 static lua_State *completing; /* the state whose globals are offered */
-static char **offers;         /* what is left of the list being handed over */
+static char **offers;         /* the rest of the list being handed over */
 
 static char *next_offer(const char *word, int first) {
   static char **list;
@@ -220,7 +220,7 @@ static char *next_offer(const char *word, int first) {
   return NULL;
 }
 
-/* Tab: at the start of a line it indents. */
+/* Handles Tab; at the start of a line it indents. */
 static char **complete_line(const char *word, int start, int end) {
   (void)end;
   *edit.rl_attempted_completion_over = 1; /* no names of files */
@@ -233,10 +233,11 @@ static char **complete_line(const char *word, int start, int end) {
 
 /* ---- history ------------------------------------------------------------- */
 
-/* Entries that are remembered, and kept when the file has become twice as long. */
+/* The number of entries that are remembered, and kept when the file has become twice as
+   long. */
 #define HISTORY_LIMIT 2000
 
-static char *history_file; /* or NULL: nothing is kept */
+static char *history_file; /* or NULL if nothing is kept */
 
 static void choose_history_file(void) {
   const char *chosen = secure_getenv("SAROS_HISTORY"), *home = secure_getenv("HOME");
@@ -246,7 +247,7 @@ static void choose_history_file(void) {
     history_file = NULL;
 }
 
-/* From the file's form to the chunk, in place. */
+/* Converts an entry from the file's form to the chunk, in place. */
 static void decode_entry(char *text) {
   char *to = text;
   for (const char *from = text; *from != '\0' && *from != '\n'; from++) {
@@ -278,7 +279,7 @@ static FILE *open_history(const char *name, int flags, const char *mode) {
   return file;
 }
 
-/* Writes what is remembered into a new file, which takes the place of the old. */
+/* Writes the remembered entries into a new file, which replaces the old one. */
 static void rewrite_history(void) {
   char *name;
   if (asprintf(&name, "%s.new", history_file) < 0)

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain.c: who holds the objects of a domain.
  *
- * The walk visits all that the roots reach, breadth first, so that it comes to each
- * object by a shortest path. The queue (Visited) keeps for each object from which other
- * one it was reached, and how: paths are read off it backwards.
+ * The walk visits all objects that the roots reach, breadth first, so that it comes to
+ * each object by a shortest path. The queue (Visited) keeps for each object from which
+ * other one it was reached, and how: paths are read off it backwards.
  *
  * A leak is a million objects, and a path for each explains nothing. So paths have
- * *shapes*: where a step is an element of an array, or of a table with many keys, it
- * stands for all of them ([*]); a step that repeats itself, as in a list, counts once;
- * beyond MOST_DEPTH steps shapes are not told apart. Objects are counted by kind and shape
+ * *shapes*: a step that is an element of an array, or of a table with many keys, stands
+ * for all of them ([*]); a step that repeats itself, as in a list, counts once; beyond
+ * MOST_DEPTH steps shapes are not distinguished. Objects are counted by kind and shape
  * (Group). A kind is a type, with the fields of small tables, the name in the metatable
  * (__name) or the function of a closure.
  *
- * What is weak holds nothing. The value of a weak key is held by the key and the table:
+ * Weak references hold nothing. The value of a weak key is held by the key and the table:
  * such tables are gone through again, until nothing new is found. Temporaries on stacks
- * come last: they have no names, and often hold what has better ones
+ * come last: they have no names, and their objects often have better paths
  * (retain_follow_later).
  *
- * Order of the roots: where there are several shortest paths, the one by a name is shown:
+ * Order of the roots: if there are several shortest paths, the one by a name is shown:
  * globals, modules, stacks, and then the rest.
  *
  * Memory. Visited objects have a bit each, in windows of 1 MiB of addresses. All of it is
  * one mapping that is reserved, and touched as far as it is used: 16 bytes an object,
  * 1/64 of the heap, and the tables of shapes and groups. So the walk is bounded
- * (RetainLimits), and says when it was cut off.
+ * (RetainLimits), and says whether it was cut off.
  *
  * Nothing here calls malloc, raises an error or changes an object: the walk also runs in
- * a forked child, in which only the thread that forked goes on.
+ * a forked child, which has only the thread that forked.
  */
 #include "retain.h"
 
@@ -41,14 +41,15 @@
 
 /* ---- what was visited ------------------------------------------------------ */
 
-/* Where the window of an address is, or a free place for it. */
+/* Returns the place of the window of an address, or a free place for it. */
 static uint32_t find_window(RetainWalk *w, uint64_t base) {
   uint32_t i = (uint32_t)(base * UINT64_C(0x9e3779b97f4a7c15) >> 48) & (MOST_WINDOWS - 1);
   while (w->windows[i] != 0 && w->windows[i] != base + 1) i = (i + 1) & (MOST_WINDOWS - 1);
   return i;
 }
 
-/* The bit of an object. NULL: there is no room for its window. */
+/* Returns the byte with the bit of an object, or NULL if there is no room for its
+   window. */
 static uint8_t *visited_bit(RetainWalk *w, const GCObject *o, uint8_t *mask) {
   const uint64_t address = (uint64_t)(uintptr_t)o, base = address >> WINDOW_SHIFT;
   uint32_t window = w->last_window;
@@ -105,7 +106,7 @@ static bool is_kind(const Kind *k, KindKey key) {
 
 static const KindKey other_kinds = {KIND_OTHER, 0};
 
-/* Where it is in the index, or has its place. */
+/* Returns the place of a kind in the index, or the free place for it. */
 static uint32_t place_of_kind(const RetainWalk *w, KindKey key) {
   uint32_t i = hash_pair((uint64_t)key.kind, key.of, 2 * MOST_KINDS);
   for (; w->kind_index[i] != 0; i = (i + 1) & (2 * MOST_KINDS - 1))
@@ -113,7 +114,8 @@ static uint32_t place_of_kind(const RetainWalk *w, KindKey key) {
   return i;
 }
 
-/* One that too many others came before is counted with all of its like. */
+/* Returns the number of a kind. A kind that comes after too many others is counted with
+   all such kinds. */
 static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
   uint32_t i = place_of_kind(w, key);
   if (w->kind_index[i] == 0 && w->nkinds >= MOST_KINDS - 1) {
@@ -126,7 +128,8 @@ static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
   return w->nkinds - 1;
 }
 
-/* When there are too many, the rest counts for the kind only. */
+/* Returns the group of a kind and shape, or NULL if there are too many: the rest counts
+   for the kind only. */
 static Group *find_group(RetainWalk *w, uint32_t kind, uint32_t shape, uint32_t first) {
   uint32_t i = hash_pair(kind, shape, 2 * MOST_GROUPS);
   for (; w->group_index[i] != 0; i = (i + 1) & (2 * MOST_GROUPS - 1)) {
@@ -164,7 +167,8 @@ static const char *const type_names[LUA_NUMTYPES] = {
   "metatable of numbers", "metatable of strings", "metatable of tables",
   "metatable of functions", "metatable of userdata", "metatable of threads"};
 
-/* A table of the registry, found without making a string; NULL: there is none. */
+/* Returns a table of the registry, found without making a string, or NULL if there is
+   none. */
 static const Table *registry_table(const Domain *d, const char *name) {
   const Table *registry = as_table(&d->registry);
   for (uint32_t i = 0; i < table_node_count(registry); i++) {
@@ -208,7 +212,7 @@ static bool goes_on(RetainWalk *w) {
   return w->end == RETAIN_COMPLETE;
 }
 
-/* What is in the queue counts even when no more is reached. */
+/* Runs the walk. Objects in the queue count even if no more are reached. */
 static void run(RetainWalk *w) {
   do {
     for (; w->next < w->n; w->next++) {
@@ -246,7 +250,8 @@ static void order_all(RetainWalk *w) {
 
 static size_t round_up(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
-/* Each array at its place in the mapping; with memory 0 only the sum is of use. */
+/* Sets each array to its place in the mapping, and returns the sum of their sizes; with
+   memory 0 only the sum is of use. */
 static size_t lay_out(RetainWalk *w, uintptr_t memory) {
   size_t used = round_up(sizeof *w);
 #define PLACE(field, count) \
@@ -290,7 +295,7 @@ RetainWalk *retain_walk(Domain *d, const RetainLimits *limits) {
   uint64_t most = limits->objects != 0 ? limits->objects : RETAIN_MOST_OBJECTS;
   if (most > UINT32_MAX - 1) most = UINT32_MAX - 1;
   RetainWalk *w = NULL;
-  /* where addresses are limited, with less */
+  /* if addresses are limited, tries with fewer objects */
   do w = new_walk((uint32_t)most);
   while (w == NULL && (most /= 4) >= LEAST_OBJECTS);
   if (w == NULL) return NULL;

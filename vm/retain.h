@@ -12,8 +12,8 @@
 enum { RETAIN_HOLDERS = 8, RETAIN_KIND_TEXT = 200, RETAIN_PATH_TEXT = 1000 };
 
 typedef struct RetainLimits {
-  uint64_t objects; /* to visit at most; 0: RETAIN_MOST_OBJECTS */
-  uint64_t ns;      /* of time, 0: any */
+  uint64_t objects; /* the most objects to visit; 0: RETAIN_MOST_OBJECTS */
+  uint64_t ns;      /* the longest time; 0: no limit */
 } RetainLimits;
 
 #define RETAIN_SHAPES (1u << 18) /* numbers of shapes are below it */
@@ -21,7 +21,7 @@ typedef struct RetainLimits {
 
 typedef enum RetainEnd {
   RETAIN_COMPLETE,
-  RETAIN_OUT_OF_OBJECTS, /* there were more than the limits allow */
+  RETAIN_OUT_OF_OBJECTS, /* there were more objects than the limits allow */
   RETAIN_OUT_OF_TIME,
   RETAIN_OUT_OF_MEMORY
 } RetainEnd;
@@ -33,56 +33,64 @@ typedef struct RetainAmount {
 /* Objects of one kind that are held in one way. */
 typedef struct RetainHolder {
   RetainAmount amount;
-  uint32_t steps;               /* of the path, its root not counted */
-  char path[RETAIN_PATH_TEXT];  /* shortest path to one of them */
-  char shape[RETAIN_PATH_TEXT]; /* the paths of all of them: where they differ stands [*] */
+  uint32_t steps;               /* of the path, without its root */
+  char path[RETAIN_PATH_TEXT];  /* a shortest path to one of them */
+  char shape[RETAIN_PATH_TEXT]; /* the paths of all of them, with [*] where they differ */
 } RetainHolder;
 
 typedef struct RetainKind {
   RetainAmount amount;
   char name[RETAIN_KIND_TEXT];
-  uint32_t nholders;            /* that are filled in, the one with the most bytes first */
-  uint32_t more_holders;        /* that there are besides */
+  /* the holders that are filled in, the one with the most bytes first */
+  uint32_t nholders;
+  uint32_t more_holders;        /* the number of further holders */
   RetainHolder holders[RETAIN_HOLDERS];
 } RetainKind;
 
 typedef struct RetainWalk RetainWalk;
 
-/* Visits all that the domain reaches; outside a collection. NULL: no memory at all. */
+/* Visits all objects that the domain reaches; outside a collection. Returns NULL if there
+   is no memory at all. */
 RetainWalk *retain_walk(Domain *d, const RetainLimits *limits);
 void retain_end(RetainWalk *w); /* frees it; NULL allowed */
 RetainEnd retain_how_it_ended(const RetainWalk *w);
 RetainAmount retain_total(const RetainWalk *w);
-/* Kinds, the one with the most bytes first; valid until retain_end. */
+/* Returns the number of kinds, which are ordered by bytes, the most first; valid until
+   retain_end. */
 uint32_t retain_kinds(const RetainWalk *w);
-/* Describes kind i, from 0, with at most `most` holders. While no object changes. */
+/* Describes kind i, from 0, with at most `most` holders. To be called while no object
+   changes. */
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind);
-/* Objects that count for their kind alone: there were too many ways. */
+/* Returns the number of objects that count only for their kind: there were too many
+   ways. */
 uint64_t retain_in_no_way(const RetainWalk *w);
-/* Objects of kinds that came after too many others: all of them are one kind. */
+/* Returns the number of objects of kinds that came after too many others: all of them are
+   one kind. */
 uint64_t retain_in_no_kind(const RetainWalk *w);
-/* All ways in which objects of kind i are held, the one with the most bytes first. */
+/* Returns the number of ways in which objects of kind i are held, the one with the most
+   bytes first. */
 uint32_t retain_ways(const RetainWalk *w, uint32_t i);
-/* The threads that were visited, in the order of their distance from the roots:
- * `visited` and `shape` are numbers of the walk, the second one the same where the way
- * to them is. */
+/* Calls `each` for the threads that were visited, in the order of their distance from the
+ * roots. `visited` and `shape` are numbers of the walk; `shape` is the same for threads
+ * whose ways have the same shape. */
 void retain_threads(const RetainWalk *w,
                     void (*each)(void *context, lua_State *co, uint32_t visited, uint32_t shape),
                     void *context);
-/* The way to what has this number; its amount is 0. */
+/* Describes the way to the object with this number; its amount is 0. */
 void retain_describe_visited(const RetainWalk *w, uint32_t visited, RetainHolder *holder);
 void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHolder *holder);
 
 /* ---- sites (retain_sites.c) ------------------------------------------------- */
 
-/* Of what was visited, that of which it is known where it was allocated, because
- * allocations are sampled. */
+/* The sites where visited objects were allocated; known for some if allocations are
+ * sampled. */
 typedef struct RetainSites RetainSites;
 
-/* After the walk, while no object changes; NULL: nothing is sampled, or no memory. */
+/* Groups by sites, after the walk and while no object changes. Returns NULL if nothing is
+   sampled, or there is no memory. */
 RetainSites *retain_sites(RetainWalk *w);
 void retain_sites_end(RetainSites *s); /* before retain_end; NULL allowed */
-/* Sites, the largest first. */
+/* Returns the number of sites, the largest first. */
 uint32_t retain_site_count(const RetainSites *s);
 /* Describes site i like a kind: `name` has its innermost frames; objects are blocks that
  * were sampled, bytes are estimated. */

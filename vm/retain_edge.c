@@ -3,13 +3,13 @@
  *
  * An edge is a number that says by which of its references the parent holds the child:
  *
- *   table      i: slot i of the array part; array_size + 2 j: value of node j;
- *              one more: its key; EDGE_METATABLE
- *   function   i: upvalue i; EDGE_CODE: its prototype
- *   upvalue    0: its value; EDGE_CODE: the thread in whose stack it is
- *   userdata   i: user value i; EDGE_METATABLE
- *   thread     i: slot i of its stack
- *   prototype  EDGE_CODE
+ *  table      i: slot i of the array part; array_size + 2 j: value of node j;
+ *             one more: its key; EDGE_METATABLE
+ *  function   i: upvalue i; EDGE_CODE: its prototype
+ *  upvalue    0: its value; EDGE_CODE: the thread whose stack has it
+ *  userdata   i: user value i; EDGE_METATABLE
+ *  thread     i: slot i of its stack
+ *  prototype  EDGE_CODE
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #include "str.h"
 #include "table.h"
 
-/* A table with more string keys than this is a map, whose keys are not told apart. */
+/* A table with more string keys than this is a map, whose keys are not distinguished. */
 enum { MOST_FIELDS = 64 };
 
 /* ---- shapes ---------------------------------------------------------------- */
@@ -30,8 +30,8 @@ static bool is_step(const Shape *s, uint32_t parent, Step step) {
          s->step.in == step.in;
 }
 
-/* As in a list of tables that are linked by a field. Elements of elements are often not
- * of the same kind. */
+/* Tells whether a step repeats the last one, as in a list of tables that are linked by a
+ * field. An element of an element does not count: it is often of another kind. */
 static bool repeats(const RetainWalk *w, uint32_t shape, Step step) {
   const Shape *s = &w->shapes[shape];
   return shape != 0 && step.kind != STEP_ANY && s->step.kind == step.kind &&
@@ -55,7 +55,7 @@ uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step) {
   uint32_t i = shape_hash(shape, step);
   for (; w->shape_index[i] != 0; i = (i + 1) & (2 * MOST_SHAPES - 1))
     if (is_step(&w->shapes[w->shape_index[i]], shape, step)) return w->shape_index[i];
-  if (w->nshapes == MOST_SHAPES) return shape; /* counts for the one before it */
+  if (w->nshapes == MOST_SHAPES) return shape; /* it counts for the shape before it */
   w->shapes[w->nshapes] = (Shape){
       .step = step, .parent = shape, .depth = (uint16_t)(w->shapes[shape].depth + 1)};
   return w->shape_index[i] = w->nshapes++;
@@ -75,7 +75,8 @@ typedef struct From {
   uint32_t parent, shape;
 } From;
 
-/* The shape is made only for what was not visited: it may be the last that has room. */
+/* Follows a reference. The shape is made only for an object that was not visited: it may
+   be the last that has room. */
 static void follow(From from, GCObject *o, uint32_t edge, Step step) {
   if (o == NULL || retain_was_visited(from.w, o)) return;
   retain_reach(from.w, o, from.parent, edge, retain_shape(from.w, from.shape, step));
@@ -147,7 +148,8 @@ static void follow_table(From from, const Table *t) {
   follow_later(from);
 }
 
-/* Strings and what is not collected are no weak keys. */
+/* Tells whether a key is alive. Strings and values that are not collected do not act as
+   weak keys. */
 static bool key_is_alive(RetainWalk *w, const Node *n) {
   if (!(n->key_tag & TAG_COLLECTED) || tag_type(n->key_tag) == LUA_TSTRING) return true;
   return retain_was_visited(w, n->key.gc);
@@ -226,8 +228,8 @@ Step retain_slot_step(const lua_State *co, const CallInfo *ci, const TValue *slo
   return step;
 }
 
-/* What the frames use, variables or temporaries. The slots above them are nil, or as the
- * collector sees them dead. */
+/* Follows the slots that the frames use, variables or temporaries. The slots above them
+ * are nil, or dead for the collector. */
 static void follow_slots(From from, const lua_State *co, bool temporaries) {
   if (co->stack == NULL) return;
   for (const CallInfo *ci = co->ci; ci != NULL; ci = ci->prev)

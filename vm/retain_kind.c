@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain_kind.c: kinds of objects, and their names (retain.c).
  *
- * Tables are most of what a program has, so "table" says nothing. One whose metatable has
- * a __name is of that kind; another one with few entries is of the kind of its string
- * keys, in any order, as of a record's fields.
+ * Most objects of a program are tables, so "table" says nothing. A table whose metatable
+ * has a __name is of that kind; another one with few entries is of the kind of its string
+ * keys, in any order, like the fields of a record.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { MOST_RECORD_NODES = 32, SHOWN_FIELDS = 4, SHOWN_FIELD_BYTES = 24, SHOWN_NAME_BYTES = 80 };
 
-/* Hashes of tables that are no records. */
+/* Hashes of tables that are not records. */
 enum { TABLE_EMPTY = 1, TABLE_LIST, TABLE_MAP, TABLE_RECORD };
 
 const String *retain_meta_string(const Domain *d, const Table *metatable, int event) {
@@ -33,7 +33,7 @@ static uint64_t mixed(const void *p) {
   return (h ^ h >> 29) * UINT64_C(0xff51afd7ed558ccd);
 }
 
-/* The same for the same set of fields. */
+/* Returns a hash that is the same for the same set of fields. */
 static uint64_t table_hash(const Table *t) {
   const uint32_t n = table_node_count(t);
   uint64_t hash = 0;
@@ -80,7 +80,8 @@ static int compare_names(const String *a, const String *b) {
   return order != 0 ? order : (la > lb) - (la < lb);
 }
 
-/* The first fields in the order of their names; returns how many there are in all. */
+/* Finds the first fields in the order of their names; returns the number of all
+   fields. */
 static uint32_t first_fields(const Table *t, const String *fields[SHOWN_FIELDS]) {
   uint32_t n = 0, all = 0;
   for (uint32_t i = 0; i < table_node_count(t); i++) {

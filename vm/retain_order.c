@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/retain_order.c: sorts entries by number: a heap in place, since the child of a fork
- * may not call qsort, which allocates. */
+/* vm/retain_order.c: sorts entries by number. It is a heap sort in place, since the child
+ * of a fork may not call qsort, which allocates. */
 #include "retain_walk.h"
 
 /* Lets the entry at `at` sink until none of its children comes behind it. */

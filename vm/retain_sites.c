@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/retain_sites.c: who holds what was allocated where (retain.c).
+/* vm/retain_sites.c: who holds the objects that a site allocated (retain.c).
  *
  * While allocations are sampled, blocks are known by the stack that allocated them. Those
  * that the walk visited are grouped by stack and by the shape of the path that holds
- * them; of a part, the path to its owner counts. Bytes are estimated: each sample stands
- * for 1 / rate words.
+ * them; for a part of an object, the path to its owner counts. Bytes are estimated: each
+ * sample stands for 1 / rate words.
  *
  * The queue of the walk has no index by object. So the tracked blocks, which are few, get
  * one, and the queue is gone through once. All is in one mapping, as in the walk. */
@@ -19,7 +19,7 @@ enum { MOST_SITES = 1 << 14, MOST_SITE_GROUPS = 1 << 16, SHOWN_FRAMES = 3 };
 typedef struct SiteAmount {
   uint32_t stack;
   uint64_t blocks, samples;
-  uint32_t first_way, nways; /* in the order of groups: those of the site */
+  uint32_t first_way, nways; /* in the order of groups: the ways of the site */
 } SiteAmount;
 
 typedef struct SiteGroup {
@@ -32,7 +32,7 @@ struct RetainSites {
   const Domain *d;
   RetainWalk *w;
   double rate;
-  uint32_t *buckets, mask; /* by object: number of a block, 0: none */
+  uint32_t *buckets, mask; /* by object: number of a block, or 0 */
   uint32_t *next;          /* by number: the next in its bucket */
   SiteAmount *sites;
   uint32_t nsites;
@@ -70,7 +70,7 @@ static size_t lay_out(RetainSites *s, char *memory, uint32_t blocks) {
   return used;
 }
 
-/* NULL: no memory. */
+/* Makes the sites. Returns NULL if there is no memory. */
 static RetainSites *new_sites(uint32_t blocks) {
   static char none[1];
   RetainSites sizes = {.mask = 1023};
@@ -88,7 +88,7 @@ static RetainSites *new_sites(uint32_t blocks) {
 
 /* ---- groups ---------------------------------------------------------------- */
 
-/* NULL: there are too many. */
+/* Returns the amount of a site, or NULL if there are too many sites. */
 static SiteAmount *find_site(RetainSites *s, uint32_t stack) {
   uint32_t i = hash_of(stack, 0) & (2 * MOST_SITES - 1);
   for (; s->site_index[i] != 0; i = (i + 1) & (2 * MOST_SITES - 1))
@@ -183,7 +183,7 @@ static RetainAmount amount_of(const RetainSites *s, uint64_t blocks, uint64_t sa
   return (RetainAmount){blocks, (uint64_t)((double)samples / s->rate * 8 + 0.5)};
 }
 
-/* "name  source:line < its caller < ..." */
+/* Writes a stack: "name source:line < its caller < ...". */
 static void write_stack(const RetainSites *s, uint32_t stack, Text *t) {
   MemprofSiteFrame frames[SHOWN_FRAMES];
   const uint32_t n = memprof_site_frames(s->d, stack, SHOWN_FRAMES, frames);

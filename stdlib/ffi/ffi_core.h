@@ -290,7 +290,7 @@ Ffi *ffi_of_function(lua_State *L);
 
 /* ---- ffi_types.c --------------------------------------------------------- */
 
-/* zeroed, aligned to 16; never freed */
+/* Returns zeroed memory, aligned to 16, which is never freed. */
 void *ffi_memory(lua_State *L, Ffi *ffi, size_t size);
 /* Begins or ends the parsing of a text. If it has failed, the objects that it made are
  * given back: none of them may be in use. */
@@ -299,7 +299,7 @@ void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
 String *ffi_keep_string(lua_State *L, Ffi *ffi, String *s);
 void *ffi_lookup(Table *t, String *name);              /* light userdata under a name, or NULL */
-/* `what` NULL removes the name */
+/* Defines a name; `what` NULL removes it. */
 void ffi_define(lua_State *L, Table *t, String *name, void *what);
 void ctype_open(lua_State *L, Ffi *ffi);
 CType *ctype_new(lua_State *L, Ffi *ffi, CKind kind, CAccess access, size_t size, uint32_t align);
