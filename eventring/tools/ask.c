@@ -132,9 +132,9 @@ static bool has_all(const struct ask *ask) {
   return true;
 }
 
-/* Opens the next file of the process if somebody has deleted the present one before all
-   had answered: the process goes on in another file, where nobody has asked yet. Returns
-   true if the reader has that file now. */
+/* Opens the next file of the process if the present one was deleted before all had
+   answered: the process goes on in another file, where the question has not been asked
+   yet. Returns true if the reader has that file now. */
 static bool turn_to_next_file(struct ask *ask) {
   struct reader *reader = ask->reader;
   struct eventring_info info = {.size = sizeof info};

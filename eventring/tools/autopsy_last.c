@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* autopsy_last.c: the last seconds of a process in a few lines: the longest spans that
- * ended in them, and the last events that are neither spans nor counters, by time. If
- * there are enough of them, these events take up to a third of the lines. Spans within
- * the steps of the collector are left out: `pauses` has them. */
+ * ended in them, and the last events that are neither spans nor counters, by time. These
+ * events get up to a third of the lines. Spans within the steps of the collector are left
+ * out: `pauses` has them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -35,7 +35,7 @@ VIEW_GETTER(value, struct note) {
   }
 }
 
-/* Returns what is to be said of an event besides its name. */
+/* Returns what to show of an event besides its name. */
 VIEW_GETTER(took_or_value, struct note) {
   if (is_span(row)) return view_text(eva_duration_text(to->room, row->duration));
   if (row->payload == EVENTRING_INT) return view_printf(to, "%" PRId64, row->value.i);

@@ -66,7 +66,7 @@ static bool is_over(eventring_cursor *cursor) {
 }
 
 /* Makes the rings hold `before_ns` of the past. If the program has ended already, what
-   there is to be held is there. Returns -1, or the exit status after a message. */
+   can be held is there. Returns -1, or the exit status after a message. */
 static int hold(const struct await *await, eventring_cursor *cursor) {
   struct eventring_error error;
   if (await->before_ns == UINT64_MAX ||

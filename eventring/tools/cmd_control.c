@@ -34,9 +34,9 @@ struct request {
   uint64_t hold_ns;
   const char *memprof;          /* rate of samples, as text, or NULL */
   double rate;                  /* the rate as a number */
-  const char *triggers;         /* the list that is to be in force, or NULL */
+  const char *triggers;         /* the list that must be in force, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
-  char *names;                  /* of functions whose calls are to be spans, or NULL:
+  char *names;                  /* of functions whose calls must be spans, or NULL:
                                    none */
   bool changes_spans;           /* whether those of the process become `names` */
 };

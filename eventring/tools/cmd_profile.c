@@ -234,7 +234,7 @@ static bool is_kept(eventring_cursor *cursor) {
 }
 
 /* Asks for a profile that is kept and was not written yet: it is written each period, and
-   when somebody asks. */
+   when a tool asks for it. */
 static int ask_for_profile(struct reader *reader, const char *target,
                            struct time_profile *profile) {
   static struct ask ask;

@@ -189,7 +189,7 @@ static void survive_size_limit(void) {
   sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* Makes SIGUSR2 do nothing: a file that is to be merged has no successor. */
+/* Makes SIGUSR2 do nothing: a file that will be merged has no successor. */
 static void ignore_switch_signals(void) {
   struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);

@@ -144,8 +144,8 @@ static void start_watching(struct watching *watching) {
 
 /* ---- Progress ------------------------------------------------------------- */
 
-enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* the ends of threads are noticed each tick;
-                                                a line stays for so many ticks */
+enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* how often the ends of threads are noticed;
+                                                how many ticks a line stays */
 
 /* Writes which process is watched, or how many recordings are read. */
 static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {

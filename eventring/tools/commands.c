@@ -252,8 +252,8 @@ void commands_attend(struct commands *c, struct recorder *recorder, struct reade
 
 /* ---- Opening and closing ------------------------------------------------------ */
 
-/* Returns NULL, or why commands in the FIFO are not obeyed: whoever made it, or put a
-   link in its place, may write into it. */
+/* Returns NULL, or why commands in the FIFO are not obeyed: another user who made it, or
+   put a link in its place, may write into it. */
 static const char *refuse_fifo(const struct fifo *fifo) {
   struct stat st;
   if (fifo->fd < 0) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);

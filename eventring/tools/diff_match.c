@@ -95,7 +95,8 @@ static size_t common_end(const char *a, const char *b) {
   return n > 0 && ((a_begins && b_begins) || strchr(end, '/')) ? n : 0;
 }
 
-/* Returns how well a path suits a file of this run; 0: not at all. */
+/* Returns how well a path suits a file of this run; 0: not at all. (The path of a
+   function without a source is empty, and suits only an empty one.) */
 static size_t suits(const struct matching *m, const struct file *file, const char *path) {
   const char *here = file->path_on[m->side] ? file->path_on[m->side] : file->path;
   if (strcmp(here, path) == 0) return SIZE_MAX;

@@ -3,7 +3,7 @@
  *
  * In a template %i stands for the number of the file, from 1 on, and %% for a %; any
  * other % stands for itself. Without %i the number is put before the suffix,
- * `trace.2.eventring`; the first file has a number only if it is to be numbered. A device
+ * `trace.2.eventring`; the first file has a number only if it must be numbered. A device
  * has no number. */
 #ifndef EVENTRING_TOOL_FILE_NAMES_H
 #define EVENTRING_TOOL_FILE_NAMES_H

@@ -216,7 +216,7 @@ static bool time_is_up(const struct progress *progress) {
   return limit > 0 && now_ns() - progress->began >= limit;
 }
 
-/* The time that a recording is to be read to, while its process lives.
+/* The time until which a recording is read, while its process lives.
  *
  * Each poll delivers in the order of times, but the next poll may deliver older events,
  * of another ring. So the poll that reaches `until` must begin when all rings are past
@@ -225,7 +225,7 @@ static bool time_is_up(const struct progress *progress) {
  * before that time, and the last one begins a little after it. */
 enum { MARGIN_NS = 10 * 1000 * 1000 };
 
-/* Tells whether the next poll is to be the last one. Waits if no poll is to begin yet. */
+/* Tells whether the next poll must be the last one. Waits if no poll may begin yet. */
 static bool has_come(uint64_t until) {
   uint64_t now = now_ns();
   if (now < until && until - now > MARGIN_NS) return false;

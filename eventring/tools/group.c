@@ -107,7 +107,7 @@ static void *run_member(void *context) {
   struct member *m = context;
   recorder_run(m->recorder, &m->result);
   publish(m);
-  /* pairs with the acquire load in collect: whoever sees 1 sees the result */
+  /* pairs with the acquire load in collect, which then sees the result */
   __atomic_store_n(&m->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
@@ -383,9 +383,9 @@ static void check_size(struct group *g) {
   __atomic_store_n(&g->stop, 1, __ATOMIC_RELAXED);
 }
 
-/* Tells whether the recording of a PROGRAM may end. After the PROGRAM has ended, signals
-   are for this command. Processes that the PROGRAM left behind may begin to record at any
-   time. */
+/* Tells whether recording may end; for a PROGRAM, when it and what it left behind have
+   ended, for that may begin to record at any time. After the PROGRAM has ended, signals
+   are for this command. */
 static bool may_end(struct group *g, uint64_t now) {
   if (!g->launch) return true;
   bool ended = g->launch->ended, any = launch_reap_all(g->launch);

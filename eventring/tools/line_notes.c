@@ -2,16 +2,17 @@
 /* line_notes.c: makes a process note each instruction while its lines are sampled.
  *
  * An interpreter keeps the running instruction in a register: what a frame has is the
- * last one that was stored there, at a call or a turn of a loop. So the time of straight
- * code would be counted for a wrong line. A request in the memory of the process (struct
- * eventring_request, lines_until) makes it store each instruction, up to a moment that is
- * put off as long as somebody samples; a sampler that is killed leaves nothing behind.
+ * last instruction that was stored there, at a call or a turn of a loop. So the time of
+ * straight code would be counted for a wrong line. A request in the memory of the process
+ * (struct eventring_request, lines_until) makes it store each instruction, up to a moment
+ * that is put off as long as a sampler is at work; a sampler that is killed leaves
+ * nothing behind.
  *
  * The domains see the request when the word that their safepoints test is not 0: that of
  * the request, or, while the process records, of the control page. Each domain has a flag
  * that says that it notes. The word is raised until all have the flag, but only for a
- * part of the time, because safepoints cost more meanwhile, and a domain that is asleep
- * in C comes to none.
+ * part of the time, because safepoints cost more during that time, and a domain that is
+ * asleep in C comes to none.
  */
 #include "line_notes.h"
 

@@ -7,9 +7,9 @@
  * Rows that lie in the heap of the C library are parts of it. The whole heap is the
  * arenas and what malloc has mapped: of that, these rows are known, what no allocation
  * uses is free, and the rest is used by others. What malloc has mapped for single
- * allocations cannot be told from other anonymous memory; the C library says how much
- * that is. If rows of the host are not wholly resident, the difference is missing there,
- * too. */
+ * allocations cannot be distinguished from other anonymous memory; the C library says how
+ * much that is. If rows of the host are not wholly resident, the difference is missing
+ * there, too. */
 #include "memory_lines.h"
 #include "eventring/tools.h"
 

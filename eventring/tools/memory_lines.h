@@ -8,8 +8,8 @@
 #include "eventring/footprint.h"
 
 enum memory_source {
-  MEMORY_MAPPED, /* the host says so: in memory that it maps */
-  MEMORY_MALLOC, /* the host says so: in the C library's heap */
+  MEMORY_MAPPED, /* known from the host: in memory that it maps */
+  MEMORY_MALLOC, /* known from the host: in the C library's heap */
   MEMORY_SYSTEM  /* the kernel counts it, or the C library */
 };
 extern const char *const memory_source_names[];

@@ -87,7 +87,7 @@ static bool are_twins(const struct merge_source *a, const struct merge_source *b
          strcmp(a->info.program, b->info.program) == 0;
 }
 
-/* Finds the processes that cannot be told apart by program and pid. */
+/* Finds the processes that have the same program and pid as others. */
 static void find_twins(struct merge *merge) {
   for (size_t i = 0; i < merge->count; i++) {
     struct merge_source *s = merge->sources[i];

@@ -43,8 +43,8 @@ static int open_folder(const char *partial) {
   return open(partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Makes a folder and opens it. One that is gone by then was taken for one that was left
-   (EEXIST). */
+/* Makes a folder and opens it. If it is gone by then, because another command took it for
+   one that was left, errno is EEXIST. */
 static int make_folder(const char *partial) {
   if (mkdir(partial, 0700) != 0) return -1;
   int fd = open_folder(partial);

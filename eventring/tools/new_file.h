@@ -4,7 +4,7 @@
  * Until then it is called NAME.partial. So whatever ends the command, even SIGKILL or a
  * crash of the machine, no part of it is ever under NAME. A killed command leaves
  * NAME.partial. That is locked until it is called NAME (partial_open), so the next
- * command that makes NAME can tell that no command is at work on it, and removes it. NAME
+ * command that makes NAME knows that no command is at work on it, and removes it. NAME
  * must not exist, neither at the beginning nor at the end, except for new_file_replace.
  * In a folder where others may write, such as /tmp, no file of theirs is followed,
  * truncated or written to, and the file is readable by its user alone. */

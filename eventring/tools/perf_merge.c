@@ -6,8 +6,8 @@
  * are kept, outermost first, of all rings and of all contexts that run. Before an event
  * is taken, the samples up to its time are counted, each in a tree of its domain: the
  * spans, and below them the native frames. With the host's class of calls on, spans are
- * the functions of the guest; without it they are what the program and the runtime say of
- * themselves.
+ * the functions of the guest; without it they are what the program and the runtime record
+ * about themselves.
  *
  * The order: a span lies within those that were open when it began, of any ring. When a
  * context is resumed, its spans lie within all that are open then: so they move to the
@@ -15,9 +15,9 @@
  *
  * A sample belongs to the domain whose thread has its number and that ran at its time;
  * samples of other threads of the process are counted in a tree of their own. Both clocks
- * must be CLOCK_MONOTONIC: perf's is, if it was told so. Samples from before a domain's
- * oldest event have a node of their own instead of spans, because it is not known which
- * were open. */
+ * must be CLOCK_MONOTONIC: perf uses it if its options say so. Samples from before a
+ * domain's oldest event have a node of their own instead of spans, because it is not
+ * known which were open. */
 #include "perf_merge.h"
 
 #include <inttypes.h>

@@ -182,9 +182,9 @@ static void read_frame(struct perf_text *text, struct sample_names *names, char 
 }
 
 /* Returns the frame behind the event, for a sample without a chain of calls. With -F addr
-   another address stands before it, with or without a symbol: so it is the last
-   hexadecimal word behind two blanks, or the one that follows that at once and has a
-   symbol of its own. */
+   another address stands before it, with or without a symbol: so the frame is the last
+   hexadecimal word behind two blanks, or the word that follows that at once, if it is
+   hexadecimal and has a symbol. */
 static char *last_frame(char *at) {
   char *frame = at;
   for (char *word = at; (word = strstr(word, "  ")) != NULL;) {

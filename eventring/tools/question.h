@@ -44,7 +44,7 @@ struct question {
 
 #define QUESTION_SPECS(q, view)                                                       \
   VIEW_SPECS(&(q)->as, view, "one JSON object"), QUESTION_CHOICE_SPECS(q)
-/* Those options without --json, --csv and --json-schema. */
+/* The options above without --json, --csv and --json-schema. */
 #define QUESTION_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
   DOMAIN_SPEC(&(q)->domain),                                                          \
@@ -56,8 +56,8 @@ struct question {
 /* Opens the recording and finds the window and the class. Returns -1, or the exit
    status. */
 int question_open(struct question *q, const struct operands *operands);
-/* Delivers what is asked for, and what is before the window and at hand, so that it is
-   known which spans are open in the window (question_is_past_start tells them apart).
+/* Delivers what is asked for, and what is available from before the window, so that it is
+   known which spans are open in the window (question_is_past_start distinguishes them).
    `switched` may be NULL. */
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context);

@@ -238,8 +238,8 @@ static bool has(const struct runs *runs, const char *name) {
   return false;
 }
 
-/* Moves figures out of the main ones: wall time if CPU time is there, and the time of the
-   collector if its work is there. */
+/* Removes figures from the main ones: wall time if there is CPU time, and the time of the
+   collector if there is its work. */
 static void demote(struct runs *runs) {
   static const char *const pairs[][2] = {{"run time", CPU_TIME},
                                          {CPU_TIME, AT_EQUAL_SPEED},

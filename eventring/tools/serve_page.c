@@ -77,7 +77,8 @@ void serve_page_put(FILE *out, const struct live_processes *live) {
 enum {
   STREAMS = 8,
   BLOCK = 16 << 10,
-  MOST_ADDED = 8 /* bytes that are added to one byte of the command's, at most */
+  MOST_ADDED = 8 /* bytes that are written for one byte of the command's output, at
+                    most */
 };
 
 struct events {

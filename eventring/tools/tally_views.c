@@ -188,7 +188,7 @@ static VIEW(list_view, struct lists,
 
 /* ---- Time in the collector ---------------------------------------------------- */
 
-/* Of one domain, of several of one name that used a slot in turn, or of all. */
+/* Figures of one domain, of several of one name that used a slot in turn, or of all. */
 struct figures {
   uint64_t watched;
   struct eva_gc_times times;

@@ -68,7 +68,7 @@ size_t table_trimmed(const char *text, size_t size);
 /* Writes text of any length, also foreign text, in lines of the page; those after the
    first one are indented. `used`: what the first line has already. */
 void table_wrapped(FILE *out, const char *text, size_t used, size_t indent);
-/* Writes a text that is formatted, also from foreign ones: its first line is indented by
+/* Writes a text that is formatted, also from foreign texts: its first line is indented by
    `indent`, the other lines by `more` in addition. */
 void table_say(FILE *out, size_t indent, size_t more, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -14,7 +14,7 @@ struct top_figures { /* of a refresh; what is not known has no value: has_... */
   bool has_cpu, has_gc, has_pause, has_rate, has_heap, has_resident;
   double cpu;            /* of one processor, since the refresh before */
   double gc;             /* share of the time of its domains, in the window */
-  /* the longest step of the collector in the window, also one that goes on */
+  /* the longest step of the collector in the window, ended or not */
   uint64_t pause_ns;
   uint64_t rate;         /* bytes allocated a second, in the window */
   uint64_t heap;         /* bytes in use by its domains */

@@ -512,8 +512,8 @@ static void put_property(struct view_to *to, const struct view_column *c, const 
   eva_json_close_object(json);
 }
 
-/* Writes the members that are required. `sure`: the object always has what the view is
-   included in. */
+/* Writes the members that are required. `sure`: the view that includes this one always
+   has it. */
 static void put_required(struct eva_json *json, view_function *view, bool sure) {
   const struct view *v = view();
   for (size_t i = 0; i < v->count; i++) {
