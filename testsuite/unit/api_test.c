@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The C API: stack positions, conversions, tables, userdata, formats, chunks,
+/* api_test.c: the C API: stack positions, conversions, tables, userdata, formats, chunks,
  * debug information, as a C program that embeds the runtime sees them. */
 #include <math.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static int close_state(void **state) {
   return 0;
 }
 
-/* The integers from the bottom of the stack, as text. */
+/* Returns the integers from the bottom of the stack, as text. */
 static const char *stack_text(lua_State *L) {
   static char text[200];
   char *p = text;
@@ -310,7 +310,8 @@ static void collector(void **state) {
   assert_int_equal(lua_gc(L, 999), -1);
 }
 
-/* A weak reference to something dead goes, and what is kept stays, by frames alone. */
+/* Checks that collections by frames alone clear a weak reference to a dead object, and
+   keep what is referenced. */
 static void frames(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -365,7 +366,8 @@ static void yield_at_line(lua_State *L, lua_Debug *ar) {
   lua_yield(L, 0);
 }
 
-/* Onto a coroutine that yielded LUA_MINSTACK values may be pushed, as in a C function. */
+/* Checks that LUA_MINSTACK values may be pushed onto a coroutine that yielded, as in a C
+   function. */
 static void arguments_of_a_resume(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();
@@ -387,7 +389,8 @@ static void arguments_of_a_resume(void **state) {
   lua_close(L);
 }
 
-/* A hook that yields stops the coroutine before each line; the line runs once. */
+/* Checks a hook that yields: it stops the coroutine before each line, and the line runs
+   once. */
 static void hooks_that_yield(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -403,7 +406,7 @@ static void hooks_that_yield(void **state) {
     assert_true(lua_getstack(co, 0, &ar) && lua_getinfo(co, "l", &ar));
     lines[yields++] = (char)('0' + ar.currentline);
   }
-  assert_string_equal(lines, "123232325"); /* the line that is to run next */
+  assert_string_equal(lines, "123232325"); /* the line that runs next */
   assert_int_equal(status, LUA_OK);
   assert_int_equal(results, 1);
   assert_int_equal(lua_tointeger(co, -1), 6);
@@ -418,7 +421,7 @@ static void stop_after_ten(lua_State *L, lua_Debug *ar) {
   if (++ncounts == 10) luaL_error(L, "interrupted");
 }
 
-/* A count hook ends an endless loop without calls. */
+/* Checks that a count hook ends an endless loop without calls. */
 static void count_hook(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -433,7 +436,7 @@ static void count_hook(void **state) {
 
 #define HOOK_PUSHES 20000
 
-/* Makes room, lets the collector run on top of that, and uses the room only then. */
+/* Makes room, lets the collector run on top of it, and only then uses the room. */
 static void collect_then_push(lua_State *L, lua_Debug *ar) {
   (void)ar;
   lua_sethook(L, NULL, 0, 0);
@@ -446,8 +449,9 @@ static void collect_then_push(lua_State *L, lua_Debug *ar) {
   ncounts = lua_gettop(L);
 }
 
-/* The room that a hook made is the hook's while frames above it are scanned. (The heap
- * verifier says when more was used than the collector knows of.) */
+/* Checks that the room that a hook made stays the hook's while frames above it are
+ * scanned. (The heap verifier reports it if more was used than the collector knows
+ * of.) */
 static void room_of_a_hook(void **state) {
   (void)state;
   setenv("SAROS_VERIFY", "1", 1);
@@ -505,7 +509,7 @@ static int count_results(lua_State *L, int status, lua_KContext bottom) {
   return lua_gettop(L);
 }
 
-/* Calls its first argument with the others, from C: nothing of the interpreter
+/* Calls its first argument with the others, from C: no frame of the interpreter is
  * between the two C functions. */
 static int call_from_c(lua_State *L) {
   lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, count_results);
@@ -517,7 +521,8 @@ static int pcall_from_c(lua_State *L) {
   return count_results(L, status, 0);
 }
 
-/* Handlers of the pending slots of a C function may yield when it returns, and fail. */
+/* Checks that handlers of the pending slots of a C function may yield or fail when it
+   returns. */
 static void closing_c_frames(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -581,7 +586,8 @@ static int yield_two_of_three(lua_State *L) {
   return lua_yieldk(L, 2, 7, count_continued);
 }
 
-/* The continuation of lua_yieldk finds its frame without the values that were yielded. */
+/* Checks that the continuation of lua_yieldk finds its frame without the values that were
+   yielded. */
 static void continuations(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -605,8 +611,8 @@ static int leave_panic(lua_State *L) {
   longjmp(after_panic, 1);
 }
 
-/* An error that is not caught: what is pending is closed, then the panic function sees
- * the error and the thread's status. */
+/* Checks an error that is not caught: what is pending is closed, then the panic function
+ * sees the error and the thread's status. */
 static void panic(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();
@@ -651,7 +657,8 @@ static void *make_recorded_state(void *unused) {
   return L;
 }
 
-/* A state that goes on after its first thread has ended is recorded as before. */
+/* Checks that a state that goes on after its first thread has ended is recorded as
+   before. */
 static void another_thread(void **state) {
   (void)state;
   pthread_t thread;
@@ -667,8 +674,8 @@ static void another_thread(void **state) {
   lua_close(L);
 }
 
-/* The main thread is reset within a span: its context is gone, and the next span makes
-   one. */
+/* Checks a reset of the main thread within a span: its context is gone, and the next span
+   makes one. */
 static void spans_after_a_reset(void **state) {
   lua_State *L = *state;
   static const char *const warm_up =

@@ -10,7 +10,7 @@
 #include "gc_internal.h"
 #include "table.h"
 
-/* *state: its lua_State. 0, or -1 when there is no memory. */
+/* Makes a domain and stores its lua_State in *state. Returns 0, or -1: no memory. */
 static inline int bare_domain_set_up(void **state) {
   lua_State *L = domain_new(NULL, NULL);
   if (L == NULL) return -1;

@@ -256,7 +256,7 @@ static eventring_calls *begin(uint64_t now) {
 
 static Node *root(const eventring_calls *calls) { return eventring_calls_node_at(calls, 0); }
 
-/* NULL: it has none. */
+/* Returns the child of a node with this id, or NULL if it has none. */
 static Node *child_of(const eventring_calls *calls, Node *parent, uint64_t id) {
   Node *found = NULL;
   for (size_t i = 1; i < eventring_calls_count(calls); i++) {
@@ -268,8 +268,8 @@ static Node *child_of(const eventring_calls *calls, Node *parent, uint64_t id) {
   return found;
 }
 
-/* Exclusive and lost ticks of a node and all below it: parents come before their
-   children. */
+/* Returns the exclusive and lost ticks of a node and all below it: parents come before
+   their children. */
 static uint64_t inclusive_of(const eventring_calls *calls, Node *node) {
   size_t count = eventring_calls_count(calls);
   bool *below = calloc(count, sizeof *below);
@@ -317,7 +317,7 @@ static void counts_a_call(void **state) {
   eventring_calls_free(c);
 }
 
-/* The clock passes 2^64. */
+/* Checks a clock that passes 2^64. */
 static void clocks_may_wrap(void **state) {
   (void)state;
   eventring_calls *c = begin(UINT64_MAX);
@@ -354,7 +354,7 @@ static void exits_without_entry_change_nothing(void **state) {
   eventring_calls_free(c);
 }
 
-/* Roots are found again. */
+/* Checks that roots are found again. */
 static void has_several_roots(void **state) {
   (void)state;
   eventring_calls *c = begin(0);
@@ -455,7 +455,7 @@ static void has_a_histogram(void **state) {
   }
 }
 
-/* A bucket of a node is carried where it is full; copies keep all. */
+/* Checks that a bucket of a node is carried when it is full, and that copies keep all. */
 static void full_buckets_are_carried(void **state) {
   (void)state;
   enum { CALLS = 3 * 65536 + 5 };
@@ -478,10 +478,11 @@ static void full_buckets_are_carried(void **state) {
   eventring_calls_free(into);
 }
 
-/* Without memory for that all are halved. */
+/* Checks that all buckets are halved if there is no memory for a carry. */
 static void full_buckets_are_halved(void **state) {
   (void)state;
-  eventring_calls *c = eventring_calls_new(1); /* which has room for the carry of some nodes */
+  /* It has room for the carry of some nodes. */
+  eventring_calls *c = eventring_calls_new(1);
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
   eventring_calls_start(c, 0);
   for (uint64_t id = 1; id <= 40; id++)
@@ -499,7 +500,7 @@ static void full_buckets_are_halved(void **state) {
 
 /* ---- recursion -------------------------------------------------------------------- */
 
-/* The second node has all that recurs, its time once. */
+/* Checks that the second node has all that recurs, with its time counted once. */
 static void recursion_has_two_nodes(void **state) {
   (void)state;
   enum { DEEP = 200000 };
@@ -525,7 +526,7 @@ static void recursion_has_two_nodes(void **state) {
   eventring_calls_free(c);
 }
 
-/* Through others: 1 enters 2 or 3, each of which enters 1 or ends. */
+/* Checks recursion through others: 1 enters 2 or 3, each of which enters 1 or ends. */
 static void mutual_recursion_has_few_nodes(void **state) {
   (void)state;
   eventring_calls *c = begin(0), *into = begin(0);
@@ -564,7 +565,8 @@ static void mutual_recursion_has_few_nodes(void **state) {
 
 /* ---- coroutines ------------------------------------------------------------------- */
 
-/* 1 resumes a coroutine with 10, which calls 11, yields; later 2 resumes it. */
+/* Checks coroutines: 1 resumes a coroutine with 10, which calls 11 and yields; later 2
+   resumes it. */
 static void follows_coroutines(void **state) {
   (void)state;
   eventring_calls *c = begin(0);
@@ -655,7 +657,7 @@ static uint64_t all_counts(const eventring_calls *c) {
 }
 
 enum { EVERY = 0 }; /* instead of an id */
-/* Calls and time that are known by function alone. */
+/* Returns the calls and time that are known by function alone. */
 static struct eventring_calls_lost flat_of(const eventring_calls *c, uint64_t id) {
   struct eventring_calls_lost sum = {0, 0};
   Node *node;
@@ -674,7 +676,7 @@ static uint64_t lost_ticks(const eventring_calls *c) {
   return sum;
 }
 
-/* What is known by path and what is known by function is the same. */
+/* Checks that figures by path and figures by function agree. */
 static void expect_flat_to_agree(const eventring_calls *c) {
   struct eventring_calls_lost flat = flat_of(c, EVERY);
   assert_int_equal(flat.calls, lost_calls(c));
@@ -687,7 +689,7 @@ static void counts_what_finds_no_room(void **state) {
   eventring_calls_start(c, 0);
   uint64_t now = 0, calls = 0;
   eventring_calls_enter(c, 1, now);
-  for (uint64_t id = 100; id < 5100; id++) { /* in each: another one */
+  for (uint64_t id = 100; id < 5100; id++) { /* with another one in each */
     eventring_calls_enter(c, id, now++);
     eventring_calls_enter(c, id + 10000, now++);
     eventring_calls_exit(c, id + 10000, now++);
@@ -707,7 +709,7 @@ static void counts_what_finds_no_room(void **state) {
   eventring_calls_free(c);
 }
 
-/* Deeper than there is memory for frames: no stranger is popped. */
+/* Checks calls deeper than there is memory for frames: no wrong frame is popped. */
 static void counts_frames_without_room(void **state) {
   (void)state;
   eventring_calls *c = eventring_calls_new(1);
@@ -751,7 +753,7 @@ static void a_million_paths_in_their_budget(void **state) {
   eventring_calls_free(c);
 }
 
-/* A full trie: functions whose paths are not kept have figures of their own. */
+/* Makes a full trie: functions whose paths are not kept have figures of their own. */
 static eventring_calls *full_trie(uint64_t *now) {
   eventring_calls *c = begin(*now);
   for (uint64_t id = 1000; !eventring_calls_flat_at(c, 0); id++) {
@@ -774,7 +776,7 @@ static void counts_flat_calls_by_function(void **state) {
   uint64_t now = 5, before;
   eventring_calls *c = full_trie(&now);
   before = flat_of(c, EVERY).calls;
-  eventring_calls_enter(c, 1000, now); /* which has a node */
+  eventring_calls_enter(c, 1000, now); /* it has a node */
   for (int i = 0; i < 3; i++) {
     eventring_calls_enter(c, 1, now += 10);
     eventring_calls_enter(c, 2, now += 100);
@@ -799,7 +801,7 @@ static void counts_flat_calls_by_function(void **state) {
   eventring_calls_free(c);
 }
 
-/* Figures are right while flat calls are open, of all that are. */
+/* Checks that figures are right while flat calls are open. */
 static void flat_calls_may_be_open(void **state) {
   (void)state;
   uint64_t now = 0;
@@ -828,14 +830,14 @@ static void flat_calls_may_be_open(void **state) {
   eventring_calls_free(c);
 }
 
-/* A random program of coroutines that counts itself, in a trie that is too small for its
-   paths: what runs, by function. */
+/* A random program of coroutines that keeps its own counts, in a trie that is too small
+   for its paths: figures by function. */
 enum { STACKS = 12, DEEPEST = 12, MOST_IDS = 400 };
 struct truth {
   eventring_calls *calls;
   eventring_calls_stack *stacks[STACKS];
   uint64_t ids[STACKS][DEEPEST];
-  size_t depth[STACKS], chain[STACKS], chain_length; /* those that wait, and what runs */
+  size_t depth[STACKS], chain[STACKS], chain_length; /* what waits, then what runs */
   uint64_t count[MOST_IDS + 1], ticks[MOST_IDS + 1], now;
   uint64_t random;
 };
@@ -845,7 +847,7 @@ static uint64_t draw(struct truth *t, uint64_t below) {
   return (t->random >> 33) % below;
 }
 
-/* The innermost function of the chain; 0: none. */
+/* Returns the innermost function of the chain; 0: none. */
 static uint64_t running(const struct truth *t) {
   for (size_t i = t->chain_length; i-- > 0;)
     if (t->depth[t->chain[i]]) return t->ids[t->chain[i]][t->depth[t->chain[i]] - 1];
@@ -929,9 +931,10 @@ static void flat_counts_are_the_truth(void **state) {
   }
 }
 
-/* The inclusive time of each node of a chain of 10,000 takes one pass over those below
-   it: if each of these walks up the chain as well, that is 10^11 steps, and the runner's
-   time is up. Figures are known: each function takes one tick itself. */
+/* Checks that the inclusive time of each node of a chain of 10,000 takes one pass over
+   the nodes below it. If each of these walked up the chain as well, that would be 10^11
+   steps, and the runner's time would be up. The figures are known: each function takes
+   one tick itself. */
 static void sums_a_deep_path(void **state) {
   enum { DEEP = 10000 };
   (void)state;
@@ -1013,7 +1016,8 @@ static void merges_in_part(void **state) {
   assert_int_equal(all_counts(into) + lost_calls(into), 2000);
   expect_flat_to_agree(into);
   assert_int_equal(inclusive_of(into, root(into)), now - 1);
-  assert_true(evc_merge(c, into)); /* all its paths are here; what is flat there stays so */
+  /* All its paths are here; what is flat there stays flat. */
+  assert_true(evc_merge(c, into));
   assert_int_equal(all_counts(c) + lost_calls(c), 4000);
   assert_int_equal(inclusive_of(c, root(c)), 2 * (now - 1));
   expect_flat_to_agree(c);

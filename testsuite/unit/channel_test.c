@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/unit/channel_test.c: holders of channels, and when channels are freed: by
- * their counts, and when they lie in each other. */
+ * their counts, and when they contain each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,8 +90,8 @@ static void those_that_lie_in_each_other_go(void **state) {
   assert_int_equal(channel_count(), 0);
 }
 
-/* A cycle that is held by a message in a channel that a domain holds stays, and what
- * hangs on it. */
+/* Checks that a cycle stays, with all that it holds, while a message holds it that is in
+ * a channel of a domain. */
 static void a_cycle_that_can_be_reached_stays(void **state) {
   (void)state;
   Channel *held = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
@@ -134,7 +134,7 @@ static void a_message_that_is_lost_frees_the_cycle(void **state) {
   assert_int_equal(channel_count(), 0);
 }
 
-/* Many cycles: each is found without a search for each. */
+/* Checks that many cycles are found without a search for each. */
 static void cycles_do_not_pile_up(void **state) {
   (void)state;
   Channel *held[MANY];

@@ -13,7 +13,7 @@ static inline uint64_t random_bits(void) {
   return random_state ^= random_state << 17;
 }
 
-/* A number below `below`, which is small. */
+/* Returns a random number below `below`, which is small. */
 static inline unsigned draw(unsigned below) { return (unsigned)(random_bits() % below); }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it
- * does: of sound, damaged and truncated files, merged and ring by ring, in batches and
- * one by one, wherever reading ends; and in each order that a cursor keeps, each ring's
- * events are the same. */
+/* eventring_ahead_test.c: a cursor with OPEN_AHEAD delivers what one without it does: for
+ * sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
+ * wherever reading ends; and in each order that a cursor keeps, each ring's events are
+ * the same. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { THREADS = 3, SPANS = 46000 /* of each: 1.1 MB of one ring, and 2.3 MB of the other */ };
+/* SPANS of each thread: 1.1 MB of one ring, and 2.3 MB of the other. */
+enum { THREADS = 3, SPANS = 46000 };
 
 static char file[] = "ahead.eventring", other[] = "other.eventring";
 
@@ -18,8 +19,8 @@ static char file[] = "ahead.eventring", other[] = "other.eventring";
 
 static pthread_barrier_t all_started; /* so that each has a slot of its own */
 
-/* Spans of the user that nest, and now and then what ends a batch: one that stays open
-   for long, another context, one that is suspended. */
+/* Writes nested spans of the user, and now and then something that ends a batch: a span
+   that stays open for long, another context, a suspended span. */
 static void write_nested(eventring_domain *d, int n) {
   eventring_user_begin(d, T_FLOOD);
   for (int inside = 0; inside < n % 4; inside++) {
@@ -66,7 +67,7 @@ static void write_file(void) {
   eventring_stop();
 }
 
-/* A copy of the file, with a byte changed in every `damage`-th block. */
+/* Copies the file, with a byte changed in every `damage`-th block. */
 static void copy_file(unsigned damage) {
   struct stat st;
   FILE *from = fopen(file, "rb"), *to = fopen(other, "wb");
@@ -122,7 +123,7 @@ static int hear_on(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* (A poll ends after a batch, so all of that is heard.) */
+/* Takes a batch. (A poll ends after a batch, so all of it is heard.) */
 static int hear_batch(void *context, const struct eventring_batch *batch) {
   struct heard *heard = context;
   heard->batched += batch->count;
@@ -160,15 +161,15 @@ static void hear_file(const char *path, unsigned flags, bool batches, uint64_t m
   assert_int_equal(eventring_close(cursor), EVENTRING_OK);
 }
 
-/* Is the same heard? How much of it came in batches may differ. */
+/* Checks that the same events are heard. How many of them came in batches may differ. */
 static void assert_same(const struct heard *a, const struct heard *b) {
   struct heard of_b = *b;
   of_b.batched = a->batched;
   assert_memory_equal(a, &of_b, sizeof of_b);
 }
 
-/* Both ways of reading, merged and ring by ring, and in batches (which do not end after
-   the same event), merged. Returns the events. */
+/* Compares both ways of reading, merged and ring by ring, and in batches (which do not
+   end after the same event), merged. Returns the number of events. */
 static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
   struct heard alone, ahead;
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
@@ -192,7 +193,7 @@ static void sound_file(void **state) {
   assert_true(heard.batched > 2 * SPANS * THREADS);
 }
 
-/* The batches begin when some was read already, and end again. */
+/* Checks batches that begin after some events were read, and end again. */
 static void batches_for_a_while(void **state) {
   (void)state;
   struct heard alone, heard = {.most = 30000};
@@ -256,7 +257,8 @@ static void truncated_file(void **state) {
   }
 }
 
-/* In a child the threads are not there: its cursor goes on without. */
+/* Checks that a cursor goes on without its threads in a child, where they do not
+   exist. */
 static void forked(void **state) {
   struct heard alone, rest = {.most = 50000};
   hear_file(file, 0, false, 0, 0, &alone);
@@ -283,8 +285,9 @@ struct orders {
   eventring_cursor *cursor;
   enum eventring_order order;
   uint64_t hash[THREADS + 1][EVENTRING_RINGS]; /* of the events of each ring */
-  uint64_t events, latest;                     /* of the present domain: its latest event */
-  uint64_t settled;                            /* other rings have nothing earlier, */
+  /* Of the present domain: its latest event. */
+  uint64_t events, latest;
+  uint64_t settled;                            /* other rings have nothing earlier */
   uint32_t domain, ring;                       /* than this one */
   unsigned changes;                            /* from domain to domain */
 };
@@ -345,7 +348,8 @@ static void orders_keep_rings(void **state) {
   eventring_close(cursor);
 }
 
-/* The same cursor reads from the same time again, in the middle and after the end. */
+/* Checks that a cursor reads from the same time again, from the middle and after the
+   end. */
 static void reads_again(void **state) {
   (void)state;
   struct eventring_info info = {.size = sizeof info};

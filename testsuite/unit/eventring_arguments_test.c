@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_arguments_test.c: what callers may pass wrongly, as <eventring.h> documents
-   it. */
+/* eventring_arguments_test.c: wrong arguments that callers may pass, as <eventring.h>
+   documents them. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -110,7 +110,7 @@ static void configurations(void **state) {
   }
 }
 
-/* Status of one variable; what was read is in *config. */
+/* Returns the status of reading one variable; the result is in *config. */
 static int variable(const char *name, const char *value, struct eventring_config *config) {
   eventring_config_init(config);
   setenv(name, value, 1);
@@ -158,7 +158,7 @@ static void streams(void **state) {
   assert_int_equal(config.start, EVENTRING_START_ON);
   assert_int_equal(config.stream_max, 1 << 20);
   assert_int_equal(config.stream_rings, 1 << EVENTRING_USER | 1 << EVENTRING_RUNTIME);
-  setenv("ARGS_START", "0", 1); /* who says when it is to start means that */
+  setenv("ARGS_START", "0", 1); /* an explicit START counts */
   assert_int_equal(variable("ARGS_STREAM", "x", &config), 0);
   assert_int_equal(config.start, EVENTRING_START_OFF);
   unsetenv("ARGS_START");
@@ -173,7 +173,7 @@ static void streams(void **state) {
   config.start = EVENTRING_START_ON;
   config.stream = "a/";
   assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
-  config.stream = "/x"; /* in the root directory, where this may not be possible */
+  config.stream = "/x"; /* in the root directory, which may not be writable */
   config.stream_rings = 1u << EVENTRING_RINGS;
   assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
   assert_int_equal(variable("ARGS_FORK", "", &config), 0);
@@ -202,7 +202,7 @@ static void domains(void **state) {
   assert_true(eventring_domain_bytes(d) > 0);
   BAD(eventring_get_classes(NULL));
   assert_true(eventring_path(NULL, 0) > 0);
-  /* too many payload words are cut, not written past the block */
+  /* excess payload words are cut, not written past the block */
   uint64_t words[200] = {0};
   eventring_emit_words(d, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_INSTANT, T_POINT, 0), words,
                        200);
@@ -214,8 +214,8 @@ static void domains(void **state) {
   eventring_domain_stop(d);
 }
 
-/* What a handler of a signal that ends the process does, while another thread holds the
-   library's mutex or not. */
+/* Calls what a handler of a signal that ends the process calls, while another thread may
+   hold the library's mutex. */
 static void *pause_and_resume(void *until) {
   while (!__atomic_load_n((bool *)until, __ATOMIC_RELAXED)) {
     eventring_register_user(EVENTRING_DEF_SPAN, "again", 5, EVENTRING_NONE, NULL);
@@ -366,8 +366,8 @@ static void discovering(void **state) {
   assert_true(found >= 1);
 }
 
-/* Where a file cannot be mapped or guarded it is read with system calls, with one
-   result. */
+/* Returns the number of events. A file that cannot be mapped or guarded is read with
+   system calls, with the same result. */
 static uint64_t events_of(unsigned flags) {
   eventring_cursor *cursor = open_file(kept, flags);
   struct log log = {0};
@@ -403,7 +403,7 @@ static void without_a_mapping(void **state) {
   assert_int_equal(eventring_start(&config, NULL), 0);
   assert_int_equal(events_of(0), events);
   eventring_stop();
-  config.leave_sigbus = false; /* that of the latest start holds */
+  config.leave_sigbus = false; /* the value of the latest start counts */
   assert_int_equal(eventring_start(&config, NULL), 0);
   eventring_stop();
   assert_int_equal(events_of(0), events);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_backwards_test.c: a cursor that reads backwards delivers what one delivers
- * that reads forwards, the other way round. */
+/* eventring_backwards_test.c: a cursor that reads backwards delivers what a cursor that
+ * reads forwards delivers, in reverse. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 #include "mirror.h"
@@ -27,7 +27,7 @@ static struct eventring_config config_of(unsigned wsize, bool stream) {
   return config;
 }
 
-/* Both ways agree: merged or not, mapped or not, all at once or in parts. */
+/* Checks that both ways agree: merged or not, mapped or not, all at once or in parts. */
 static void check_mirror(const char *path, bool brief) {
   static const uint64_t parts[] = {0, 1, 77};
   char what[512];
@@ -40,10 +40,10 @@ static void check_mirror(const char *path, bool brief) {
     }
 }
 
-/* ---- E8 of measureme, literally ------------------------------------------------------------
+/* ---- E8 of measureme, literally ---------------------------------------------------
  *
- * Each thread writes 10,000 call stacks of depth 4, at each level a span, a counter and an event:
- * 120,000 of these. */
+ * Each thread writes 10,000 call stacks of depth 4, at each level a span, a counter and
+ * an event: 120,000 of these. */
 
 enum { STACKS = 10000, DEPTH = 4, MOST_THREADS = 8 };
 
@@ -144,7 +144,7 @@ static void read_stacks(const char *path, int threads, const struct expected *ex
 
 static void check_stacks(int threads, bool stream) {
   struct expected expected = {0};
-  struct eventring_config config = config_of(20, stream); /* rings that hold all */
+  struct eventring_config config = config_of(20, stream); /* rings that hold all events */
   pthread_t thread[MOST_THREADS];
   int number[MOST_THREADS];
   char path[4096];
@@ -185,8 +185,8 @@ static unsigned below(unsigned n) {
   return (unsigned)(seed >> 33) % n;
 }
 
-/* At random: spans in some contexts, at most `deep` of a context open; numbers and texts;
-   contexts that are suspended; classes switched off and on. */
+/* Writes at random: spans in some contexts, at most `deep` of a context open; numbers and
+   texts; contexts that are suspended; classes switched off and on. */
 static void write_mixture(eventring_domain *d, int events, unsigned deep, bool switches) {
   const enum eventring_class class = EVENTRING_CLASS_USER;
   unsigned open[4] = {0}, context = 0;
@@ -240,7 +240,7 @@ static void test_mixtures(void **state) {
   }
 }
 
-/* A stream that was full for a while: a loss in the middle. */
+/* Checks a stream that was full for a while: a loss in the middle. */
 static void test_full(void **state) {
   (void)state;
   struct eventring_config config = config_of(EVENTRING_MIN_WSIZE, true);
@@ -265,7 +265,7 @@ static void fill_block(const char *path, uint64_t offset, int byte) {
   fclose(f);
 }
 
-/* Damaged blocks, at both ends and in the middle; holes in a snapshot. */
+/* Checks damaged blocks, at both ends and in the middle, and holes in a snapshot. */
 static void test_damage(void **state) {
   (void)state;
   static const int damaged[][2] = {{9, 0xff}, {1, 0xff}, {20, 0xff}, {12, 0}, {13, 0}};
@@ -297,7 +297,7 @@ static void test_damage(void **state) {
 
 struct own { eventring_domain *d; uint64_t events, lost, before; int64_t last; };
 
-/* Writes as many events as it gets. */
+/* Writes an event for each one that it gets. */
 static int feed_itself(void *context, const struct eventring_event *e) {
   struct own *own = context;
   if (e->id != T_COUNT) return 0;
@@ -321,8 +321,8 @@ static void write_numbers(eventring_domain *d, int from, int to) {
     eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, i);
 }
 
-/* What it writes meanwhile is not delivered, and the reading ends. What it overwrites
-   thereby is lost, what was gone before is missed. */
+/* Checks that what is written while it reads is not delivered, and that the reading ends.
+   What is overwritten meanwhile is lost, what was gone before is missed. */
 static void check_live(bool stream, int events) {
   struct eventring_config config = config_of(EVENTRING_MIN_WSIZE, stream);
   config.preserve = false;
@@ -399,7 +399,7 @@ static void test_flags(void **state) {
   unlink(file);
 }
 
-/* All events up to a time, and few behind it. */
+/* Checks that a seek gives all events up to a time, and few behind it. */
 static void test_seek(void **state) {
   (void)state;
   for (int stream = 0; stream < 2; stream++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From block to block of a ring (block_cursor.c) without definitions: the way of who
- * copies raw blocks. Each event of the ring must be counted once: in a block or in a
- * gap. */
+/* eventring_block_cursor_test.c: from block to block of a ring (block_cursor.c) without
+ * definitions, as a copier of raw blocks does. Each event of the ring must be counted
+ * once: in a block or in a gap. */
 #include "eventring_common.h"
 
 #include <fcntl.h>
@@ -43,14 +43,15 @@ static uint64_t emitted_so_far(void) {
   return evr_domain_emitted(domain, EVENTRING_USER);
 }
 
-/* Counts the block held, and stands behind it. */
+/* Counts the events of the block that is held, and moves behind it. */
 static uint64_t pass_block(struct raw *raw) {
   uint64_t events = evr_block_events(raw->blocks.held);
   raw->blocks.position += events;
   return events;
 }
 
-/* Reads all there is; returns the events in blocks, adds up gaps and counts blocks. */
+/* Reads all there is. Returns the number of events in blocks, adds up gaps and counts
+   blocks. */
 static uint64_t read_all(struct raw *raw, uint64_t *lost, unsigned *count) {
   uint64_t events = 0, last = raw->blocks.sequence;
   unsigned budget = 100;
@@ -89,7 +90,8 @@ static void counts_each_event_once(enum way way) {
   stop(&raw);
 }
 
-/* What was overwritten before the first block, and between two visits, is in the gaps. */
+/* Checks that gaps have what was overwritten before the first block, and between two
+   visits. */
 static void gaps_hold_what_was_overwritten(enum way way) {
   struct raw raw;
   uint64_t lost = 0, read = 0;
@@ -100,7 +102,7 @@ static void gaps_hold_what_was_overwritten(enum way way) {
   read += read_all(&raw, &lost, &count);
   assert_true(lost > 0 && count == evr_metadata_blocks(&raw.meta, 0, EVENTRING_USER));
   uint64_t before = lost;
-  /* the block held was not full when it was copied */
+  /* the block that is held was not full when it was copied */
   uint64_t sequence = raw.blocks.sequence;
   emit(30000);
   assert_true(evr_block_cursor_head(&raw.blocks) - sequence >
@@ -111,7 +113,8 @@ static void gaps_hold_what_was_overwritten(enum way way) {
   stop(&raw);
 }
 
-/* The newest block grows under the cursor, and is known to be complete when it is. */
+/* Checks that the newest block grows under the cursor, and is known to be complete when
+   it is. */
 static void continues_with_what_was_added(enum way way) {
   struct raw raw;
   unsigned budget = 100;
@@ -142,7 +145,8 @@ static void continues_with_what_was_added(enum way way) {
   stop(&raw);
 }
 
-/* Damage is passed over, counted by the gap, and noted where the user wants it. */
+/* Checks that damage is skipped, counted by the gap, and noted where the user wants
+   it. */
 static void passes_over_damage(enum way way) {
   struct raw raw;
   unsigned budget = 100, blocks = 0;
@@ -177,8 +181,8 @@ static const struct {
              {"continues with what was added", continues_with_what_was_added},
              {"passes over damage", passes_over_damage}};
 
-/* Each in a process of its own: cmocka's runner has a handler of SIGBUS, below which no
-   file is mapped. (Its assertions end the process where it does not run.) */
+/* Runs a test in a process of its own: cmocka's runner has a handler of SIGBUS, under
+   which no file is mapped. (Its assertions end the process where it does not run.) */
 static int run(size_t i, enum way way) {
   int status;
   pid_t child = fork();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer (lane.c) with a source that is no ring: chunks, fresh runs of blocks that
- * are never used again, as a stream will have them. It is linked without rings, files,
- * domains and clock, so it needs nothing of them. What it wrote is checked by a walk of
- * its own against a list of what was emitted. */
+/* eventring_chunks_test.c: the writer (lane.c) with a source that is not a ring: chunks,
+ * new runs of blocks that are never reused, as a stream has them. It is linked without
+ * rings, files, domains and clock, so it needs nothing of them. What it wrote is checked
+ * by a separate walk against a list of what was emitted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,15 +32,17 @@ enum {
 /* ---- The clock -------------------------------------------------------------------- */
 
 static uint64_t now = 1000000;
-static unsigned jumps; /* of it, beyond what times of 41 bits can express */
+static unsigned jumps; /* beyond what times of 41 bits can express */
 
 uint64_t evr_clock_ticks(enum format_clock clock) {
   (void)clock;
   return now;
 }
-uint64_t evr_monotonic_ns(void) { return 0; } /* nobody holds a list of the control page */
+/* Returns no time: nobody holds a list of the control page. */
+uint64_t evr_monotonic_ns(void) { return 0; }
 
-/* Usually a little later; sometimes so much later that the time bits of a word repeat. */
+/* Moves the clock on: usually a little; sometimes so much that the time bits of a word
+   repeat. */
 static void let_time_pass(void) {
   now += 1 + draw(200);
   if (draw(2000) > 0) return;
@@ -99,7 +101,7 @@ struct emitted {
   uint64_t tail, ticks;
 };
 
-/* Word i of the payload of an event; some are zero. */
+/* Returns word i of the payload of an event; some are zero. */
 static uint64_t payload_word(const struct emitted *e, unsigned i) {
   return i % 3 == 1 ? 0 : (e->ticks + i) * 0x9e3779b97f4a7c15u;
 }
@@ -116,7 +118,8 @@ struct stream {
 
 static struct evr_lanes lanes;
 
-/* A probe, with the clock of this test; true when the event was written. */
+/* Writes an event as a probe does, with the clock of this test. Returns true if it was
+   written. */
 static bool probe(enum eventring_ring ring, uint64_t tail, const uint64_t *payload,
                   size_t words) {
   struct eventring_lane *lane = &lanes.hot.lane[ring];
@@ -148,8 +151,8 @@ static void emit(struct stream *s, unsigned kind, unsigned id, unsigned words) {
 
 static unsigned some_words(void) { return draw(3) ? 0 : draw(MAX_WORDS + 1); }
 
-/* Leaf spans for the most part, spans that nest (deeper than a header can say), spans
-   that cross, ends without a begin, counters. */
+/* Emits something: mostly leaf spans, also nested spans (deeper than a header can say),
+   crossing spans, ends without a begin, and counters. */
 static void emit_something(struct stream *s) {
   static unsigned depth;
   if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* about as deep as this */
@@ -159,8 +162,7 @@ static void emit_something(struct stream *s) {
     emit(s, EVENTRING_COUNTER, id, some_words());
     break;
   case 1:
-    /* (more than EVR_MAX_OPEN would have to be modelled: eventring_openspans_test
-       does) */
+    /* (more than EVR_MAX_OPEN would need a model: eventring_openspans_test has it) */
     if (draw(100) < depth && s->nested < EVR_MAX_OPEN / 2) {
       emit(s, EVENTRING_BEGIN, id, 0);
       s->nested++;
@@ -208,7 +210,7 @@ static void apply(struct open *open, const struct emitted *e) {
   }
 }
 
-/* The time nearest to the base that has these low bits. */
+/* Returns the time nearest to the base that has these low bits. */
 static uint64_t full_time(uint64_t word, uint64_t base) {
   const uint64_t round = (uint64_t)1 << 41;
   uint64_t time = (base & ~(round - 1)) | word >> 23;
@@ -217,7 +219,7 @@ static uint64_t full_time(uint64_t word, uint64_t base) {
   return time;
 }
 
-/* Returns the word at which the events begin. */
+/* Returns the index of the word at which the events begin. */
 static unsigned check_header(const uint64_t *words, const struct stream *s,
                              uint64_t sequence, size_t events, const struct open *open) {
   const struct format_block *h = (const struct format_block *)words;
@@ -254,7 +256,7 @@ static void check_event(const uint64_t *words, uint64_t base, const struct emitt
   for (unsigned i = 0; i < length; i++) assert_int_equal(words[1 + i], payload_word(e, i));
 }
 
-/* Returns the events walked over so far. */
+/* Returns the number of events walked over so far. */
 static size_t check_block(const uint64_t *words, struct stream *s, uint64_t sequence,
                           size_t events, struct open *open) {
   const struct format_block *h = (const struct format_block *)words;
@@ -306,7 +308,7 @@ static void open_stream(struct stream *s, enum eventring_ring ring) {
   assert_int_equal(evr_lane_open(&lanes, ring, s->writer, &error), EVENTRING_OK);
 }
 
-/* Leaves the lane; the last block is complete then. */
+/* Leaves the lane, after which the last block is complete. */
 static void close_stream(struct stream *s) {
   evr_lane_close(&lanes, s->ring);
   evr_writer_finish(s->writer);
@@ -318,7 +320,7 @@ static void free_stream(struct stream *s) {
   free(s->event);
 }
 
-/* The lane is closed and opened again, as by a next domain of the slot. */
+/* Closes the lane and opens it again, as the next domain of the slot does. */
 static void reopen(struct stream *s) {
   struct eventring_error error;
   evr_lane_close(&lanes, s->ring);
@@ -371,7 +373,7 @@ static void check_shared_block(const uint64_t *words, uint64_t sequence, struct 
   assert_int_equal(h->sequence, sequence);
   assert_int_equal(h->before, shared->events);
   assert_int_equal(h->checksum, evr_checksum(words, h->committed));
-  /* open are those of its own domain at most */
+  /* at most the spans of its own domain are open */
   assert_int_equal(h->open + h->open_brief + h->open_hidden,
                    h->incarnation == shared->position.incarnation ? shared->events % EACH : 0);
   shared->position = (struct format_position){h->base_ticks, h->context, h->incarnation};
@@ -389,8 +391,8 @@ static void check_shared_block(const uint64_t *words, uint64_t sequence, struct 
   }
 }
 
-/* Each domain goes on in the present block, after a remark that says so. What the source
-   counts goes on; spans of the domain before are forgotten. */
+/* Checks that each domain goes on in the present block, after a remark that says so. The
+   counts of the source go on; spans of the domain before are forgotten. */
 static void lanes_one_after_the_other(void **state) {
   (void)state;
   static struct stream stream;
@@ -414,7 +416,7 @@ static void lanes_one_after_the_other(void **state) {
   free_stream(&stream);
 }
 
-/* Incarnations that wrote nothing here leave a gap in the numbers. */
+/* Checks that incarnations that wrote nothing here leave a gap in the numbers. */
 static void an_incarnation_that_is_not_the_next(void **state) {
   (void)state;
   static struct stream stream;
@@ -436,7 +438,7 @@ static void an_incarnation_that_is_not_the_next(void **state) {
 
 /* ---- Nothing to begin with -------------------------------------------------------- */
 
-/* A lane that gets no first block stays closed; it can be opened later. */
+/* Checks that a lane that gets no first block stays closed, and can be opened later. */
 static void no_first_block(void **state) {
   (void)state;
   static struct chunks none = {.source.next_place = next_of_chunk, .fails = true};

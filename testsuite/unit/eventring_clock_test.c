@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_clock_test.c: a live process in which the 41 bits of time in an event
- * wrap.
+/* eventring_clock_test.c: a live process in which the 41 bits of time in an event wrap.
  *
  * The time is the test's (test_clock.h). It begins shortly before bit 41 of the ticks
- * changes, goes on by some ticks at each reading, and is set forward by up to several
- * times 2^41, as in a program that is idle for an hour. Whatever lies between, every
- * reader (of this process, of the file, mapped or not, of a copy of it) must deliver the
- * times, begins, durations and suspensions that the test has noted.
+ * changes, advances by some ticks at each reading, and is set forward by up to several
+ * times 2^41, as in a program that is idle for an hour. Every reader (of this process, of
+ * the file, mapped or not, of a copy of it) must deliver the times, begins, durations and
+ * suspensions that the test has noted.
  *
  * With TEST_MONOTONIC the kernel does not list the counter as a clock source, so the same
  * happens with CLOCK_MONOTONIC, whose nanoseconds wrap after 37 minutes.
@@ -38,10 +37,10 @@ int test_clock_gettime(clockid_t clock, struct timespec *time) {
   return 0;
 }
 
-/* The library has test points, too, for another test. */
+/* Ignores the test points of the library, which are for another test. */
 void eventring_testpoint(enum evr_step step) { (void)step; }
 
-/* What the kernel lists as clock sources. */
+/* Replaces the kernel's list of clock sources. */
 ssize_t __real_read(int fd, void *to, size_t size);
 ssize_t __wrap_read(int fd, void *to, size_t size);
 ssize_t __wrap_read(int fd, void *to, size_t size) {
@@ -80,8 +79,8 @@ static void point(void) {
   note(EVENTRING_INSTANT, T_POINT, 0);
 }
 
-/* A reading of the conversion may be this far from the time of the clock: an event is
-   written some readings after its time was read, and the rate is measured. */
+/* Tells whether two times are near. A converted time may differ that much from the clock:
+   an event is written some readings after its time was read, and the rate is measured. */
 static bool is_near(uint64_t one, uint64_t other) {
   uint64_t distance = one > other ? one - other : other - one;
   return distance < 2000;
@@ -89,7 +88,7 @@ static bool is_near(uint64_t one, uint64_t other) {
 
 /* ---- What readers say ------------------------------------------------------------- */
 
-/* The last `log->count` of what was noted. */
+/* Checks that a log has the last events that were noted. */
 static void check_log(struct log *log) {
   size_t count = 0;
   for (size_t i = 0; i < log->count; i++) count += log->seen[i].event.ring == EVENTRING_USER &&
@@ -147,7 +146,7 @@ static void check_readers(void) {
   unlink("clock-copy.eventring");
 }
 
-/* Remarks of kind rebase in the ring of user events. */
+/* Counts the rebase remarks in the ring of user events. */
 static unsigned rebases(void) {
   unsigned count = 0;
   struct eventring_ring_info info = {.size = sizeof info};
@@ -197,7 +196,8 @@ static void the_clock_is_the_tests(void **state) {
   eventring_close(cursor);
 }
 
-/* The bits wrap while the program is busy: no remark is needed, and blocks change. */
+/* Checks bits that wrap while the program is busy: no remark is needed, and blocks
+   change. */
 static void wraps_while_busy(void **state) {
   (void)state;
   uint64_t first = now_ns;
@@ -211,7 +211,7 @@ static void wraps_while_busy(void **state) {
   check_readers();
 }
 
-/* The time that passes is more than 41 bits can say. */
+/* Checks idle times longer than 41 bits can say. */
 static void wraps_while_idle(void **state) {
   (void)state;
   static const uint64_t idle[] = {ROUND_NS / 2 - 1000, ROUND_NS / 2, ROUND_NS / 2 + 1000,
@@ -232,8 +232,8 @@ static void wraps_while_idle(void **state) {
   check_readers();
 }
 
-/* Spans that are open across several rounds are listed in blocks with the time of their
-   begin, when that is long overwritten. */
+/* Checks spans that are open across several rounds: blocks list them with the time of
+   their begin, which was overwritten long ago. */
 static void lists_of_open_spans(void **state) {
   (void)state;
   struct log log = {0};
@@ -286,7 +286,8 @@ static void suspended_across_a_round(void **state) {
   eventring_close(cursor);
 }
 
-/* A reader that is attached all the time; classes are switched in each round. */
+/* Checks a reader that is attached all the time, while classes are switched in each
+   round. */
 static void followed_and_switched(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
@@ -311,7 +312,7 @@ static void followed_and_switched(void **state) {
   eventring_close(cursor);
 }
 
-/* A clock that is set back, also within spans, within a block and for more than one:
+/* Checks a clock that is set back, within spans, within a block and over several blocks:
    events stay in the order in which they were written, and a span that ends before it
    began lasts 0. */
 static void the_clock_goes_back(void **state) {

@@ -73,7 +73,7 @@ static UNUSED void start_recording(unsigned wsize) {
   if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
 }
 
-/* Its file stays at the end. */
+/* Starts a recording whose file stays at the end. */
 static UNUSED void start_preserved(unsigned wsize) {
   struct eventring_config config = test_config(wsize);
   struct eventring_error error = {0};
@@ -94,7 +94,7 @@ static UNUSED const char *own_path(void) {
   return path;
 }
 
-/* Where block `sequence` of a ring lies in a file, as the domain table says. */
+/* Returns the offset in a file of block `sequence` of a ring, by the domain table. */
 static UNUSED uint64_t ring_block_offset(const char *path, unsigned slot, unsigned ring,
                                          uint64_t sequence) {
   struct format_domain domain;
@@ -169,7 +169,7 @@ static UNUSED void clear_log(struct log *log) {
   *log = (struct log){0};
 }
 
-/* Leaves the library's own lifecycle events out. */
+/* Removes the library's own lifecycle events. */
 static UNUSED void drop_builtins(struct log *log) {
   size_t kept = 0;
   for (size_t i = 0; i < log->count; i++)

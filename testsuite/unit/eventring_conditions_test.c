@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The language of conditions: what each text means, what is wrong and where, and that no
-   bytes do harm. SEED and COUNT as arguments: more mutations. */
+/* eventring_conditions_test.c: the language of conditions: what each text means, what is
+   wrong and where, and that no bytes do harm. With arguments SEED and COUNT it makes more
+   mutations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@
 static const struct {
   const char *text;
   struct eventring_condition means;
-  const char *written; /* NULL: as the text */
+  const char *written; /* NULL: equals the text */
 } good[] = {
     {"pause > 5ms", C(PAUSE, EACH, MORE, TIME, 5e6, "", ""), NULL},
     {"  pause>5.5us ", C(PAUSE, EACH, MORE, TIME, 5500, "", ""), "pause > 5500ns"},
@@ -177,7 +178,8 @@ static void test_what_follows(void **state) {
 
 static void test_comparisons(void **state) {
   static const char *const ops[] = {"<", "<=", ">", ">=", "==", "!="};
-  static const char *const holds[] = {"100", "110", "001", "011", "010", "101"}; /* 4, 5, 6 */
+  /* conditions 4, 5 and 6 */
+  static const char *const holds[] = {"100", "110", "001", "011", "010", "101"};
   (void)state;
   for (size_t i = 0; i < 6; i++) {
     struct eventring_condition c;
@@ -191,8 +193,8 @@ static void test_comparisons(void **state) {
 
 /* ---- Any bytes -------------------------------------------------------------------- */
 
-/* What parses is written as a text that means the same. The bytes lie at the end of an
-   allocation, so that AddressSanitizer sees a read beyond them. */
+/* Checks that a text that parses is written as one that means the same. The bytes lie at
+   the end of an allocation, so that AddressSanitizer sees a read beyond them. */
 static void try_bytes(const char *bytes, size_t size) {
   struct eventring_condition c, again;
   struct eventring_error error = {0};
@@ -243,7 +245,7 @@ static size_t mutate(char *bytes, size_t size, size_t room) {
       }
     }
     break;
-  default: /* put in */
+  default: /* inserted */
     if (size < room) {
       size_t at = draw((unsigned)size + 1);
       memmove(bytes + at + 1, bytes + at, size - at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts end to end: spans of several flows of control in one ring, how long they stood
- * still, and what a reader knows of them that joins late or has lost a part. */
+/* eventring_contexts_test.c: contexts end to end: spans of several flows of control in
+ * one ring, for how long they were suspended, and what a reader knows of them that joins
+ * late or has lost a part. */
 #include "eventring_common.h"
 
 #include "draw.h"
@@ -43,8 +44,8 @@ static void count(uint64_t context) {
 
 /* ---- What the file says of suspensions -------------------------------------------- */
 
-/* Ticks between the suspends and what ended them, of a context, in the first block of the
-   user ring; events of the context end a suspension, too. */
+/* Returns the ticks between the suspends of a context and what ended them, in the first
+   block of the user ring; events of the context end a suspension, too. */
 static uint64_t suspended_ticks(uint64_t context) {
   uint64_t words[FORMAT_BLOCK_WORDS], since = 0, sum = 0;
   FILE *file = fopen(own_path(), "rb");
@@ -79,7 +80,7 @@ static uint64_t suspended_ns(eventring_cursor *cursor, uint64_t context) {
 }
 
 static void assert_about(uint64_t ns, uint64_t expected) {
-  uint64_t slack = 2 + expected / 1000; /* the rate was refined since, perhaps */
+  uint64_t slack = 2 + expected / 1000; /* the rate may have been refined since */
   assert_in_range(ns, expected > slack ? expected - slack : 0, expected + slack);
 }
 
@@ -93,7 +94,7 @@ static struct eventring_event *nth(struct log *log, unsigned kind, unsigned n) {
   return NULL;
 }
 
-/* Spans of one name that overlap without one being inside the other. */
+/* Checks spans of one name that overlap without one being inside the other. */
 static void overlapping_spans_of_one_name(void **state) {
   (void)state;
   struct log log = {0};
@@ -127,7 +128,7 @@ static void overlapping_spans_of_one_name(void **state) {
   eventring_close(cursor);
 }
 
-/* A context that was left and has an event goes on with it. */
+/* Checks that a context that was left and has an event goes on with it. */
 static void an_event_ends_a_suspension(void **state) {
   (void)state;
   struct log log = {0};
@@ -149,8 +150,8 @@ static void an_event_ends_a_suspension(void **state) {
   eventring_close(cursor);
 }
 
-/* A span inside another stood still for its own part only; without open spans nothing is
-   noted. */
+/* Checks that a span inside another was suspended only for its own part, and that without
+   open spans nothing is noted. */
 static void inner_spans_stand_still_for_their_part(void **state) {
   (void)state;
   struct log log = {0};
@@ -191,8 +192,8 @@ static struct flow {
   bool left;
 } flows[CONTEXTS];
 
-/* Spans nest and overlap, contexts come and go; sometimes one is left and goes on without
-   a word. */
+/* Takes a random step: spans nest and overlap, contexts come and go; sometimes a context
+   is left and goes on without a resume. */
 static void do_something(void) {
   static const unsigned ids[] = {T_FLOOD, T_CALL, T_OUTER};
   uint64_t context = draw(CONTEXTS);
@@ -216,7 +217,7 @@ static void do_something(void) {
   }
 }
 
-/* Ends that both have seen are alike in all they say. */
+/* Checks that ends that both logs have are equal in all fields. */
 static void compare_ends(const struct log *all, const struct log *part) {
   size_t at = 0, compared = 0;
   for (size_t i = 0; i < part->count; i++) {
@@ -293,7 +294,7 @@ static void late_and_lossy_readers_merged(void **state) {
   late_and_lossy_readers_agree(EVENTRING_OPEN_MERGED);
 }
 
-/* A cursor that joins now gets the open spans of all contexts. */
+/* Checks that a cursor that joins now gets the open spans of all contexts. */
 static void open_spans_of_all_contexts(void **state) {
   (void)state;
   struct log log = {0};
@@ -337,8 +338,8 @@ static int on_event_between(void *context, const struct eventring_event *event) 
   return 0;
 }
 
-/* In their place among the events; of contexts with open spans only, and only if asked
-   for. */
+/* Checks that switches are delivered in their place among the events, only for contexts
+   with open spans, and only on request. */
 static void switches_are_delivered(void **state) {
   (void)state;
   const struct eventring_callbacks callbacks = {sizeof callbacks, on_event_between, NULL};
@@ -365,7 +366,7 @@ static void switches_are_delivered(void **state) {
   eventring_close(cursor);
 }
 
-/* Only the rings that were chosen are read. */
+/* Checks that only the rings that were chosen are read. */
 static void some_rings_only(void **state) {
   (void)state;
   struct log log = {0};
@@ -391,7 +392,7 @@ static void some_rings_only(void **state) {
   eventring_close(cursor);
 }
 
-/* The next domain of the slot begins in context 0. */
+/* Checks that the next domain of the slot begins in context 0. */
 static void contexts_end_with_their_domain(void **state) {
   (void)state;
   struct log log = {0};

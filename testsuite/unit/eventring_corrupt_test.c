@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_corrupt_test.c: hostile and damaged files: an error that says so, never a
    crash, never a hang.
- *
- *   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, less in slow builds; 1)
- */
+
+   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, less in slow builds; 1) */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -61,7 +60,7 @@ static void write_sample(void) {
 
 static const char *mutant_path = "mutant.eventring";
 
-/* Only what is not a hole is written: most of the file is empty. */
+/* Writes a file without its holes: most of it is empty. */
 static void write_file(const uint8_t *bytes, size_t size) {
   static const uint8_t zeros[4096];
   int fd = open(mutant_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -85,7 +84,7 @@ static int read_bytes(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Uses everything there is; returns the first error, or OK. */
+/* Uses all functions of a reader; returns the first error, or OK. */
 static int read_all(const char *path, unsigned flags) {
   struct eventring_error error = {0};
   eventring_cursor *cursor;
@@ -164,14 +163,16 @@ static void status_fields(void **state) {
   assert_int_equal(with_u32(at, 7), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u32(at, 0), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u32(at + 4, 129), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 4, 128), EVENTRING_E_CORRUPT); /* possible, but not what it was */
+  /* A possible value, but not the one that was there. */
+  assert_int_equal(with_u32(at + 4, 128), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, UINT64_MAX), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, claimed + 1), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, 1), EVENTRING_E_CORRUPT); /* where are the rings? */
   assert_int_equal(with_u64(at + 8, 0), EVENTRING_E_CORRUPT);
 }
 
-/* A file that is one hole claims 64 GiB: neither time nor memory grow with that. */
+/* Checks a file that is one hole and claims 64 GiB: neither time nor memory grow with
+   that. */
 static void a_hole_that_is_claimed(void **state) {
   (void)state;
   const uint64_t claimed = 1 << 24;
@@ -218,13 +219,15 @@ static void ring_places(void **state) {
   assert_int_equal(with_user_ring(r.head, r.first, r.blocks), EVENTRING_OK);
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     assert_int_equal(with_user_ring(r.head, r.first, sizes[i]), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_user_ring(r.head, 0, r.blocks), EVENTRING_E_CORRUPT); /* records */
+  /* These are records. */
+  assert_int_equal(with_user_ring(r.head, 0, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(r.head, 0xfffffffe, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(r.head, r.first - 4, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(UINT64_MAX, r.first, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring((uint64_t)1 << 63, r.first, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(r.head + 1, r.first, r.blocks), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_user_ring(0, 0, 0), EVENTRING_E_CORRUPT); /* its blocks are there */
+  /* The blocks of the ring are there. */
+  assert_int_equal(with_user_ring(0, 0, 0), EVENTRING_E_CORRUPT);
 }
 
 /* ---- Blocks of events ------------------------------------------------------------- */
@@ -234,7 +237,7 @@ static size_t user_block(uint64_t sequence) {
   return format_block_offset(r.first + (sequence - 1) % r.blocks);
 }
 
-/* Makes the checksum right for what a block says of its length. */
+/* Corrects the checksum of a block for the length that it states. */
 static void seal(uint8_t *block) {
   uint64_t words[FORMAT_BLOCK_WORDS];
   uint32_t committed;
@@ -245,7 +248,7 @@ static void seal(uint8_t *block) {
   memcpy(block, words, sizeof words);
 }
 
-/* What is found in a block whose checksum is right all the same. */
+/* Returns what a reader finds in a block with a changed field and a correct checksum. */
 static int with_sealed(size_t block, size_t offset, uint64_t value, size_t size) {
   uint8_t saved[FORMAT_BLOCK_BYTES];
   memcpy(saved, original + block, sizeof saved);
@@ -278,7 +281,8 @@ static void block_fields(void **state) {
   }
 }
 
-/* Of complete blocks, also where an event of one number is as good as one of another. */
+/* Checks the checksums of complete blocks, also where an event with another number would
+   be as valid. */
 static void checksums(void **state) {
   (void)state;
   const uint64_t head = user_ring().head;
@@ -293,7 +297,7 @@ static void checksums(void **state) {
     assert_int_equal(with_u32(at + 52, h.checksum ^ 1), EVENTRING_E_CORRUPT);
     assert_int_equal(with_u32(at + 48, h.committed - 1), EVENTRING_E_CORRUPT);
     assert_int_equal(with_u32(at + 48, 513), EVENTRING_E_CORRUPT);
-    /* of the newest block of a dead process there is none */
+    /* the newest block of a dead process has none */
     assert_int_equal(with_u64(at + 48, 0), s == head ? EVENTRING_OK : EVENTRING_E_CORRUPT);
   }
 }
@@ -304,11 +308,11 @@ static void event_words(void **state) {
   struct format_block h;
   memcpy(&h, original + at, sizeof h);
   size_t first = 64 + h.open * sizeof(struct format_open) + h.open_brief * 8u;
-  /* a word in the place of an event that is none */
+  /* a word that is no event, in the place of one */
   assert_int_equal(with_sealed(at, first, (uint64_t)1 << 40, 8), EVENTRING_E_CORRUPT);
   /* an event that would reach beyond its block */
   assert_int_equal(with_sealed(at, 8 * (h.committed - 1u), 4 | 127 << 3, 8), EVENTRING_E_CORRUPT);
-  /* a remark that nobody knows is passed over; one without its payload says nothing */
+  /* an unknown remark is skipped; one without its payload has no meaning */
   uint64_t word;
   memcpy(&word, original + at + first, sizeof word);
   uint64_t time = word >> EVENTRING_WORD_TIME_SHIFT << EVENTRING_WORD_TIME_SHIFT;
@@ -321,7 +325,7 @@ static void event_words(void **state) {
 
 /* ---- Blocks of records ------------------------------------------------------------ */
 
-/* The first block of a kind. */
+/* Returns the offset of the first block of a kind. */
 static size_t record_block(enum format_kind kind) {
   for (size_t at = FORMAT_BLOCKS_OFFSET; at < original_size; at += FORMAT_BLOCK_BYTES) {
     struct format_block h;
@@ -339,7 +343,8 @@ static void definition_fields(void **state) {
   with_sealed(at, first + offsetof(struct format_definition, field), value, \
               sizeof(((struct format_definition *)0)->field))
   assert_int_equal(DEFINED_WITH(first, 0), EVENTRING_E_CORRUPT); /* it is longer */
-  assert_int_equal(DEFINED_WITH(first, (uint64_t)1 << 16), EVENTRING_E_CORRUPT); /* no words */
+  /* There are no words. */
+  assert_int_equal(DEFINED_WITH(first, (uint64_t)1 << 16), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(first, format_record(1, 1, 0)), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(first, format_record(65535, 1, 0)), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(kind, 0), EVENTRING_E_CORRUPT);
@@ -352,10 +357,12 @@ static void definition_fields(void **state) {
   assert_int_equal(DEFINED_WITH(name_bytes, 0xffff), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(unit_bytes, 24), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(doc_bytes, 120), EVENTRING_E_CORRUPT);
-  assert_int_equal(DEFINED_WITH(fields_bytes, 119), EVENTRING_E_CORRUPT); /* it ends before */
+  /* It ends before that. */
+  assert_int_equal(DEFINED_WITH(fields_bytes, 119), EVENTRING_E_CORRUPT);
   uint32_t words = record_words(*(const uint64_t *)(original + at + first));
   assert_int_equal(DEFINED_WITH(first, format_record(words, 1, 8192)), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + first + 32, 0x12345678), EVENTRING_E_CORRUPT); /* checksum */
+  /* This is the checksum. */
+  assert_int_equal(with_u32(at + first + 32, 0x12345678), EVENTRING_E_CORRUPT);
 }
 
 static void clock_and_lives(void **state) {
@@ -373,7 +380,7 @@ static void clock_and_lives(void **state) {
                                UINT64_MAX, 8), EVENTRING_E_CORRUPT);
 }
 
-/* No value of the control page is damage. */
+/* Checks that no value in the control page counts as damage. */
 static void control_page(void **state) {
   (void)state;
   const size_t at = FORMAT_CONTROL_OFFSET;
@@ -445,7 +452,7 @@ static void not_a_recording(void **state) {
 
 /* ---- At random -------------------------------------------------------------------- */
 
-/* A place where something is. */
+/* Returns a random place with something in it. */
 static size_t random_place(const uint8_t *bytes) {
   const uint64_t blocks = (original_size - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES;
   for (int attempt = 0; attempt < 64; attempt++) {
@@ -473,7 +480,7 @@ static void mutate(uint8_t *bytes, size_t *size) {
     case 5: if (random64() % 8 == 0) *size = random64() % original_size; break;
     }
   }
-  if (random64() % 4) /* that checksums are right must not save a reader */
+  if (random64() % 4) /* a correct checksum must not be what saves a reader */
     for (size_t at = FORMAT_BLOCKS_OFFSET; at < original_size; at += FORMAT_BLOCK_BYTES)
       seal(bytes + at);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_ending_test.c: how a host's process ends, whether its file is kept, and what
-   it says then (producer/ending.c). */
+   the file then says (producer/ending.c). */
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,8 +11,8 @@ enum { NOTHING = -1 /* no file is left */ };
 
 static char name[64]; /* of the file of the last child */
 
-/* Runs `body` in a child that records, to which the configuration is passed before it
-   starts; what the file says in *info. Its liveness, or NOTHING. */
+/* Runs `body` in a child that records with this configuration, and stores what the file
+   says in *info. Returns its liveness, or NOTHING. */
 static int run(void (*body)(void), unsigned preserve, struct eventring_info *info) {
   pid_t child = fork();
   int status;
@@ -87,7 +87,7 @@ static void int_then_exit_1(void) { eventring_note_signal(SIGINT); exit(1); }
 static const unsigned by_default = UINT32_MAX, never = EVENTRING_PRESERVE_NEVER,
                       always = EVENTRING_PRESERVE_ALWAYS;
 
-/* Other libraries than glibc give a handler of atexit no exit status: it is taken for
+/* C libraries other than glibc give a handler of atexit no exit status: it is taken for
    0. */
 #ifdef __GLIBC__
 enum { KEPT_AFTER_3 = EVENTRING_ENDED, STATUS_3 = 3 };
@@ -146,7 +146,7 @@ static char noted[5000];
 static size_t noted_size;
 static void note_it(void) { eventring_note_error(noted, noted_size); exit(1); }
 
-/* What is recorded of a text of `size` bytes. */
+/* Checks what is recorded of a text of `size` bytes. */
 static void expect_text(size_t size, const char *expected, size_t expected_size) {
   struct eventring_info info = {.size = sizeof info};
   noted_size = size;
@@ -177,7 +177,8 @@ static void texts_are_cut_between_characters(void **state) {
   expect_text(12, "a\n\tb?c??????", 12);
 }
 
-/* A program that was compiled when `preserve` was a bool and there was no `keep`. */
+/* Checks a program that was compiled when `preserve` was a bool and there was no
+   `keep`. */
 static void former_configurations(void **state) {
   (void)state;
   struct eventring_config config;
@@ -229,7 +230,7 @@ static void from_the_environment(void **state) {
 }
 
 #ifdef LM_ID_NEWLM /* of glibc: a second copy of the library, which dlclose unloads */
-/* The end of a program that has unloaded the library is that of any program. */
+/* Checks that a program that has unloaded the library ends like any other. */
 static void unload(void) {
   char path[4096];
   const char *build = getenv("BUILDDIR");

@@ -166,7 +166,8 @@ static void payload_at_and_beyond_its_limit(void **state) {
   eventring_close(cursor);
 }
 
-/* `size` bytes of 'x', with `tail` behind them, more than fit: how many are kept? */
+/* Returns how many bytes are kept of `size` bytes of 'x' and `tail`, which are more than
+   fit. */
 static size_t kept_of(eventring_cursor *cursor, size_t size, const char *tail) {
   char text[EVENTRING_MAX_PAYLOAD + 8];
   struct log log = {0};
@@ -258,7 +259,7 @@ static void check_begin(struct open_spans *open, const struct eventring_event *e
   open->span[open->count++] = (struct open_span){event->id, event->ns};
 }
 
-/* Closes the innermost of its id. */
+/* Closes the innermost span of this id. */
 static void check_end(struct open_spans *open, const struct eventring_event *event) {
   size_t at = open->count;
   while (at > 0 && open->span[at - 1].id != event->id) at--;
@@ -272,7 +273,8 @@ static void check_end(struct open_spans *open, const struct eventring_event *eve
   assert_int_equal(event->depth, open->count);
 }
 
-/* Up to 40 deep, now and then crosswise, or an end of nothing, or something else. */
+/* Emits spans up to 40 deep, sometimes crossing, or an end of nothing, or something
+   else. */
 static void emit_nested(unsigned *stack, size_t *depth) {
   unsigned sort = draw(50), id = draw(2) ? T_FLOOD : T_CALL;
   if (sort == 0) eventring_user_counter(domain, T_COUNT, -1);
@@ -354,7 +356,8 @@ static void a_callback_may_stop_the_poll_but_not_nest_it(void **state) {
   eventring_close(cursor);
 }
 
-/* What a callback asks its cursor agrees with what it has been given so far. */
+/* Checks that what a callback asks its cursor agrees with what it has been given so
+   far. */
 struct counting {
   eventring_cursor *cursor;
   uint64_t events;
@@ -387,7 +390,7 @@ static void totals_within_a_callback(void **state) {
   eventring_close(counting.cursor);
 }
 
-/* Many lanes: the heap of a merged poll. */
+/* Checks that times rise; with many lanes this tests the heap of a merged poll. */
 static int times_rise(void *context, const struct eventring_event *event) {
   uint64_t *last = context;
   assert_true(event->ns >= *last);
@@ -426,7 +429,8 @@ static void merged_by_time(void **state) {
     eventring_counter_double(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, i);
   }
   assert_int_equal(poll_log(cursor, &log, 0), 100);
-  int turns = 0; /* where the clocks of two processors differ a little, some are missing */
+  /* If the clocks of two processors differ a little, some are missing. */
+  int turns = 0;
   for (size_t i = 1; i < log.count; i++) {
     assert_true(log.seen[i].event.ns >= log.seen[i - 1].event.ns);
     turns += log.seen[i].event.ring != log.seen[i - 1].event.ring;
@@ -536,12 +540,13 @@ static int registered(enum eventring_def_kind kind, enum eventring_payload paylo
   if (status < 0) {
     assert_non_null(strstr(error.text, name[1]));
     assert_int_equal(eventring_register(&defs[1], &error), status);
-    assert_int_equal(eventring_register_table(defs, 1, &first, &error), 0); /* all or none */
+    /* All are registered, or none. */
+    assert_int_equal(eventring_register_table(defs, 1, &first, &error), 0);
   }
   return status;
 }
 
-/* What no probe writes, and what could never be switched on. */
+/* Checks definitions that no probe writes, or that could never be switched on. */
 static void refused_definitions(void **state) {
   (void)state;
   enum { KINDS = EVENTRING_DEF_FLOW, PAYLOADS = EVENTRING_STACK_ID };
@@ -558,7 +563,8 @@ static void refused_definitions(void **state) {
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_FINALIZERS + 1),
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), EVENTRING_E_ARGUMENT);
-  assert_int_equal(eventring_define_class(40, "forty", true), EVENTRING_OK); /* while recording */
+  /* This is allowed while recording. */
+  assert_int_equal(eventring_define_class(40, "forty", true), EVENTRING_OK);
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), 0);
 }
 
@@ -624,7 +630,7 @@ static void many_domains_one_after_the_other(void **state) {
       torn++;
     }
   }
-  /* they share blocks; the last one is open still */
+  /* they share blocks; the last one is still open */
   assert_int_equal(begins, 20);
   assert_int_equal(torn, 19);
   assert_int_equal(incarnation, 20);

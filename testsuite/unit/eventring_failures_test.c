@@ -2,12 +2,11 @@
 /* eventring_failures_test.c: each system call and each allocation of the library fails
  * once.
  *
- * The linker puts the functions of CALLS below in the place of those of the C library
- * (-Wl,--wrap, testsuite/unit/eventring.mk). For each of them, and each way in which it
- * fails, a scenario is repeated with its first, second ... call failing, until it makes
- * no further one. Whatever fails: a status is one of the documented codes and has a text,
- * the program goes on, no descriptor stays open, and the same scenario succeeds
- * afterwards.
+ * The linker replaces functions of the C library with those of CALLS below (-Wl,--wrap,
+ * testsuite/unit/eventring.mk). For each of them, and each way in which it fails, a
+ * scenario is repeated with its first, second ... call failing, until it makes no further
+ * one. Whatever fails: a status is one of the documented codes and has a text, the
+ * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
  */
 #include "eventring/saver.h"
 #include "eventring/tools.h"
@@ -108,7 +107,7 @@ CALLS(WRAP)
 long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  /* (how often threads wait depends on when they run) */
+  /* (how often threads wait depends on scheduling) */
   return number != SYS_futex && fails(CALL_syscall) ? -1 : __real_syscall(number, a, b, c, d, e, f);
 }
 
@@ -127,8 +126,8 @@ static struct eventring_config config_of(const char *name) {
   return config;
 }
 
-/* Writes so much into each ring that it needs several blocks, and a definition. Probes
-   leave errno as it is, whatever fails. */
+/* Writes so many events into each ring that it needs several blocks, and a definition.
+   Probes leave errno as it is, whatever fails. */
 static void write_much(eventring_domain *d) {
   static unsigned number;
   char name[32];
@@ -183,7 +182,7 @@ static int stand_by(void) {
   return status;
 }
 
-/* Rings that grow as soon as they may. */
+/* Records into rings that grow as soon as they may. */
 static int record_and_grow(void) {
   struct eventring_config config = config_of("grows");
   struct eventring_error error = {0};
@@ -197,7 +196,7 @@ static int record_and_grow(void) {
   return status;
 }
 
-/* A stream goes on whatever fails. */
+/* Records a stream, which goes on whatever fails. */
 static int record_stream(void) {
   struct eventring_config config = config_of(NULL);
   struct eventring_error error = {0}, other = {0};
@@ -215,7 +214,7 @@ static int record_stream(void) {
 
 enum { SAVED_BYTES = 1 << 20, PIECES = 32 };
 
-/* One round of a saver, and a front. */
+/* Makes one round of a saver, and writes a front. */
 static int save_round(eventring_saver *saver, uint8_t *buffer, bool is_last) {
   struct eventring_error error = {0};
   struct eventring_piece piece[PIECES];
@@ -232,7 +231,7 @@ static int save_round(eventring_saver *saver, uint8_t *buffer, bool is_last) {
   return status < 0 ? status : 0;
 }
 
-/* The rings of a live recording are saved, into one file and then into another. */
+/* Saves the rings of a live recording, into one file and then into another. */
 static int save_live(void) {
   static uint64_t buffer[SAVED_BYTES / 8];
   struct eventring_config config = config_of("saved");
@@ -284,7 +283,7 @@ static void remove_set_aside(void) {
   closedir(dir);
 }
 
-/* A dead recording is in the place. */
+/* Records to a path at which there is the file of a dead recording. */
 static int record_in_its_place(void) {
   struct eventring_config config = config_of("in-the-way");
   struct eventring_error error = {0};
@@ -299,7 +298,7 @@ static int record_in_its_place(void) {
   return status;
 }
 
-/* Allocates nothing. */
+/* Allocates nothing; a callback. */
 static int pass(void *context, const struct eventring_event *event) {
   (void)context;
   return event->name == NULL;
@@ -359,13 +358,14 @@ static int poll_to_the_end(eventring_cursor *cursor, struct heard *heard) {
   return worst;
 }
 
-/* A stream at two moments, and at its end: some units more each time, so that MOST_CALLS
+/* A stream at two moments, and at its end. Each has some more units, so that MOST_CALLS
    reaches beyond them. */
 enum { MOMENTS = 3, MOST_EVENTS_OF_BLOCK = 512 };
 static struct moment { char *bytes; size_t size; } stream_at[MOMENTS];
 static uint64_t events_of_stream;
 
-/* The file grows in another thread: what it says of its size must be true of the copy. */
+/* Copies the file of a stream. It grows in another thread, so its stated size must be
+   true of the copy. */
 static struct moment moment_of(const char *path) {
   struct stat before, after;
   struct moment moment = {NULL, 0};
@@ -399,8 +399,8 @@ static int open_growing(void) {
   return fd;
 }
 
-/* A call that fails while a stream is read, and grows, loses the block that could not be
-   read at most, and counts it: the next poll goes on. */
+/* Reads a stream that grows. A call that fails meanwhile loses at most the block that
+   could not be read, and counts it: the next poll goes on. */
 static int read_stream(void) {
   struct eventring_error error = {0};
   eventring_cursor *cursor = NULL;
@@ -424,7 +424,7 @@ static int read_stream(void) {
   return status < 0 ? status : worst;
 }
 
-/* A recording of this process, seen from within and from outside, and controlled. */
+/* Reads a recording of this process, from within and from outside, and controls it. */
 static int read_live(void) {
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   struct eventring_config config = config_of("live");
@@ -521,10 +521,11 @@ static unsigned open_descriptors(void) {
   return count;
 }
 
-enum { MOST_CALLS = 250 }; /* of one function that a scenario makes fail, one after the other */
+/* Calls of one function that a scenario makes fail, one after the other. */
+enum { MOST_CALLS = 250 };
 
-/* The next one to fail: each of them in a plain build; in slow ones, of those behind the
-   first 24, which are mostly rounds of one loop, every fifth. */
+/* Returns the number of the next call to fail: in a plain build each one; in a slow
+   build, behind the first 24, which are mostly rounds of one loop, every fifth. */
 static unsigned after(unsigned n) {
   const char *slowness = getenv("TEST_SLOWNESS");
   return n < 24 || !slowness || atoi(slowness) <= 1 ? n + 1 : n + 5;
@@ -602,7 +603,7 @@ static void calls_that_fail(void **state) {
   for (int call = 0; call < CALL_COUNT; call++) fail_all((enum call)call, EIO);
 }
 
-/* Causes that the library distinguishes. */
+/* Checks causes that the library distinguishes. */
 static void causes_that_matter(void **state) {
   (void)state;
   static const struct { enum call call; int number; } causes[] = {
@@ -626,7 +627,8 @@ static void note_more(int number, siginfo_t *info, void *context) {
   signals += number == SIGBUS && info && context;
 }
 
-/* What is sent, and no fault, is passed on to what the process did before. */
+/* Checks that a signal that was sent, and is no fault, is passed on to the handler that
+   was there before. */
 static void signals_are_passed_on(void **state) {
   (void)state;
   struct sigaction held;
@@ -644,8 +646,8 @@ static void signals_are_passed_on(void **state) {
   __real_sigaction(SIGBUS, &held, NULL);
 }
 
-/* All guarded mappings of a process are taken: recording and control fail, reading goes
-   on without a mapping. */
+/* Checks what happens when all guarded mappings of a process are taken: recording and
+   control fail, reading goes on without a mapping. */
 static void no_guard_is_left(void **state) {
   (void)state;
   enum { MOST = 5000 };
@@ -663,7 +665,8 @@ static void no_guard_is_left(void **state) {
   write_much(d);
   eventring_domain_stop(d);
   eventring_stop();
-  while (evr_guard_add(&mapping[count], 1, PROT_READ, mapping)) count++; /* those of before */
+  /* There may have been some before. */
+  while (evr_guard_add(&mapping[count], 1, PROT_READ, mapping)) count++;
   assert_true(eventring_start(&config, &error) < 0);
   check_status(error.code, &error);
   while (count-- > 0) evr_guard_remove(&mapping[count]);

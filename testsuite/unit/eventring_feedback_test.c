@@ -91,7 +91,7 @@ static void a_reader_ends_each_round(void **state) {
 
 enum { PIECES = 64, BUFFER = 64 << 10 };
 
-/* Saves its own process; what is saved goes nowhere, but for the counts. */
+/* Saves its own process. What is saved is thrown away, only counted. */
 static void save_what_it_causes(unsigned wsize) {
   static uint8_t buffer[BUFFER] __attribute__((aligned(8)));
   struct eventring_piece pieces[PIECES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What producer and reader share (eventring/format): the checksum against its definition,
- * the control page, texts, and the conversion of times over simulated hours. */
+/* eventring_format_test.c: what producer and reader share (eventring/format): the
+ * checksum compared with its definition, the control page, texts, and the conversion of
+ * times over simulated hours. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ static void checksum_is_as_defined(void **state) {
     }
 }
 
-/* A known value, so that the definition above is that of the files that are there. */
+/* Checks known values, so that the definition above is that of existing files. */
 static void checksum_of_known_words(void **state) {
   (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -58,7 +59,7 @@ static void checksum_of_known_words(void **state) {
   assert_int_equal(evr_checksum(words, 512), 0x5283a1c7);
 }
 
-/* Words that change places, words behind the end, the seal itself. */
+/* Checks words that change places, words behind the end, and the seal itself. */
 static void checksum_sees_places(void **state) {
   (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -131,14 +132,14 @@ static void entries_have_both_times(void **state) {
     assert_int_equal(entry.classes, 1u << (1 + n % 15));
     assert_true(before <= entry.ticks && entry.ticks <= entry.until && entry.until <= after);
   }
-  /* those that were pushed out are not there, nor those to come */
+  /* those that were pushed out are not there, nor are those to come */
   assert_true(page.switches > 64);
   assert_false(evr_control_entry(&page, page.switches - 65, &entry));
   assert_true(evr_control_entry(&page, page.switches - 64, &entry));
   assert_false(evr_control_entry(&page, page.switches, &entry));
 }
 
-/* A tool that died after it changed `wanted`, or after it announced the change. */
+/* Checks a tool that died after it changed `wanted`, or after it announced the change. */
 static void a_change_is_completed_by_the_next(void **state) {
   (void)state;
   clear_page(1);
@@ -160,7 +161,8 @@ static void repairs(void **state) {
   page.wanted = (uint64_t)1 << 63 | 5;
   assert_false(evr_wanted_valid(page.wanted, NAMED));
   assert_true(evr_wanted_valid(0, NAMED) && evr_wanted_valid(NAMED, NAMED));
-  assert_false(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, 7, 1)); /* another by now */
+  /* There is another one by now. */
+  assert_false(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, 7, 1));
   assert_true(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, (uint64_t)1 << 63 | 5, 9));
   assert_int_equal(page.wanted, 9);
   assert_int_equal(page.gate, 9);
@@ -168,7 +170,7 @@ static void repairs(void **state) {
 
 enum { CHANGERS = 4, CHANGES = 30000 };
 
-/* Each switches a class of its own, and one that all switch. */
+/* Switches a class of its own, and one that all threads switch. */
 static void *change_classes(void *argument) {
   unsigned own = (unsigned)(uintptr_t)argument;
   for (int i = 0; i < CHANGES; i++) {
@@ -182,8 +184,8 @@ static void *change_classes(void *argument) {
   return NULL;
 }
 
-/* Nobody's change is lost, and when all are done the gate agrees and all entries of the
-   log are complete. */
+/* Checks that no change is lost, and that when all are done the gate agrees and all
+   entries of the log are complete. */
 static void several_change_at_once(void **state) {
   (void)state;
   pthread_t thread[CHANGERS];
@@ -240,12 +242,13 @@ static void texts_are_copied_whole(void **state) {
   assert_int_equal(evr_text_copy(to, sizeof to, "1234567"), 7);
   assert_int_equal(evr_text_copy(to, sizeof to, "12345678"), 7);
   assert_string_equal(to, "1234567");
-  assert_int_equal(evr_text_copy(to, sizeof to, "12345\xe2\x82\xac"), 5); /* not a third of it */
+  /* The third character does not fit as a whole. */
+  assert_int_equal(evr_text_copy(to, sizeof to, "12345\xe2\x82\xac"), 5);
   assert_string_equal(to, "12345");
   assert_int_equal(evr_text_copy(to, sizeof to, "1234\xe2\x82\xac" "5"), 7);
 }
 
-/* Whatever there was, afterwards it is a text, and as long. */
+/* Checks that cleaning any bytes makes a text of the same length. */
 static void texts_are_cleaned(void **state) {
   (void)state;
   char text[] = "a\nb\xc2\x85" "c\xff\xe2\x82" "d\xc3\xa4";
@@ -323,7 +326,8 @@ enum { HZ_MILLI = 2499931 }; /* kHz */
 
 static uint64_t true_ticks(uint64_t ns, bool drifts) {
   double seconds = (double)ns / 1e9;
-  double wander = drifts ? 0.5e-6 * seconds * seconds / 36000 : 0; /* 1 ppm more in 10 hours */
+  /* This is 1 ppm more in 10 hours. */
+  double wander = drifts ? 0.5e-6 * seconds * seconds / 36000 : 0;
   return 1000000 + (uint64_t)((long double)ns * HZ_MILLI / 1000000 +
                               (long double)(wander * HZ_MILLI * 1000));
 }
@@ -335,7 +339,7 @@ static struct evr_pair reading(uint64_t ns, bool drifts, unsigned noise) {
 
 static struct format_segment segments[128];
 
-/* Calibrates as calibration.c does for some hours; how many segments there are. */
+/* Calibrates as calibration.c does for some hours. Returns the number of segments. */
 static uint32_t calibrate_for(uint64_t end, bool drifts, unsigned noise) {
   const uint64_t start = 5000000000, lead = 250000000; /* ticks: 0.1 s */
   struct evr_pair then = reading(start, drifts, 0);
@@ -362,7 +366,7 @@ static uint32_t calibrate_for(uint64_t end, bool drifts, unsigned noise) {
   return count;
 }
 
-/* Largest difference from the true time from `from` on, in ns. */
+/* Returns the largest difference from the true time from `from` on, in ns. */
 static uint64_t worst_from(const struct evr_conversion *c, uint64_t from, uint64_t to,
                            bool drifts) {
   uint64_t worst = 0, last = 0;
@@ -425,7 +429,7 @@ static void segments_that_are_not_valid(void **state) {
   assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* no rate */
 }
 
-/* Two readings that give no rate, and rates beyond what a segment can have. */
+/* Checks two readings that give no rate, and rates beyond what a segment can have. */
 static void readings_without_sense(void **state) {
   (void)state;
   const struct evr_pair zero = {0, 0}, same_ticks = {0, 9}, same_ns = {9, 0},
@@ -435,7 +439,8 @@ static void readings_without_sense(void **state) {
   assert_int_equal(evr_clock_measured(zero, same_ticks), 0);
   assert_int_equal(evr_clock_measured(zero, same_ns), 0);
   assert_false(evr_next_segments(&last, zero, same_ns, 10, 100, next));
-  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the first is too steep */
+  /* The first one is too steep. */
+  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next));
   last.from_ns = (1 << 30) + 110 * (1 << 20) - 1034 - 50;
   assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the second */
   last.from_ns = (uint64_t)1 << 50; /* far ahead: as slow as possible */

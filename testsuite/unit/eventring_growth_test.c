@@ -12,7 +12,7 @@ enum { HOUR_S = 3600, FIRST = 4 /* blocks of the smallest ring */ };
 static eventring_domain *domain;
 static int64_t written; /* number of the next counter event */
 
-/* A recording whose rings grow from the smallest size. */
+/* Starts a recording whose rings grow from the smallest size. */
 static void start_growing(uint64_t hold_ns, uint64_t grow_bytes) {
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
   struct eventring_error error = {0};
@@ -45,7 +45,8 @@ static uint32_t places(void) {
   return blocks;
 }
 
-/* Counters come in order, and as many are missing between two as were lost in all. */
+/* Checks that counters come in order, and that as many are missing between them as were
+   lost in all. */
 static void check_order(const struct log *log) {
   int64_t next = -1, missing = 0;
   for (size_t i = 0; i < log->count; i++) {
@@ -127,7 +128,7 @@ static void stays_without_budget(void **state) {
   stop();
 }
 
-/* All rings together keep to the budget. */
+/* Checks that all rings together keep to the budget. */
 static void shares_the_budget(void **state) {
   (void)state;
   enum { DOMAINS = 12 };
@@ -158,7 +159,7 @@ static void set_hold(uint64_t ns) {
     fail_msg("%s", error.text);
 }
 
-/* Readers that were there before, and new ones after each step. */
+/* Checks growth with readers that were there before, and new ones after each step. */
 static void grows_later(uint64_t start) {
   enum { READERS = 3 };
   static const unsigned how[READERS] = {0, EVENTRING_OPEN_UNMAPPED, EVENTRING_OPEN_MERGED};
@@ -271,7 +272,7 @@ static void goes_on_without_room(void **state) {
 
 /* ---- Damage ----------------------------------------------------------------------- */
 
-/* What is wrong in the run table is damage, and the reader ends. */
+/* Checks that a wrong run table is damage, and that the reader ends. */
 static void wrong_runs_are_damage(void **state) {
   (void)state;
   start_growing(0, 0);

@@ -3,7 +3,7 @@
  * turn come out of each as they went in (E4 of measureme, with its sizes).
  *
  * A payload has at most EVENTRING_MAX_PAYLOAD bytes, so a longer chunk takes several
- * events; the first one of a chunk is shorter by one than the others could be, so that
+ * events. The first event of a chunk is one byte shorter than the others can be, so that
  * chunks do not end where payloads do. Byte n of a stream follows from n and the
  * stream. */
 #include "eventring_common.h"
@@ -70,7 +70,7 @@ static void read_all(unsigned flags, const uint64_t *written) {
   while (!eventring_finished(cursor)) assert_true(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
   for (unsigned stream = 0; stream < STREAMS; stream++) {
     assert_int_equal(r.bytes[stream], written[stream]);
-    if (rings[stream] != EVENTRING_RUNTIME) /* which has the library's own, too */
+    if (rings[stream] != EVENTRING_RUNTIME) /* it has the library's own events, too */
       assert_int_equal(emitted(cursor, 0, rings[stream]), r.events[stream]);
   }
   eventring_close(cursor);

@@ -24,7 +24,8 @@ static bool exists(const char *path) {
   return lstat(path, &st) == 0;
 }
 
-/* For the front and the first blocks of records, but no ring of 2^16 words. */
+/* Room for the front and the first blocks of records, but not for a ring of 2^16
+   words. */
 enum { SIZE_WITHOUT_RINGS = FORMAT_FRONT_BYTES + 32 * FORMAT_BLOCK_BYTES };
 
 /* ---- Start and stop --------------------------------------------------------------- */
@@ -214,11 +215,12 @@ static void settings_from_the_environment(void **state) {
   assert_false(c.classes & 1 << EVENTRING_CLASS_GC);
   assert_true(c.classes & 1 << EVENTRING_CLASS_USER);
   setenv("T_CLASSES", "+alloc", 1);
-  eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, false); /* has no events in this program */
+  /* The class has no events in this program, ... */
+  eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, false);
   assert_int_equal(from_env(&c, &e), EVENTRING_E_CONFIG);
   assert_non_null(strstr(e.text, "class `alloc' has no events in this program; must be"));
   assert_null(strstr(e.text, ", alloc"));
-  setenv("T_CLASSES", "all,-alloc", 1); /* but may be off */
+  setenv("T_CLASSES", "all,-alloc", 1); /* ... but may be off */
   assert_int_equal(from_env(&c, &e), EVENTRING_OK);
   assert_false(c.classes & 1 << EVENTRING_CLASS_ALLOC);
   assert_true(c.classes & 1 << EVENTRING_CLASS_CALLS);
@@ -240,7 +242,8 @@ static void settings_from_the_environment(void **state) {
     assert_int_equal(from_env(&c, &e), EVENTRING_E_CONFIG);
     assert_int_equal(c.start, EVENTRING_START_OFF);
     assert_non_null(strstr(e.text, bad[i][0]));
-    for (const char *c = e.text; *c; c++) assert_true((unsigned char)*c >= ' '); /* one line */
+    /* The text is one line. */
+    for (const char *c = e.text; *c; c++) assert_true((unsigned char)*c >= ' ');
     if (bad[i][1][strcspn(bad[i][1], "\n\033")] == 0) assert_non_null(strstr(e.text, bad[i][1]));
     setenv(bad[i][0], saved, 1);
     free((char *)saved);
@@ -340,7 +343,7 @@ static void *own_domain(void *argument) {
   return (void *)(intptr_t)error.code;
 }
 
-/* A ring that can not grow any more in its first round (tmpfs, see recording.c). */
+/* Checks a ring that cannot grow any more in its first round (tmpfs, see recording.c). */
 static void one_warning_for_a_ring_that_has_no_room_to_grow(void **state) {
   (void)state;
   struct rlimit normal, small;
@@ -362,7 +365,7 @@ static void one_warning_for_a_ring_that_has_no_room_to_grow(void **state) {
   assert_int_equal(eventring_domain_slot(d), 0);
   eventring_cursor *cursor = open_file(own_path(), 0);
   struct log log = {0};
-  poll_log(cursor, &log, 0); /* the latest are there, in fewer blocks */
+  poll_log(cursor, &log, 0); /* the latest events are there, in fewer blocks */
   drop_builtins(&log);
   assert_true(log.count > 0 && log.count < 20000);
   for (size_t i = 0; i < log.count; i++)
@@ -370,7 +373,7 @@ static void one_warning_for_a_ring_that_has_no_room_to_grow(void **state) {
   clear_log(&log);
   eventring_close(cursor);
   eventring_domain_stop(d);
-  eventring_domain *next = start_domain("next"); /* the ready part may do for it */
+  eventring_domain *next = start_domain("next"); /* the part that is ready may suffice */
   eventring_user_counter(next, T_COUNT, 1);
   assert_int_equal(eventring_domain_slot(next), 0);
   eventring_domain_stop(next);
@@ -456,7 +459,7 @@ static void forked_children(void **state) {
 
 /* ---- Other processes -------------------------------------------------------------- */
 
-/* A child that records spans until it is killed; its pid, once it does. */
+/* Makes a child that records spans until it is killed. Returns its pid once it does. */
 static pid_t spawn_producer(void) {
   int fd[2];
   char byte;
@@ -565,7 +568,8 @@ static int note_found(void *context, const struct eventring_found *found) {
   struct search *s = context;
   if (found->status) {
     assert_true(found->status_text[0]);
-    s->bad += strstr(found->path, "foreign") != NULL; /* others come and go on this machine */
+    /* Other recordings come and go on this machine. */
+    s->bad += strstr(found->path, "foreign") != NULL;
   } else if (found->pid == s->pid) {
     s->live += found->liveness == EVENTRING_LIVE;
     s->dead += found->liveness == EVENTRING_DEAD;
@@ -585,10 +589,10 @@ static void discovery(void **state) {
   struct search search = {.pid = child};
   const char *const elsewhere[] = {"/"};
   assert_true(eventring_discover(elsewhere, 1, note_found, &search) >= 1);
-  assert_int_equal(search.live, 1); /* found by what it maps */
+  assert_int_equal(search.live, 1); /* found by its mappings */
   search = (struct search){.pid = child};
   eventring_discover(NULL, 0, note_found, &search);
-  assert_int_equal(search.live, 1); /* once, though it lies here as well */
+  assert_int_equal(search.live, 1); /* once, though its file is here as well */
   assert_int_equal(eventring_open_any(&cursor, number, 0, &error), EVENTRING_OK);
   eventring_close(cursor);
   assert_int_equal(eventring_open_any(&cursor, path, 0, &error), EVENTRING_OK);
@@ -612,7 +616,8 @@ static void discovery(void **state) {
   unlink("foreign.eventring");
 }
 
-/* A thread holds on to the recording that has ended, which so stays mapped. */
+/* Checks that the pid finds the present recording while a thread holds on to one that has
+   ended, which stays mapped. */
 static void own_pid(void **state) {
   (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
@@ -650,7 +655,7 @@ static void own_pid(void **state) {
   rmdir("elsewhere");
 }
 
-/* A file of streams has whole units, each of 16 blocks. */
+/* Checks that a file of streams must have whole units, each of 16 blocks. */
 static void a_part_of_a_unit_is_not_valid(const char *path) {
   uint64_t claimed;
   struct eventring_error error;
@@ -711,7 +716,7 @@ static void classes_of_the_host(void **state) {
   assert_int_equal(eventring_define_class(16, "a name too long!", true), EVENTRING_E_NAME);
   assert_int_equal(eventring_define_class(16, "jit", true), EVENTRING_OK);
   assert_int_equal(eventring_define_class(17, "gc", true), EVENTRING_E_CONFLICT);
-  /* classes of the library: taken out, with another default, back */
+  /* classes of the library: removed, with another default, restored */
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_LIFECYCLE, NULL, false),
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_LIFECYCLE, "lifecycle", false),
@@ -764,12 +769,14 @@ static void classes_of_the_host(void **state) {
   eventring_get_classes(&mask);
   assert_true(mask & EVENTRING_CLASS_BIT(18));
   eventring_stop();
-  assert_int_equal(eventring_define_class(18, "late", false), EVENTRING_OK); /* for the others */
+  /* This is for the other ones. */
+  assert_int_equal(eventring_define_class(18, "late", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, "io", true), EVENTRING_OK);
 }
 
-/* A table of definitions that a newer header made longer, and a shorter one. */
+/* Checks a table of definitions that a newer header has made longer, and a shorter
+   one. */
 static void sizes_of_definitions(void **state) {
   (void)state;
   const struct { struct eventring_def def; uint64_t more[2]; } table[] = {
@@ -834,8 +841,8 @@ static void store_word(const char *path, off_t offset, uint64_t word) {
   close(fd);
 }
 
-/* Whoever may write to the file sets the number of log entries back, or makes entries
-   unreadable that were read: polls go on at once. */
+/* Checks that polls go on at once when somebody who may write to the file sets the number
+   of log entries back, or makes entries unreadable that were read. */
 static void log_goes_back(void **state) {
   (void)state;
   enum {
@@ -870,8 +877,8 @@ static void log_goes_back(void **state) {
   eventring_stop();
 }
 
-/* A reader that follows takes each switch into account, not only the first since the
-   start of a block. */
+/* Checks that a reader that follows takes each switch into account, not only the first
+   since the start of a block. */
 static void switched_again_and_again(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
@@ -895,7 +902,7 @@ static void switched_again_and_again(void **state) {
   eventring_stop();
 }
 
-/* What is written into the control page from outside. */
+/* Checks what is written into the control page from outside. */
 static void control_words(void **state) {
   (void)state;
   struct eventring_error error;
@@ -935,7 +942,7 @@ static void control_words(void **state) {
     assert_int_equal(mask, gc | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE));
     assert_int_equal(eventring_state(), EVENTRING_RUNNING);
   }
-  /* the gate follows from the classes wanted, whatever someone stores there */
+  /* the gate follows from the wanted classes, whatever is stored there */
   static const uint64_t gates[] = {0, UINT64_MAX, 1, (uint64_t)1 << 63};
   for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
     store_word(file_name(), GATE_OFFSET, gates[i]);
@@ -958,8 +965,8 @@ static void control_words(void **state) {
 
 /* ---- First touches ---------------------------------------------------------------- */
 
-/* On a disk no probe meets a page that is not there, in the first round through a ring
-   either. (On tmpfs blocks are made ready as the round comes to them.) */
+/* Checks that on a disk no probe touches a page that is not there, not even in the first
+   round through a ring. (On tmpfs blocks are prepared as the round reaches them.) */
 static void no_first_touch(void **state) {
   (void)state;
   const char *slowness = getenv("TEST_SLOWNESS");
@@ -978,7 +985,7 @@ static void no_first_touch(void **state) {
     eventring_user_end(d, T_FLOOD);
   }
   getrusage(RUSAGE_THREAD, &after);
-  /* some may be the kernel's own doing, as when it writes pages back */
+  /* some may be caused by the kernel, for example when it writes pages back */
   assert_in_range(after.ru_minflt - before.ru_minflt, 0, blocks / 4);
   eventring_domain_stop(d);
   eventring_stop();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_loss_test.c: wrapped rings, lapped and late readers, pauses: what is lost
-   is counted to the unit, and no end is matched with a stranger's begin. */
+/* eventring_loss_test.c: wrapped rings, lapped and late readers, pauses: losses are
+   counted to the unit, and no end is matched with the begin of another span. */
 #include "eventring_common.h"
 
 static eventring_domain *domain;
@@ -18,13 +18,13 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* Spans in which the value of each begin is its number; a checker that knows
-   how they nest. */
+/* Spans in which the value of each begin is its number, and a checker that knows how they
+   nest. */
 static int64_t numbers[64];
 
 static void check_matches(const struct log *log) {
-  /* each END that says MATCHED must belong to the begin whose time it names, and
-     the spans of one id here never overlap: the last begin of the id it is */
+  /* each END with MATCHED must belong to the begin whose time it has; spans of one id
+     here never overlap, so that is the last begin of the id */
   for (size_t i = 0; i < log->count; i++) {
     const struct eventring_event *end = &log->seen[i].event;
     if (end->kind != EVENTRING_END || !(end->flags & EVENTRING_MATCHED)) continue;
@@ -111,7 +111,8 @@ static void wrapped_and_read_late(void **state) {
   eventring_close(cursor);
 }
 
-/* What is overwritten between opening and the first poll is lost, not missed. */
+/* Checks that what is overwritten between opening and the first poll is lost, not
+   missed. */
 static void lapped_before_the_first_poll(bool file) {
   struct log log = {0};
   flood(10);
@@ -135,7 +136,7 @@ static void lapped_first_through_the_file(void **state) {
   lapped_before_the_first_poll(true);
 }
 
-/* Opens spans of several ids, floods, and looks who is open. */
+/* Checks who is open for a late reader: opens spans of several ids, and floods. */
 static void late_join_sees_open_spans(void **state) {
   (void)state;
   int ids[5];
@@ -195,8 +196,8 @@ static void joining_now_skips_the_past(void **state) {
   eventring_close(cursor);
 }
 
-/* A span that outlasts a loss goes on; one that ended in it gets a torn end; one
-   that began in it gets a synthetic begin. */
+/* Checks spans across a loss: one that outlasts it goes on; one that ended in it gets a
+   torn end; one that began in it gets a synthetic begin. */
 static void spans_across_a_loss(void **state) {
   (void)state;
   int lasting = eventring_register_user(EVENTRING_DEF_SPAN, "lasting", 7, EVENTRING_NONE, NULL);
@@ -239,7 +240,7 @@ static void spans_across_a_loss(void **state) {
   eventring_close(cursor);
 }
 
-/* More spans open than a block's header lists. */
+/* Checks more open spans than a block's header lists. */
 static void very_deep_spans(void **state) {
   (void)state;
   enum { DEPTH = 200 };
@@ -259,10 +260,10 @@ static void very_deep_spans(void **state) {
     eventring_end(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
   poll_log(cursor, &log, 0);
   assert_int_equal(log.count, DEPTH);
-  for (int i = 0; i < DEPTH; i++) { /* of the last ones only the number is known */
+  for (int i = 0; i < DEPTH; i++) { /* only the number of the last ones is known */
     bool known = i < FORMAT_MAX_OPEN;
     assert_int_equal(log.seen[i].event.flags, known ? EVENTRING_MATCHED : EVENTRING_TORN);
-    /* of what is hidden it is not known where it lies */
+    /* where a hidden span lies is not known */
     assert_int_equal(log.seen[i].event.depth, known ? FORMAT_MAX_OPEN - 1 - i : 0);
   }
   clear_log(&log);
@@ -321,7 +322,7 @@ static void pause_and_resume(void **state) {
   eventring_close(b);
 }
 
-/* What a block's header lists does not hold spans that a pause has torn. */
+/* Checks that the list in a block's header has no spans that a pause has torn. */
 static void pause_before_a_late_join(void **state) {
   (void)state;
   for (int i = 0; i < 100; i++) {
@@ -337,15 +338,17 @@ static void pause_before_a_late_join(void **state) {
   struct log log = {0};
   poll_log(cursor, &log, 0);
   for (size_t i = 0; i < log.count; i++)
-    if (log.seen[i].event.flags & EVENTRING_SYNTHETIC) /* it is open where a block begins */
+    /* It is open where a block begins. */
+    if (log.seen[i].event.flags & EVENTRING_SYNTHETIC)
       assert_true(log.seen[i].event.begin_ns >= last_pause);
   check_matches(&log);
   clear_log(&log);
   eventring_close(cursor);
 }
 
-/* The producer has not read the log while 64 entries pushed out the one that tears a
-   span; a reader that has seen it does not take the span for open again. */
+/* Checks a span that a switch tears. 64 further entries push that switch out of the log
+   before the producer reads it; a reader that has seen it does not take the span for open
+   again. */
 static void more_switches_than_the_log_holds(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);

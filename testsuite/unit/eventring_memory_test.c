@@ -114,7 +114,7 @@ static void stacks_share_their_callers(void **state) {
   assert_true(b.parent == 0 && b.depth == 1 && b.function == g && b.line == 105);
   eventring_close(c);
   end(d);
-  /* a later recording has them, too */
+  /* a later recording has the same functions and stacks */
   d = start_sampled();
   c = open_self(0);
   assert_int_equal(eventring_cursor_stack(c, first, &a), EVENTRING_OK);
@@ -123,7 +123,7 @@ static void stacks_share_their_callers(void **state) {
   end(d);
 }
 
-/* Many stacks, so that the table of the domain grows and is emptied. */
+/* Checks many stacks, so that the table of the domain grows and is emptied. */
 static void many_stacks(void **state) {
   (void)state;
   enum { COUNT = 40000 };
@@ -217,7 +217,8 @@ static void fates_are_delivered_in_order(void **state) {
   struct eventring_fate fates[BLOCKS + 1];
   for (int i = 0; i < BLOCKS; i++)
     fates[i] = (struct eventring_fate){&block[i], (enum eventring_fate_kind)(i % 3)};
-  fates[BLOCKS] = (struct eventring_fate){&unknown, EVENTRING_FATE_FREED_OLD}; /* nothing */
+  /* This does nothing. */
+  fates[BLOCKS] = (struct eventring_fate){&unknown, EVENTRING_FATE_FREED_OLD};
   eventring_memory_fates(d, fates, BLOCKS + 1);
   eventring_memory_fates(d, fates, 0);
   eventring_cursor *c = open_self(0);
@@ -279,7 +280,7 @@ struct sums {
   unsigned heaps, entries;
   struct eventring_heap last;
   uint64_t allocated, live, temporary, peak;
-  uint64_t other_live, other_allocated; /* of what found no room, or gave up its place */
+  uint64_t other_live, other_allocated; /* of entries that found no room or lost theirs */
   double objects;
 };
 
@@ -333,13 +334,13 @@ static void a_profile_is_kept(void **state) {
   assert_int_equal(sums.heaps, 1);
   assert_false(sums.last.torn);
   assert_false(sums.last.over);
-  assert_int_equal(sums.entries, STACKS * KINDS + 1); /* and that of what finds no room */
+  assert_int_equal(sums.entries, STACKS * KINDS + 1); /* and that of those without room */
   assert_int_equal(sums.live, STACKS * KINDS * EACH * 2);
   assert_int_equal(sums.peak, sums.live);
   assert_int_equal(sums.last.live.samples, sums.live);
   assert_int_equal(sums.last.words, 4321);
   assert_int_equal(sums.last.live_words, 1234);
-  /* each block of a word that was sampled stands for 1 / RATE */
+  /* each sampled block of one word stands for 1 / RATE */
   assert_true(fabs(sums.objects - STACKS * KINDS * EACH / RATE) < 0.1);
   assert_true(sums.last.live.bytes == (double)sums.live / RATE * 8);
   for (uint32_t s = 1; s < STACKS; s++)
@@ -362,7 +363,8 @@ static void a_profile_is_kept(void **state) {
   end(d);
 }
 
-/* The file has room for so many profiles; then the oldest of those that have ended go. */
+/* Checks as many profiles as the file has room for; beyond that, the oldest ones that
+   have ended are removed. */
 static void many_profiles(void **state) {
   (void)state;
   enum { PROFILES = 300 };
@@ -385,7 +387,7 @@ static void many_profiles(void **state) {
   end(d);
 }
 
-/* Once with more entries than pages. */
+/* Checks a recording with more entries than pages. */
 static void what_finds_no_page_is_counted(void **state) {
   (void)state;
   enum { SAMPLES = 130000 };
@@ -405,8 +407,8 @@ static void what_finds_no_page_is_counted(void **state) {
   end(d);
 }
 
-/* Four times as many sites as there is room for, of which one in a hundred stays alive:
-   these are all known, and a site that allocates much is as well. */
+/* Checks four times as many sites as there is room for, of which one in a hundred stays
+   alive: these are all known, and so is a site that allocates much. */
 static void a_dead_site_gives_up_its_place(void **state) {
   (void)state;
   enum { SITES = 260000, KEPT = 100, BUSY = 7 };
@@ -435,7 +437,7 @@ static void a_dead_site_gives_up_its_place(void **state) {
   end(d);
 }
 
-/* A profile goes on where one recording ends and another begins. */
+/* Checks that a profile goes on where one recording ends and another begins. */
 static void a_later_recording_has_it_all(void **state) {
   (void)state;
   struct eventring_tracked tracked;

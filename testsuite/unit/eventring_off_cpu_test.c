@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* For how long a thread was not on a processor: against its clocks, with restartable
- * sequences and without (the program runs itself again without them), where others use
- * them, in threads and in a forked child; and the ends of spans that say it. */
+/* eventring_off_cpu_test.c: for how long a thread was not on a processor: compared with
+ * its clocks, with restartable sequences and without (the program runs itself again
+ * without them), where others use them, in threads and in a forked child; and the ends of
+ * spans that record it. */
 #include "eventring_common.h"
 
 #include <pthread.h>
@@ -16,8 +17,8 @@
 
 enum { US = 1000, MS = 1000 * US };
 
-/* What a hypervisor has taken, of which the kernel knows and the thread sees nothing: it
-   is not in the CPU clock. */
+/* Time that a hypervisor has taken. The kernel knows of it, the thread does not: it is
+   not in the CPU clock. */
 static __thread uint64_t stolen_ns;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
@@ -41,13 +42,13 @@ static void sleep_for(uint64_t ns) {
   while (nanosleep(&t, &t) != 0) continue;
 }
 
-/* On the CPU clock: it takes longer when others run. */
+/* Works for a time on the CPU clock, which takes longer when others run. */
 static void work_for(uint64_t ns) {
   uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
   while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
 }
 
-/* What a pair of calls says of something, and what the clocks say. */
+/* What a pair of calls measured, and what the clocks say. */
 struct measured {
   uint64_t off, wall, cpu;
 };
@@ -61,7 +62,8 @@ static struct measured measure(void (*what)(void)) {
   return (struct measured){off, clock_ns(CLOCK_MONOTONIC) - wall, cpu};
 }
 
-/* Short steal and interrupts may be missing from what was measured, and nothing else. */
+/* Checks a measurement: short steal and interrupts may be missing from it, and nothing
+   else. */
 static void expect_between(struct measured m, uint64_t least) {
   uint64_t by_clocks = m.wall > m.cpu ? m.wall - m.cpu : 0;
   assert_true(m.off <= by_clocks + 300 * US);
@@ -105,7 +107,7 @@ static void have_time_stolen(void) {
   stolen_ns += 8 * MS;
 }
 
-/* Nothing has interrupted the thread as far as it can see. */
+/* Checks stolen time, although the thread was not interrupted as far as it can see. */
 static void what_is_stolen_counts(void **state) {
   (void)state;
   work_for(1 * MS);
@@ -129,7 +131,7 @@ static long switches_so_far(void) {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Most short pieces are not interrupted, and say so. On a busy machine more are. */
+/* Checks that most short pieces measure no interruption. On a busy machine more do. */
 static void nothing_is_made_up(void **state) {
   long interrupted = 0, before = switches_so_far();
   (void)state;
@@ -166,7 +168,7 @@ static void a_child_measures_too(void **state) {
 }
 
 #ifdef RSEQ_SIG
-/* Another library marks a section of its own, and leaves the mark. */
+/* Another library's section, which leaves its mark. */
 static struct { uint32_t version, flags; uint64_t start, length, abort; }
     __attribute__((aligned(32))) foreign;
 static struct { uint32_t signature; char handler[4]; } foreign_abort = {.signature = RSEQ_SIG};
@@ -204,8 +206,8 @@ static int end_of_step(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* The end of a span `step` in which `what` is done; its definition is valid as long as
-   the cursor. */
+/* Returns the end of a span `step` in which `what` is called. Its definition is valid as
+   long as the cursor. */
 static struct eventring_event recorded(eventring_domain *domain, eventring_cursor *cursor,
                                        void (*what)(void)) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, end_of_step, NULL};
@@ -274,7 +276,7 @@ static void only_spans_have_this_measure(void **state) {
 
 static void ignore(int signal) { (void)signal; }
 
-/* Once more as a program whose threads have no restartable sequences. */
+/* Runs the program again without restartable sequences. */
 static int again_without(char **arguments) {
   if (getenv("OFF_CPU_AGAIN")) return 0;
   setenv("OFF_CPU_AGAIN", "1", 1);

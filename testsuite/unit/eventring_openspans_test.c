@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The open spans that a full block leaves (open_spans.c), whose walk passes over runs of
- * begin-end pairs at once (leaf_spans.c), against the rules of FORMAT.md, section 9, word
- * by word, on a plain list of all spans; and the list of a block's header. */
+/* eventring_openspans_test.c: the open spans that a full block leaves (open_spans.c),
+ * whose walk passes over runs of begin-end pairs at once (leaf_spans.c), compared with
+ * the rules of FORMAT.md, section 9, applied word by word to a plain list of all spans;
+ * and the list in a block's header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,10 +30,10 @@ struct plain_span { /* in the order of their begins */
   uint64_t since;     /* suspended since; 0: it is not */
 };
 
-/* Which spans a producer without room takes for hidden is its choice, as long as it keeps
-   the 64 begun last. This one keeps apart those begun since the last remark, all of the
-   present context, and makes room only for those of them that are open at the next remark
-   or at the end of the words. */
+/* A producer without room may choose which spans to count as hidden, as long as it keeps
+   the 64 that began last. This one keeps apart those begun since the last remark, which
+   are all of the present context, and makes room only for those of them that are open at
+   the next remark or at the end of the words. */
 static struct plain {
   struct plain_span span[EVR_MAX_OPEN];
   struct plain_span begun[WORDS];
@@ -40,7 +41,7 @@ static struct plain {
   uint64_t context;
 } plain;
 
-static struct evr_open_spans found; /* what is tested */
+static struct evr_open_spans found; /* the result under test */
 
 static void plain_remove(uint32_t i) {
   for (plain.count--; i < plain.count; i++) plain.span[i] = plain.span[i + 1];
@@ -131,7 +132,7 @@ static void by_the_rules(const uint64_t *words, size_t count) {
       continue;
     }
     uint64_t ticks = word_ticks(*words, base);
-    plain_resume(plain.context, ticks); /* an event of it ends a suspension */
+    plain_resume(plain.context, ticks); /* an event of the context ends its suspension */
     if (word_kind(*words) == EVENTRING_BEGIN) plain_begin(word_id(*words), ticks);
     if (word_kind(*words) == EVENTRING_END) plain_end(word_id(*words));
   }
@@ -170,7 +171,7 @@ static struct format_open plain_entry(const struct plain_span *s, uint64_t ticks
                               .suspended = suspended | (s->since ? (uint64_t)1 << 63 : 0)};
 }
 
-/* Of the spans of this context, or of all others, those begun last, at most `room`. */
+/* Lists the spans of this context, or of all others, that began last, at most `room`. */
 static unsigned plain_part(bool own, unsigned room, uint64_t ticks, struct format_open *list) {
   unsigned all = 0, count = 0;
   for (uint32_t i = 0; i < plain.count; i++)
@@ -191,7 +192,8 @@ static void compare_lists(uint64_t ticks) {
   assert_int_equal(hidden, plain.count - count + plain.hidden);
 }
 
-static struct evr_totals totals; /* there is no room for any: they are counted elsewhere */
+/* There is no room for any: they are counted elsewhere. */
+static struct evr_totals totals;
 
 static void apply_both(const uint64_t *words, size_t count) {
   by_the_rules(words, count);
@@ -222,8 +224,8 @@ static void passes_over_pairs(void **state) {
   }
 }
 
-/* One word of a block of pairs is another: of a kind, an id or a length that it should
-   not have. */
+/* Checks a block of pairs with one wrong word: one of a kind, an id or a length that it
+   should not have. */
 static void sees_each_odd_word(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -240,7 +242,8 @@ static void sees_each_odd_word(void **state) {
     }
 }
 
-/* Both words of a pair have a length: the second is the payload of the first. */
+/* Checks pairs of which both words have a length: the second is the payload of the
+   first. */
 static void sees_each_payload(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -249,14 +252,15 @@ static void sees_each_payload(void **state) {
       fill_pairs(words, WORDS);
       words[at] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
       words[at + 1] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
-      size_t last = at + 1 + word_length(words[at]); /* the events of the block end here */
+      /* The events of the block end here. */
+      size_t last = at + 1 + word_length(words[at]);
       for (size_t more = 0; more <= WORDS; more += 41)
         if (last + more <= WORDS) check(words, last + more);
     }
 }
 
-/* What stands before the words is no concern: pairs, of which the first begin is not
-   among them, but was applied before. */
+/* Checks that what is before the words has no influence: pairs of which the first begin
+   is not among them, but was applied before. */
 static void looks_at_nothing_before(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -270,7 +274,7 @@ static void looks_at_nothing_before(void **state) {
     }
 }
 
-/* A context that is suspended goes on with its next event, also when that is a pair. */
+/* Checks that a suspended context goes on with its next event, also if that is a pair. */
 static void a_pair_ends_a_suspension(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -292,10 +296,10 @@ static void a_pair_ends_a_suspension(void **state) {
 
 /* ---- Anything --------------------------------------------------------------------- */
 
-static unsigned contexts; /* that are drawn from */
+static unsigned contexts; /* to draw from */
 
-/* A base far from the last one, a context, a suspension, at times an incarnation; or a
-   remark that we don't know and pass over. */
+/* Writes a remark: a base far from the last one, a context, a suspension, sometimes an
+   incarnation; or an unknown remark, which is skipped. */
 static size_t fill_remark(uint64_t *words, size_t at) {
   unsigned id = draw(200) ? draw(4) : 4 + draw(2), length = id == 1 || draw(2);
   words[at] = word_at(FORMAT_WORD_REMARK, id, length, BASE + at);
@@ -304,7 +308,7 @@ static size_t fill_remark(uint64_t *words, size_t at) {
   return at + 1 + length;
 }
 
-/* Stretches of pairs, of nested and of interleaved spans, of events with payload. */
+/* Writes a stretch: pairs, nested or interleaved spans, or events with payload. */
 static size_t fill_stretch(uint64_t *words, size_t at, bool deep) {
   static const unsigned kinds[] = {EVENTRING_BEGIN, EVENTRING_END, EVENTRING_COUNTER,
                                    EVENTRING_INSTANT, EVENTRING_LIFECYCLE, EVENTRING_LINKED};
@@ -333,7 +337,7 @@ static void tear_both(uint64_t classes, uint64_t ticks) {
   evr_open_tear(&found, class_of, classes, ticks);
 }
 
-/* Block after block; each begins with what the ones before left. */
+/* Compares both, block after block; each begins with what the ones before left. */
 static void agree_on_anything(unsigned of_contexts, bool deep, int rounds) {
   static uint64_t words[WORDS];
   uint32_t most = 0, hidden = 0;
@@ -372,7 +376,7 @@ static void agrees_beyond_what_is_kept(void **state) {
   agree_on_anything(3000, true, 500);
 }
 
-/* A new incarnation, and the list of a block that begins with nothing open. */
+/* Checks a new incarnation, and the list of a block that begins with nothing open. */
 static void clears(void **state) {
   (void)state;
   uint64_t words[WORDS];

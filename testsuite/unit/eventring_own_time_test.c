@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_own_time_test.c: how much of a span's time is its own, as events and batches
- * say it, compared with what the begins and ends that were delivered say. */
+/* eventring_own_time_test.c: how much of a span's time is its own, according to events
+ * and batches, compared with what follows from the begins and ends that were
+ * delivered. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -34,10 +35,11 @@ struct open { /* a span; `within`: ns of those directly within it */
 struct model {
   struct open open[CONTEXTS + 1][MOST_DEPTH];
   uint32_t depth[CONTEXTS + 1];
-  uint64_t known, unknown; /* ends of spans whose own time is or is not */
+  uint64_t known, unknown; /* number of ends whose span's own time is known, or not */
 };
 
-/* None is suspended here, and each end is that of the innermost span of its context. */
+/* Checks an end. No span is suspended here, and each end is that of the innermost span of
+   its context. */
 static void expect_end(struct model *model, const struct eventring_event *event) {
   struct open *open = model->open[event->context];
   const int64_t took = eventring_event_took(event), own = eventring_event_own(event);
@@ -93,8 +95,9 @@ struct writer {
   uint32_t depth[CONTEXTS + 1];
 };
 
-/* Begins and ends at random, many of them leaves, in several contexts or in the first
-   alone, of which readers decode more at once; counters between them if `others`. */
+/* Writes begins and ends at random, many of them leaves, in several contexts, or in the
+   first alone, of which readers decode more at once; with counters between them if
+   `others`. */
 static void write_spans(struct writer *w, int steps, bool others, unsigned contexts) {
   static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
   uint64_t context = 0;
@@ -125,7 +128,8 @@ static void end_all(struct writer *w, unsigned contexts) {
   if (contexts) eventring_set_context(domain, EVENTRING_USER, 0);
 }
 
-/* `room`: events between polls; beyond what the ring holds, some are lost. */
+/* Compares. `room`: events between polls; if there are more than the ring holds, some are
+   lost. */
 static void compare(uint64_t seed, int room, bool batches, bool others, unsigned contexts) {
   random_state = seed;
   struct writer writer = {0};
@@ -157,7 +161,8 @@ static void losses_hide_it(void **state) {
 
 struct depths {
   const struct eventring_brief *ended;
-  uint32_t open, deepest; /* spans that began in the batch, and the greatest depth so far */
+  /* Spans that began in the batch, and the greatest depth so far. */
+  uint32_t open, deepest;
 };
 
 static int follow_depth(void *context, const struct eventring_event *event) {
@@ -189,7 +194,7 @@ static int ignore_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Spans that nest as deep as a batch says it, and deeper. */
+/* Checks spans that nest as deep as a batch can say, and deeper. */
 static void batches_say_depths(void **state) {
   static const struct eventring_callbacks none = {sizeof none, ignore_event, NULL};
   struct depths depths = {0};
@@ -205,8 +210,8 @@ static void batches_say_depths(void **state) {
   eventring_close(cursor);
 }
 
-/* One that lies in a span of another name and outlasts it: what ran counts by depth, so
-   that no time is the own time of two spans. */
+/* Checks a span that lies in a span of another name and outlasts it: time is attributed
+   by depth, so that no time is the own time of two spans. */
 static void times_of_crossing_spans_are_disjoint(void **state) {
   (void)state;
   struct log log = {0};

@@ -45,7 +45,7 @@ static struct one all[PACKETS];
 static uint8_t expected[PLAIN], found[PLAIN];
 static int fd = -1;
 static uint64_t file_end;
-static bool is_finished; /* the last packet says so */
+static bool is_finished; /* whether the last packet says so */
 
 /* ---- Making ----------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static uint64_t draw(uint64_t below) {
   return state % below;
 }
 
-/* The blocks of a packet: random, all alike, or zeros. */
+/* Fills the blocks of a packet: random, all equal, or zeros. */
 static void fill(uint8_t *to, size_t size) {
   unsigned how = (unsigned)draw(3);
   uint8_t byte = (uint8_t)draw(256);
@@ -124,8 +124,8 @@ static void write_packet(const struct one *p) {
   assert_int_equal(pwrite(fd, p->packet, p->length, (off_t)p->place), p->length);
 }
 
-/* All packets, in an order in which threads may finish them. The last one waits for
-   all. */
+/* Writes all packets, in an order in which threads may finish them. The last one waits
+   for all others. */
 static void write_all(void) {
   begin_file();
   for (size_t from = 0; from < PACKETS; from += 8) {
@@ -143,7 +143,7 @@ static void write_all(void) {
 
 /* ---- Comparing -------------------------------------------------------------------- */
 
-/* What the plain file is with all packets but those for which `without` is true. */
+/* Computes the plain file with all packets except those for which `without` is true. */
 static void expect(const bool *without) {
   memset(expected, 0, sizeof expected);
   for (size_t i = 0; i < PACKETS; i++)
@@ -203,7 +203,8 @@ static void test_any_order(void **unused) {
   close(fd);
 }
 
-/* The file has a writer, as evr_file_locked finds out; so is that of /proc/self/fd. */
+/* Locks the file, so that evr_file_locked finds a writer, also for the file in
+   /proc/self/fd. */
 static int lock_file(void) {
   char name[64];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -214,8 +215,8 @@ static int lock_file(void) {
   return writer;
 }
 
-/* Packets come while the file is read, later ones before earlier ones, and first a part
-   of some. */
+/* Checks a file to which packets are added while it is read, later ones before earlier
+   ones, and some in two parts. */
 static void test_while_written(void **unused) {
   (void)unused;
   bool without[PACKETS];
@@ -229,8 +230,8 @@ static void test_while_written(void **unused) {
       struct one *p = &all[from + i];
       size_t part = i % 2 ? 0 : p->length / 2;
       assert_int_equal(pwrite(fd, p->packet, part, (off_t)p->place), part);
-      /* a write may take long: it is looked for more often than a damaged packet is; but
-         the last packet is written after all others */
+      /* A write may take long, so such a packet is tried more often than a damaged one;
+         but the last packet is written after all others. */
       int looks = i == 0 && from + 4 < PACKETS ? 6 : 1;
       for (int look = 0; look < looks; look++) {
         assert_int_equal(evr_packed_refresh(packed, NULL), 0);
@@ -250,8 +251,8 @@ static void test_while_written(void **unused) {
   close(fd);
 }
 
-/* The writer finishes its last packet and goes while the reader asks, for the n-th time,
-   whether there is one. */
+/* The writer finishes its last packet and goes away when the reader looks, for the n-th
+   time, whether there is a writer. */
 static int writer_goes_at, questions, last_writer;
 int __real_evr_file_locked(int fd);
 int __wrap_evr_file_locked(int file) {
@@ -262,7 +263,7 @@ int __wrap_evr_file_locked(int file) {
   return __real_evr_file_locked(file);
 }
 
-/* Half of the last packet is there when it is read first. */
+/* Checks a writer that goes away when half of the last packet has been read. */
 static void test_writer_goes(void **unused) {
   (void)unused;
   static const uint8_t zeros[MOST_PIECES * ROOM];
@@ -302,7 +303,7 @@ static void flip(uint64_t at) {
   assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
 }
 
-/* Has a packet bytes that no later one has replaced? */
+/* Tells whether a packet has bytes that no later one has replaced. */
 static bool is_needed(size_t which) {
   static size_t owner[BLOCKS];
   bool needed = false;
@@ -314,12 +315,13 @@ static bool is_needed(size_t which) {
   return needed;
 }
 
-/* One packet is lost, and that is said if it is read; older bytes in its places hold. */
+/* Checks that with a damaged packet only its bytes are lost, which is reported if they
+   are read; older bytes in the same places are valid. */
 static void test_damaged_packet(void **unused) {
   (void)unused;
   const char *slowness = getenv("TEST_SLOWNESS");
   size_t step = slowness && atoi(slowness) > 1 ? 13 : 3;
-  /* of a writer that was killed, the newest may have been under way */
+  /* if the writer was killed, the newest packets may have been under way */
   for (size_t i = 0; i < PACKETS - (is_finished ? 1 : 130); i += step) {
     bool without[PACKETS] = {false}, in_header = i % 2;
     size_t header = eventring_packet_header_bytes(all[i].count);
@@ -341,7 +343,8 @@ static void test_many_damaged(void **unused) {
     flip(all[i].place + eventring_packet_header_bytes(all[i].count) + 9);
   }
   assert_int_equal(check_file(without), EVENTRING_E_CORRUPT);
-  for (size_t i = 60; i < PACKETS; i++) /* more than are left out: zeros, and no failure */
+  /* More than the number of packets left out: zeros, and no failure. */
+  for (size_t i = 60; i < PACKETS; i++)
     flip(all[i].place + eventring_packet_header_bytes(all[i].count) + 9);
   struct evr_packed *packed = open_file();
   for (unsigned round = 0; round < 3; round++)
@@ -351,7 +354,7 @@ static void test_many_damaged(void **unused) {
   close(fd);
 }
 
-/* A packet of which the writer was killed, or that could not be written. */
+/* Checks a packet whose writer was killed, or that could not be written. */
 static void test_unwritten(void **unused) {
   (void)unused;
   static const uint8_t zeros[PACKET_ALIGNMENT];
@@ -430,7 +433,7 @@ static void test_hostile(void **unused) {
     struct packet_header h = lies[i].h;
     add_hostile(&h, lies[i].e, frame, bomb);
   }
-  /* the right size, without a checksum; and one that is cut */
+  /* one of the right size, without a checksum; and one that is cut */
   size_t bare = compress(room, BLOCK, frame, sizeof frame, false);
   struct packet_header h = {.sequence = 920, .plain_bytes = PLAIN, .extents = 1, .bytes = BLOCK,
                             .frame_bytes = (uint32_t)bare};
@@ -443,7 +446,7 @@ static void test_hostile(void **unused) {
   close(fd);
 }
 
-/* Bytes anywhere are changed: whatever is read, nothing else happens. */
+/* Checks that changed bytes, wherever they are, do no harm, whatever is read. */
 static void test_random_bytes(void **unused) {
   (void)unused;
   for (unsigned i = 0; i < 60; i++) {
@@ -514,7 +517,8 @@ void *__wrap_dlopen(const char *name, int flags) {
   return __real_dlopen(hide_library && name ? "libnothere.so.1" : name, flags);
 }
 
-/* Before any other, in the first round, as the library stays once it is loaded. */
+/* Checks a program without the library. It runs before any other test, in the first
+   round, since the library stays once it is loaded. */
 static void test_no_library(void **unused) {
   (void)unused;
   int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_pages_test.c: which pages take memory (producer/pages.c), asked in each
+/* eventring_pages_test.c: which pages take memory (producer/pages.c), found out in each
    way. */
 #include <fcntl.h>
 #include <signal.h>
@@ -17,8 +17,8 @@ static char *memory;
 
 static char *page(size_t i) { return memory + i * pages.size; }
 
-/* The first third is read, of the second third every other page is written, and the last
-   is not touched. */
+/* Makes memory of which the first third is read, every other page of the second third is
+   written, and the last third is not touched. */
 static void make_memory(void) {
   volatile char sum = 0;
   memory = mmap(NULL, PAGES * pages.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -48,7 +48,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* Asks in one way; skips where the system does not know it. */
+/* Selects one way of finding out; skips the test if the system does not have it. */
 static void ask_in(enum evr_pages_how how) {
   unsigned char there[1];
   if (pages.pagemap < 0) skip();
@@ -89,7 +89,7 @@ static void entries_know_pages_of_zeros(void **state) {
   check_amounts();
 }
 
-/* What it shares with the child takes memory. */
+/* Checks that memory shared with a child counts as taken. */
 static void forks_change_nothing(void **state) {
   (void)state;
   static const enum evr_pages_how ways[] = {EVR_PAGES_SCAN, EVR_PAGES_ENTRIES};
@@ -120,7 +120,7 @@ static void pages_need_not_be_readable(void **state) {
   }
 }
 
-/* Without /proc, pages that were read count, too. */
+/* Checks mincore, the last way: without /proc, pages that were read count, too. */
 static void mincore_is_the_last_way(void **state) {
   (void)state;
   unsigned char there[PAGES];

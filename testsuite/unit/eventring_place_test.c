@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_place_test.c: the file of a recording: its name, what may be in its place,
-   what may be in the way of its making, and who else may want one in the same process. */
+   what may prevent its creation, and who else may want one in the same process. */
 #include "eventring_common.h"
 
 #include <dirent.h>
@@ -74,7 +74,7 @@ static void things_in_the_files_place(void **state) {
   unlink(file_name());
 }
 
-/* Path of the only other recording of the working directory. */
+/* Returns the path of the only other recording in the working directory. */
 static const char *renamed_file(void) {
   static char found[NAME_MAX + 1];
   DIR *directory = opendir(".");
@@ -91,7 +91,8 @@ static const char *renamed_file(void) {
   return found;
 }
 
-/* What lies there is no recording: it goes by the time of its last change. */
+/* Checks that a file there that is no recording is renamed by the time of its last
+   change. */
 static void a_dead_file_is_renamed(void **state) {
   (void)state;
   const struct timespec times[2] = {{.tv_sec = 1234567}, {.tv_sec = 1234567}};
@@ -114,7 +115,8 @@ static void a_dead_file_is_renamed(void **state) {
   unlink(expected);
 }
 
-/* A container that is started again has the pid of the one before. */
+/* Checks that a dead recording is renamed: a container that is started again has the pid
+   of the one before. */
 static void a_dead_recording_is_renamed(void **state) {
   (void)state;
   for (int round = 0; round < 3; round++) {
@@ -199,7 +201,7 @@ static void bad_names(void **state) {
   }
 }
 
-/* The host's name for itself may hold anything. */
+/* Checks a host's name for itself with any characters. */
 static void names_of_odd_programs(void **state) {
   (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
@@ -212,7 +214,7 @@ static void names_of_odd_programs(void **state) {
 
 /* ---- Others in the process -------------------------------------------------------- */
 
-/* A second host registers after the first and records into the same file. */
+/* Checks that a second host registers after the first and records into the same file. */
 static void two_hosts(void **state) {
   (void)state;
   const struct eventring_def other[] = {{.name = "theirs", .kind = EVENTRING_DEF_SPAN,
@@ -253,7 +255,7 @@ static void two_hosts(void **state) {
 }
 
 #ifdef LM_ID_NEWLM /* dlmopen is glibc's */
-/* A second copy of the library, as a program has whose plug-in brings its own. */
+/* Checks a second copy of the library, as in a program whose plug-in brings its own. */
 static void two_copies(void **state) {
   (void)state;
   char path[4096], second[64];
@@ -284,7 +286,7 @@ static void two_copies(void **state) {
 
 static void another_process_holds_the_name(void **state) {
   (void)state;
-  /* as of a process with our pid in another pid namespace */
+  /* as by a process with our pid in another pid namespace */
   int pipe_fd[2];
   char byte;
   assert_int_equal(pipe(pipe_fd), 0);
@@ -308,7 +310,8 @@ static void another_process_holds_the_name(void **state) {
   close(pipe_fd[1]);
 }
 
-/* For the front and the first blocks of records, but no ring of 2^16 words. */
+/* Room for the front and the first blocks of records, but not for a ring of 2^16
+   words. */
 enum { SIZE_WITHOUT_RINGS = FORMAT_FRONT_BYTES + 32 * FORMAT_BLOCK_BYTES };
 
 static void limits_on_size(void **state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_recorded_test.c: what all events add up to is known whatever became of them:
- * in rings that turn over, in streams without room, of domains that ended, of processes
- * that were killed. */
+/* eventring_recorded_test.c: the sums of all events are known whatever became of the
+ * events: in rings that turn over, in streams without room, of domains that ended, of
+ * processes that were killed. */
 #include "eventring_common.h"
 #include "eventring/saver.h"
 #include "eventring/tools.h"
@@ -68,7 +68,8 @@ static void compare(const struct sums *is, const struct sums *should) {
     assert_int_equal(is->count[others[i]], should->count[others[i]]);
   }
   assert_int_equal(is->integers[T_COUNT], should->integers[T_COUNT]);
-  assert_true(is->doubles[T_RATE] == should->doubles[T_RATE]); /* sums of halves are exact */
+  /* Sums of halves are exact. */
+  assert_true(is->doubles[T_RATE] == should->doubles[T_RATE]);
 }
 
 /* ---- Writing ---------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static void write_leaves(eventring_domain *d, int count, struct sums *sums) {
   sums->count[T_FLOOD] += (uint64_t)count;
 }
 
-/* Spans in several contexts, open over many blocks, and counters of both kinds. */
+/* Writes spans in several contexts, open over many blocks, and counters of both kinds. */
 static void write_mixture(eventring_domain *d, int events, struct sums *sums) {
   unsigned open[CONTEXTS] = {0}, context = 0;
   for (int i = 0; i < events; i++) {
@@ -163,7 +164,7 @@ static void save_copy(eventring_cursor *cursor, const char *path, bool over) {
 
 /* ---- Tests ------------------------------------------------------------------------ */
 
-/* Domains one after the other, in one slot; while it goes on, in the file, and in
+/* Checks domains one after the other, in one slot: while recording, in the file, and in
    copies. */
 static void check_losses(bool stream) {
   struct sums sums = {0}, is;
@@ -214,7 +215,7 @@ static void test_losses(void **state) {
   check_losses(true);
 }
 
-/* Where nothing is lost, readers add up the same. */
+/* Checks that readers get the same sums if nothing is lost. */
 static void test_same(void **state) {
   (void)state;
   struct sums sums = {0}, is;
@@ -235,7 +236,8 @@ static void test_same(void **state) {
   is = recorded_of(cursor);
   compare(&is, &sums);
   static const int spans[] = {T_OUTER, T_INNER, T_FLOOD};
-  for (int i = 0; i < 3; i++) { /* each time is rounded to a nanosecond, and rates change a little */
+  /* Each time is rounded to a nanosecond, and rates change a little. */
+  for (int i = 0; i < 3; i++) {
     uint64_t slack = 2 * is.count[spans[i]] + ns[spans[i]] / 1000;
     assert_in_range(is.ns[spans[i]], ns[spans[i]] > slack ? ns[spans[i]] - slack : 0,
                     ns[spans[i]] + slack);
@@ -255,7 +257,7 @@ static int check_one_of_many(void *context, const struct eventring_recorded *r) 
   return 0;
 }
 
-/* Many definitions, more than a page has, in one block and in several. */
+/* Checks many definitions, more than a page has, in one block and in several. */
 static void test_many(void **state) {
   (void)state;
   enum { MANY = 1000 };
@@ -346,8 +348,8 @@ static void *flood(void *sums) {
   return NULL;
 }
 
-/* What is read meanwhile never goes back, and is never more than what is there at the
-   end. */
+/* Checks that what is read meanwhile never decreases, and is never more than what is
+   there at the end. */
 static void test_live(void **state) {
   (void)state;
   struct sums sums = {0}, is;
@@ -379,14 +381,14 @@ static void test_live(void **state) {
 
 /* ---- A hostile file --------------------------------------------------------------- */
 
-/* While `lies` is on, the word of each ring that says up to which block its totals are
-   has changed whenever a reader reads it once more, all but every LIE_LENGTH-th time. */
+/* While `lies` is on, the word of each ring that says up to which block its totals go has
+   changed whenever a reader reads it again, except every LIE_LENGTH-th time. */
 enum { LIE_LENGTH = 16, WORD_FOLDED = 16 /* bytes from its block */ };
 static bool lies;
 static unsigned tries;
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset) {
-  static bool is_second = true; /* the first of all is no try */
+  static bool is_second = true; /* the very first read is no try */
   ssize_t got = syscall(SYS_pread64, fd, to, size, offset);
   if (!lies || size != 8 || offset % EVENTRING_BLOCK_BYTES != WORD_FOLDED) return got;
   is_second = !is_second;
@@ -398,7 +400,7 @@ ssize_t pread(int fd, void *to, size_t size, off_t offset) {
   return got;
 }
 
-/* Rings share the tries that a reader has, however many they are. */
+/* Checks that rings share the tries that a reader has, however many rings there are. */
 static void test_tries(void **state) {
   enum { THREADS = 40 };
   (void)state;
@@ -425,8 +427,9 @@ static void test_tries(void **state) {
 
 /* ---- Histograms ------------------------------------------------------------------- */
 
-/* What spans with reasons took, as the events of the lossless stream say, and as the file
-   adds it up: equal to the nanosecond while it goes on, in a copy, and at the end. */
+/* The times of spans with reasons, from the events of the lossless stream, and from the
+   totals in the file: equal to the nanosecond while recording, in a copy, and at the
+   end. */
 enum { REASONS = 3 };
 struct histograms { /* by reason; 0: one that is no id */
   uint64_t count[REASONS], ns[REASONS], buckets[REASONS], long_ones[REASONS];
@@ -456,7 +459,7 @@ static int count_step(void *context, const struct eventring_event *event) {
     return 0;
   }
   const uint64_t reason = c->open[--c->depth];
-  if (reason == UINT64_MAX) return 0; /* its begin said none */
+  if (reason == UINT64_MAX) return 0; /* its begin had none */
   const unsigned i = index_of_reason(reason < EVENTRING_MAX_EVENTS ? reason : 0);
   const uint64_t took = (uint64_t)eventring_event_took(event);
   c->sums->count[i]++;
@@ -498,12 +501,13 @@ static void compare_histograms(eventring_cursor *recorded, bool by_domain) {
 
 static void begin_step(eventring_domain *d, unsigned reason) {
   if (reason == REASONS)
-    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, 1 << 20); /* no id */
+    /* This is no id. */
+    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, 1 << 20);
   else if (reason) eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, reasons[reason]);
   else eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step);
 }
 
-/* Some within others, some over several blocks. */
+/* Writes steps, some within others, some over several blocks. */
 static void write_steps(eventring_domain *d, int count, struct sums *sums) {
   for (int i = 0; i < count; i++) {
     begin_step(d, below(REASONS + 1));

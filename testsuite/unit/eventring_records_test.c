@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks of records: how they are appended, budgets and what goes when these are used up
- * (producer/records.c, over memory); and what of them a reader makes in a whole
- * recording: short-lived domains that share blocks, kinds that it does not know, ids
- * without a definition. */
+/* eventring_records_test.c: blocks of records: how they are appended, budgets and what is
+ * dropped when these are used up (producer/records.c, over memory); and how a reader
+ * reads them in a whole recording: short-lived domains that share blocks, kinds that it
+ * does not know, ids without a definition. */
 #include "eventring_common.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void new_file(unsigned room) {
 
 static const struct format_count *counts(enum format_kind kind) { return &file.status.kind[kind]; }
 
-/* Record n has its number and 1 + n % 20 words. */
+/* Returns the size of record n: it has its number and 1 + n % 20 words. */
 static unsigned words_of(uint32_t n) { return 1 + n % 20; }
 
 static enum evr_appended append(enum format_kind kind, uint32_t n) {
@@ -83,7 +83,7 @@ static void blocks_follow_each_other(void **state) {
   check_record_block(file.block[49], FORMAT_CLOCK, first, true);
 }
 
-/* When a budget is used up the rest is dropped, and counted. */
+/* Checks that the rest is dropped, and counted, when a budget is used up. */
 static void a_budget_is_kept(void **state) {
   (void)state;
   new_file(MOST_BLOCKS);
@@ -100,12 +100,12 @@ static void a_budget_is_kept(void **state) {
   assert_int_equal(dropped, 1);
   evr_records_drop_locked(&records, FORMAT_CLOCK);
   assert_int_equal(counts(FORMAT_CLOCK)->dropped, 2);
-  /* other kinds have budgets of their own */
+  /* each kind has a budget of its own */
   assert_int_equal(append(FORMAT_DEFINITIONS, 0), EVR_APPENDED);
   assert_int_equal(file.claimed, 129);
 }
 
-/* Of kinds whose newest records matter the oldest block goes. */
+/* Checks that kinds whose newest records matter drop the oldest block. */
 static void the_oldest_block_goes(enum format_kind kind, unsigned budget) {
   uint32_t n = 0, per_round = 0;
   new_file(MOST_BLOCKS);
@@ -138,7 +138,7 @@ static void oldest_blocks_go(void **state) {
   the_oldest_block_goes(FORMAT_LAST_STACKS, 32);
 }
 
-/* The disk is full: what came before stays, and later there may be room again. */
+/* Checks a full disk: what came before stays, and later there may be room again. */
 static void no_room_for_a_block(void **state) {
   (void)state;
   uint32_t n = 0;
@@ -204,7 +204,7 @@ static void short_lives_share_blocks(void **state) {
     if (eventring_cursor_life(cursor, 0, n, &life) != EVENTRING_OK) continue;
     known++;
     snprintf(name, sizeof name, "life %u", n);
-    if (n < THREADS - 3000) continue; /* what its start said may be gone */
+    if (n < THREADS - 3000) continue; /* the record of its start may be gone */
     assert_string_equal(life.name, name);
     assert_false(life.alive);
     assert_true(life.tid > 0 && life.start_ns >= last_start && life.stop_ns >= life.start_ns);
@@ -220,8 +220,8 @@ static void short_lives_share_blocks(void **state) {
   eventring_stop();
 }
 
-/* A cursor that follows gets all of them, and all names, however often the records turn
-   over. */
+/* Checks that a cursor that follows gets all lives and all names, however often the
+   records turn over. */
 static void a_cursor_follows_short_lives(void **state) {
   (void)state;
   struct log log = {0};
@@ -256,8 +256,8 @@ static void a_cursor_follows_short_lives(void **state) {
 
 enum { ALIGNMENTS = 9, LIVES = 4500 };
 
-/* Start and stop of a life may lie in two blocks, wherever one block of records ends and
-   the next begins. Nobody lives on whose stop is there. */
+/* Checks that no life goes on whose stop is there. The start and the stop of a life may
+   be in two blocks, wherever one block of records ends and the next begins. */
 static void check_that_all_stopped(unsigned lives) {
   struct eventring_domain_info life = {.size = sizeof life};
   unsigned known = 0;
@@ -309,7 +309,8 @@ static void renamed_domains(void **state) {
 
 /* ---- Ids without a definition ----------------------------------------------------- */
 
-/* Also one that is defined later: for all readers, whenever they read it. */
+/* Checks events whose id is not registered, or only later: for all readers, whenever they
+   read. */
 static void ids_that_are_not_registered(void **state) {
   (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
@@ -391,7 +392,7 @@ static void seal(uint64_t *words) {
   words[FORMAT_SEAL_WORD] = evr_seal(committed, evr_checksum(words, committed));
 }
 
-/* The cursor stays open, for names. */
+/* Reads the changed file. The cursor stays open, for names. */
 static struct eventring_info read_changed(struct log *log, eventring_cursor **opened) {
   struct eventring_info info = {.size = sizeof info};
   save_changed();
@@ -506,8 +507,8 @@ static void linked_events(void **state) {
   eventring_stop();
 }
 
-/* Link and role are words before the payload, whatever the two would be as a payload:
-   they are a text of up to eight bytes, too, or an integer and something behind it. */
+/* Checks that link and role are read as the words before the payload, whatever they would
+   be as a payload: a text of up to eight bytes, or an integer and something behind it. */
 static void links_that_look_like_payloads(void **state) {
   (void)state;
   static const enum eventring_payload payloads[] = {EVENTRING_NONE, EVENTRING_INT,
@@ -539,7 +540,7 @@ static void links_that_look_like_payloads(void **state) {
   eventring_stop();
 }
 
-/* Within the callback, as values point into the event. */
+/* Checks values within the callback, because they point into the event. */
 static int check_values(void *context, const struct eventring_event *event) {
   struct eventring_value v[EVENTRING_MAX_VALUES];
   if (event->id < EVENTRING_ID_HOST) return 0;
@@ -588,7 +589,8 @@ static void payloads_of_several_values(void **state) {
   eventring_emit_words(d, EVENTRING_USER, tail, none, 1); /* no value at all */
   eventring_emit_words(d, EVENTRING_USER, tail, words, 7); /* one is missing */
   static const uint64_t unknown[] = {1 | 9 << 4, 7};
-  eventring_emit_words(d, EVENTRING_USER, tail, unknown, 2); /* a kind that nobody knows */
+  /* This kind is not known. */
+  eventring_emit_words(d, EVENTRING_USER, tail, unknown, 2);
   static const uint64_t longer[] = {1 | EVENTRING_STRING << 4, 17, 0, 0};
   eventring_emit_words(d, EVENTRING_USER, tail, longer, 4); /* beyond the payload */
   eventring_cursor *cursor = open_file(own_path(), 0);

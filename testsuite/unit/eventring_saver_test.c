@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_saver_test.c: a saver whose writes fail at random. What it says that was
- * saved and lost, of each ring, is what a reader finds in the file. */
+/* eventring_saver_test.c: a saver whose writes fail at random. What it reports as saved
+ * and lost, for each ring, must be what a reader finds in the file. */
 #include <fcntl.h>
 
 #include "eventring/saver.h"
@@ -35,7 +35,7 @@ static unsigned failures;
 
 /* ---- Writing ---------------------------------------------------------------------- */
 
-/* For records there is room at the end. */
+/* Tells whether a write fails. At the end there is room for records. */
 static bool write_fails(enum eventring_piece_kind kind) {
   bool has_room = kind == EVENTRING_PIECE_RECORDS && saver_ends;
   return full && draw(10) < 7 && !has_room;
@@ -46,7 +46,7 @@ static void put(const struct job *j, const struct eventring_piece *piece, size_t
   memcpy(image + piece->offset, j->bytes + piece->from, size);
 }
 
-/* Of a plain file each piece is a write, which may stop anywhere. */
+/* Writes the pieces of a plain file. Each piece is a write, which may stop anywhere. */
 static void write_plain(const struct job *j) {
   static const uint64_t zero;
   for (int i = 0; i < j->count; i++) {
@@ -71,7 +71,8 @@ static bool overlap(const struct job *a, const struct job *b) {
   return false;
 }
 
-/* What goes to the same place is written in the order in which it was made. */
+/* Tells whether job k may be written: jobs for the same place are written in the order in
+   which they were made. */
 static bool may_be_written(unsigned first, unsigned k) {
   if (job[k].done) return false;
   for (unsigned i = first; i < k; i++)
@@ -93,7 +94,8 @@ static void write_any(void) {
   under_way--;
 }
 
-/* Packets are written in any order; the file is made of them at the end. */
+/* Tells the saver what became of a job. Packets are written in any order; the file is
+   made of them at the end. */
 static void tell(struct job *j) {
   for (int i = 0; i < j->count; i++)
     eventring_saver_written(saver, j->bytes, &j->piece[i], j->failed ? 0 : j->piece[i].size);
@@ -157,7 +159,8 @@ static int fill(void) {
   return count;
 }
 
-/* An update: what comes before its front, which may be under way for a while. */
+/* Begins an update: makes what comes before its front, which may be under way for a
+   while. */
 static void begin_update(void) {
   struct eventring_piece piece[PIECES];
   struct eventring_error error = {0};
@@ -204,13 +207,15 @@ static void write_some(eventring_domain *domain) {
 static void save_at_random(eventring_domain **domain) {
   for (int round = 0; round < 400; round++) {
     write_some(domain[draw(DOMAINS)]);
-    if (round == 20) save_all(); /* what is lost before the first block of a file is missed in it */
+    /* What is lost before the first block of a file counts as missed in it. */
+    if (round == 20) save_all();
     if (round > 20 && !draw(25)) full = !full;
     if (draw(4)) fill();
     if (!draw(6)) (updating ? end_update : begin_update)();
   }
   full = stays_full;
-  for (int d = 0; d < DOMAINS; d++) { /* so that nothing is lost at the end, unless it stays full */
+  /* So nothing is lost at the end, unless the disk stays full. */
+  for (int d = 0; d < DOMAINS; d++) {
     eventring_user_counter(domain[d], T_COUNT, 1);
     eventring_begin_int(domain[d], EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, 1);
     eventring_end(domain[d], EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of
-   its thread anywhere: with a domain of its own nothing is lost but what is reported;
+   its thread anywhere: with a domain of its own nothing is lost except what is reported;
    with the domain of the thread, which is not allowed, nothing is written outside the
    ring. A signal that comes while its thread has the producer's mutex can be deferred. */
 #include "eventring_common.h"
@@ -33,7 +33,7 @@ static bool is_over(const struct timespec *start) {
          RUN_MS;
 }
 
-/* Returns how many events were written, of all kinds and lengths. */
+/* Writes events of all kinds and lengths under signals. Returns how many were written. */
 static uint64_t write_under_signals(eventring_domain *d) {
   static const char text[300] = "text";
   struct timespec start;
@@ -67,13 +67,16 @@ static void a_domain_of_its_own(void **state) {
   assert_true(calls > 100);
   assert_true(evr_domain_emitted(d, EVENTRING_USER) == written);
   assert_true(evr_domain_emitted(handlers, EVENTRING_USER) <= calls);
-  /* (a few are dropped, while this thread has the producer's mutex) */
+  /* (a few are dropped while this thread has the producer's mutex) */
   assert_true(evr_domain_emitted(handlers, EVENTRING_USER) >= calls - calls / 10);
   while (poll_log(cursor, &log, 0) > 0) continue;
   for (size_t i = 0; i < log.count; i++) {
     const struct eventring_event *e = &log.seen[i].event;
     if (e->ring == EVENTRING_USER && e->id == T_COUNT && e->kind == EVENTRING_COUNTER)
-      assert_true((e->value.i >= 0) == (e->domain == 0)); /* of the handler, which was first */
+      /* Values are not negative exactly for the handler's domain, which was started
+         first. */
+
+      assert_true((e->value.i >= 0) == (e->domain == 0));
   }
   clear_log(&log);
   eventring_close(cursor);
@@ -94,7 +97,8 @@ static void the_domain_of_the_thread(void **state) {
   /* what was overwritten or dropped is not many times the number of signals */
   uint64_t emitted = evr_domain_emitted(d, EVENTRING_USER), all = written + calls;
   assert_true(emitted <= all && emitted >= all - 8 * calls);
-  for (int i = 0; i < 2000; i++) eventring_user_counter(d, T_COUNT, i); /* ends that block */
+  /* This ends that block. */
+  for (int i = 0; i < 2000; i++) eventring_user_counter(d, T_COUNT, i);
   eventring_cursor *cursor = open_self(0);
   poll_log(cursor, &log, 0);
   int count = 0;
@@ -111,8 +115,8 @@ static void the_domain_of_the_thread(void **state) {
   eventring_stop();
 }
 
-/* The interrupted probe has written over events of the handler, whose payloads it still
-   counts. */
+/* Checks a count that is wrong because the interrupted probe has overwritten events of
+   the handler, whose payloads are still counted. */
 static void a_count_that_a_handler_spoilt(void **state) {
   (void)state;
   start_recording(EVENTRING_MIN_WSIZE);

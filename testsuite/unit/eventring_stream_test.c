@@ -2,10 +2,10 @@
 /* eventring_stream_test.c: streams lose nothing.
  *
  * Threads write numbered spans into streams, the files are read back, and each number
- * must be there, in order, exactly once; where there was no room, each that is not there
- * must be counted.
+ * must be there, in order, exactly once. If there was no room, each missing number must
+ * be counted.
  *
- * Long, as a list of small tests that share the writers and what they read back. */
+ * Long, as a list of small tests that share the writers and the reader. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -19,7 +19,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { THREADS = 8, SPANS = 60000 /* of each: E8 of measureme has 120,000 events a thread */ };
+/* SPANS of each thread: E8 of measureme has 120,000 events a thread. */
+enum { THREADS = 8, SPANS = 60000 };
 
 static char file[] = "stream.eventring";
 static unsigned warnings;
@@ -81,7 +82,8 @@ static void poll_to_end(eventring_cursor *cursor, struct all_heard *all) {
   if (status < 0) fail_msg("%s", eventring_cursor_error(cursor)->text);
 }
 
-/* What the file says that was emitted has been heard, or was lost. */
+/* Checks that all events that the file says were emitted have been heard, or were
+   lost. */
 static void check_counts(eventring_cursor *cursor, const struct all_heard *all) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     struct eventring_ring_info info = {.size = sizeof info};
@@ -153,7 +155,8 @@ static void one_thread(void **state) {
   eventring_stop(); /* the file stays */
   struct stat st;
   assert_int_equal(stat(file, &st), 0);
-  assert_true(st.st_blocks * 512 <= 10 * SPANS * 26 + (128 << 10)); /* not what was ahead */
+  /* Chunks prepared ahead are not in the file. */
+  assert_true(st.st_blocks * 512 <= 10 * SPANS * 26 + (128 << 10));
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
     hear_file(file, flags, &all);
     assert_int_equal(all.of[0].events, 20 * SPANS);
@@ -179,7 +182,8 @@ static void many_threads(void **state) {
   unlink(file);
 }
 
-/* Domains that come and go use a slot one after the other: its stream goes on. */
+/* Checks that domains that come and go use a slot one after the other, and its stream
+   goes on. */
 static void domains_in_turn(void **state) {
   (void)state;
   enum { TURNS = 500, EACH = 40 };
@@ -196,7 +200,7 @@ static void domains_in_turn(void **state) {
   unlink(file);
 }
 
-/* The names of all of them stay, however many there were. */
+/* Checks that the names of all domains stay, however many there were. */
 static void names_stay(void **state) {
   (void)state;
   enum { DOMAINS = 9000 }; /* more than a ring's recording has room for */
@@ -225,7 +229,7 @@ static void names_stay(void **state) {
 
 /* ---- Stacks of calls, forwards and backwards -------------------------------------- */
 
-/* As measureme's end-to-end test has them: each thread writes STACKS stacks, on each of
+/* Stacks as in measureme's end-to-end test: each thread writes STACKS stacks, on each of
    their LEVELS an interval, an integer and an instant, which makes 120,000 events. */
 enum { STACKS = 10000, LEVELS = 4, OF_A_LEVEL = 4 /* begin, counter, instant, end */,
        OF_A_STACK = LEVELS * OF_A_LEVEL, WINDOWS = 37 };
@@ -254,7 +258,7 @@ struct stacks {
   uint64_t first_ns, last_ns;
 };
 
-/* The n-th event of a thread is what it must be. */
+/* Checks that the n-th event of a thread is the expected one. */
 static int hear_in_order(void *context, const struct eventring_event *e) {
   struct stacks *heard = context;
   if (e->ring != EVENTRING_USER) return 0;
@@ -285,7 +289,8 @@ struct window {
 
 static int hear_in_window(void *context, const struct eventring_event *e) {
   struct window *window = context;
-  if (e->ns >= window->to) return 1; /* as they come by time, all that follow are later */
+  /* Events come in the order of time, so all that follow are later. */
+  if (e->ns >= window->to) return 1;
   if (e->ring != EVENTRING_USER || e->ns < window->from || e->flags & EVENTRING_SYNTHETIC) return 0;
   window->events++;
   if (e->kind != EVENTRING_COUNTER) return 0;
@@ -296,8 +301,8 @@ static int hear_in_window(void *context, const struct eventring_event *e) {
   return 0;
 }
 
-/* The windows of time from the last to the first: each goes on, in each thread, where the
-   one after it began. */
+/* Reads the windows of time from the last to the first: each must end, in each thread,
+   where the one after it began. */
 static void hear_backwards(const struct stacks *all) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, hear_in_window, NULL};
   struct window window = {.to = all->last_ns + 1};
@@ -360,7 +365,8 @@ static int hear_from(void *context, const struct eventring_event *e) {
   return 0;
 }
 
-/* All from then on, and no more than two blocks before; what is left out is missed. */
+/* Checks that all events from a time on are heard, and at most two blocks before; what is
+   left out counts as missed. */
 static void check_seek(const char *path, uint64_t ns, int64_t first, int64_t last) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, hear_from, NULL};
   struct from from = {.ns = ns, .first = -1};
@@ -411,7 +417,7 @@ static void seek_in_a_ring(void **state) {
   seek_times(EVENTRING_DEFAULT_WSIZE + 2);
 }
 
-/* A reader within the process gets all of it while it is written. */
+/* Checks that a reader within the process gets everything while it is written. */
 static void read_by_itself(void **state) {
   (void)state;
   struct all_heard all = {0};
@@ -457,7 +463,7 @@ static void snapshot_of_a_stream(void **state) {
   unlink("copy.eventring");
 }
 
-/* Some rings are streams, the others are used in a circle. */
+/* Checks a recording in which some rings are streams and the others wrap around. */
 static void streams_and_rings(void **state) {
   (void)state;
   struct eventring_config config = stream_config(file);
@@ -485,7 +491,7 @@ static void streams_and_rings(void **state) {
 
 /* ---- No room ---------------------------------------------------------------------- */
 
-/* What does not fit is counted, and the newest events are there. */
+/* Checks that what does not fit is counted, and the newest events are there. */
 static void largest_size(void **state) {
   (void)state;
   enum { MOST = 1 << 20 };
@@ -503,7 +509,7 @@ static void largest_size(void **state) {
   hear_file(file, 0, &all);
   assert_int_equal(all.of[0].events + all.of[0].lost, 8 * SPANS);
   assert_int_equal(all.of[0].last, 4 * SPANS - 1);
-  /* two when the helper was at work on the last chunk while the lane found no room */
+  /* two if the helper was at work on the last chunk while the lane found no room */
   assert_in_range(all.of[0].gaps, 1, 2);
   assert_int_equal(warnings, 1);
   assert_non_null(strstr(last_warning.text, "as large as it may be"));
@@ -517,7 +523,7 @@ static void largest_size(void **state) {
   unlink(file);
 }
 
-/* Rings that come when there is no room any more, not even for one block. */
+/* Checks rings that come when there is no room any more, not even for one block. */
 static void no_room_ever(void **state) {
   (void)state;
   struct eventring_config config = stream_config(file);
@@ -555,8 +561,8 @@ static off_t size_of_file(void) {
   return st.st_size;
 }
 
-/* There is no room for a while: the stream goes on afterwards. Which events are gone is
-   known to the event. */
+/* Checks that the stream goes on after a time without room. It is known exactly which
+   events are gone. */
 static void room_again(void **state) {
   (void)state;
   struct all_heard all = {0};
@@ -585,7 +591,7 @@ static void room_again(void **state) {
   unlink(file);
 }
 
-/* Not even a first chunk has room. */
+/* Checks a file without room even for a first chunk. */
 static void no_room_at_first(void **state) {
   (void)state;
   struct all_heard all = {0};
@@ -606,7 +612,7 @@ static void no_room_at_first(void **state) {
 
 /* ---- Death ------------------------------------------------------------------------ */
 
-/* Says through the pipe how far it is, until it is killed. */
+/* Writes spans, and its progress into the pipe, until it is killed. */
 static void write_until_killed(int pipe_end) {
   start_stream();
   eventring_domain *d = start_domain("victim");
@@ -616,7 +622,7 @@ static void write_until_killed(int pipe_end) {
   }
 }
 
-/* Whatever was written before the kill is there. */
+/* Checks that all that was written before the kill is there. */
 static void killed(void **state) {
   (void)state;
   enum { KILLS = 60 };
@@ -644,7 +650,8 @@ static void killed(void **state) {
 
 /* ---- Records ---------------------------------------------------------------------- */
 
-/* Who follows a stream learns of all that is defined, also after a ring was added. */
+/* Checks that a reader that follows a stream learns all definitions, also after a ring
+   was added. */
 static void names_while_it_is_read(void **state) {
   (void)state;
   enum { NAMES = 500 };
@@ -659,7 +666,8 @@ static void names_while_it_is_read(void **state) {
   write_spans(d, 0, 10);
   eventring_cursor *cursor = open_file(own_path(), 0);
   poll_to_end(cursor, &all);
-  eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, 1); /* its ring is new */
+  /* Its ring is new. */
+  eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, 1);
   poll_to_end(cursor, &all);
   for (int n = 0; n < NAMES; n++) {
     snprintf(name[n], sizeof name[n], "defined %d", n);
@@ -668,14 +676,15 @@ static void names_while_it_is_read(void **state) {
   }
   eventring_domain_stop(d);
   eventring_stop();
-  poll_to_end(cursor, &all); /* which compares how many there are with how many there should be */
+  /* The poll compares how many there are with how many there should be. */
+  poll_to_end(cursor, &all);
   eventring_close(cursor);
   unlink(file);
 }
 
 /* ---- Damage ----------------------------------------------------------------------- */
 
-/* A file whose process was killed. */
+/* Makes a file whose process was killed. */
 static void leave_file(void) {
   int status;
   pid_t child = fork();
@@ -702,8 +711,8 @@ static void read_from_file(off_t offset, void *bytes, size_t size) {
   close(fd);
 }
 
-/* Reads it to its end, which takes few polls, and returns how many damages were told
-   of. */
+/* Reads the file to its end, which takes few polls, and returns the number of reported
+   damages. */
 static unsigned hear_damaged(struct all_heard *all) {
   unsigned damages = 0;
   int status, polls = 0;
@@ -720,7 +729,8 @@ static unsigned hear_damaged(struct all_heard *all) {
 static const off_t first_head = FORMAT_DOMAINS_OFFSET + offsetof(struct format_domain, ring) +
                                 EVENTRING_RUNTIME * sizeof(struct format_ring);
 
-/* A head that is beyond all blocks hides none of them, and is not walked up to. */
+/* Checks that a head beyond all blocks hides none of them, and that the reader does not
+   walk up to it. */
 static void head_too_large(void **state) {
   (void)state;
   for (unsigned bit = 20; bit < 56; bit += 5) {
@@ -731,12 +741,13 @@ static void head_too_large(void **state) {
     head ^= (uint64_t)1 << bit;
     change_file(first_head, &head, sizeof head);
     assert_int_not_equal(hear_damaged(&all), 0);
-    assert_in_range(all.of[0].events, 2 * SPANS - 600, 2 * SPANS); /* without the newest block */
+    /* The newest block may be missing. */
+    assert_in_range(all.of[0].events, 2 * SPANS - 600, 2 * SPANS);
     unlink(file);
   }
 }
 
-/* Units that no entry of the domain table tells of. */
+/* Checks units that no entry of the domain table refers to. */
 static void head_gone(void **state) {
   (void)state;
   struct all_heard all = {0};
@@ -749,7 +760,7 @@ static void head_gone(void **state) {
   unlink(file);
 }
 
-/* Two units that have the same blocks. */
+/* Checks two units that have the same blocks. */
 static void unit_twice(void **state) {
   (void)state;
   enum { UNIT_BYTES = FORMAT_UNIT * FORMAT_BLOCK_BYTES };
@@ -773,7 +784,7 @@ static void unit_twice(void **state) {
 
 /* ---- The helper ------------------------------------------------------------------- */
 
-/* The signals that the helper blocks; 0: there is none. */
+/* Returns the signals that the helper blocks; 0: there is no helper. */
 static uint64_t blocked_by_helper(void) {
   char path[300], text[4096];
   uint64_t blocked = 0;
@@ -792,8 +803,9 @@ static uint64_t blocked_by_helper(void) {
   return blocked;
 }
 
-/* Who cuts the file short raises SIGBUS in the thread that touches it, which may be the
-   helper. (The C library blocks all signals while a thread starts.) */
+/* Checks that the helper does not block SIGBUS. If the file is cut short, SIGBUS is
+   raised in the thread that touches it, which may be the helper. (The C library blocks
+   all signals while a thread starts.) */
 static void helper_takes_faults(void **state) {
   (void)state;
   const uint64_t fault = (uint64_t)1 << (SIGBUS - 1), other = (uint64_t)1 << (SIGTERM - 1);
@@ -814,7 +826,7 @@ enum { CLAIMS = 1000000, CLAIMERS = 8 };
 static struct evr_extents extents;
 static uint32_t claim_first[CLAIMERS][CLAIMS / CLAIMERS];
 
-/* 16, 32 or 48 blocks at a time. */
+/* Returns 16, 32 or 48 blocks for a claim. */
 static uint32_t size_of_claim(int claimer, int n) {
   return EVR_EXTENT_UNIT * (1 + (uint32_t)(claimer + n) % 3);
 }
@@ -827,7 +839,7 @@ static void *claim_much(void *argument) {
   return NULL;
 }
 
-/* A million claims by eight threads: no gap and no overlap. */
+/* Checks that a million claims by eight threads have no gap and no overlap. */
 static void claims_are_disjoint(void **state) {
   (void)state;
   pthread_t thread[CLAIMERS];
@@ -854,7 +866,7 @@ static void claims_are_disjoint(void **state) {
   free(taken);
 }
 
-/* The last claim that fits, and none beyond. */
+/* Checks that the last claim that fits succeeds, and none beyond. */
 static void claims_end(void **state) {
   (void)state;
   uint32_t first = 77;
@@ -867,11 +879,14 @@ static void claims_end(void **state) {
 
 /* ---- Forks ------------------------------------------------------------------------ */
 
-/* A child goes on in a file of its own; its parent's is not touched. */
+/* Checks that a child goes on in a file of its own, and does not touch that of its
+   parent. */
 static void forked(void **state) {
   (void)state;
 #ifdef __SANITIZE_THREAD__
-  skip(); /* ThreadSanitizer does not support threads in a forked child: the stream's helper */
+  /* ThreadSanitizer does not support threads in a forked child, such as the stream's
+     helper. */
+  skip();
 #endif
   struct eventring_config config = stream_config(file);
   struct all_heard all = {0};
@@ -883,7 +898,7 @@ static void forked(void **state) {
   write_spans(d, 0, SPANS);
   pid_t child = fork();
   if (child == 0) {
-    eventring_state(); /* it is to be recorded now */
+    eventring_state(); /* it must be recorded by now */
     eventring_domain_check(d);
     write_spans(d, 0, SPANS / 2);
     eventring_domain_stop(d);

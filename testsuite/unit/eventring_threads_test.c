@@ -67,7 +67,7 @@ static void threads_that_vanish_leave_their_slots(void **state) {
   eventring_domain *domain;
   for (int i = 0; i < MANY_THREADS; i++) {
     in_a_thread(start_and_vanish, &domain);
-    /* the one that has taken over the slots of all others included */
+    /* including the domain that has taken over the slots of all others */
     if (i < EVENTRING_MAX_DOMAINS) assert_int_equal(eventring_domain_slot(domain), i);
   }
   expect_a_slot();
@@ -75,10 +75,10 @@ static void threads_that_vanish_leave_their_slots(void **state) {
 }
 
 /* Of the destructors of a round the C library calls those of lower keys first: one key is
-   made before the library makes its own, one after. */
+   made before the library makes its own, the other after it. */
 static pthread_key_t early_key, late_key;
 
-/* In the last round ThreadSanitizer knows the thread no more. */
+/* In the last round ThreadSanitizer no longer knows the thread. */
 #if defined(__SANITIZE_THREAD__)
 enum { ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 #else
@@ -164,7 +164,8 @@ int main(void) {
   };
   register_test_events();
   pthread_key_create(&early_key, host_destructor);
-  eventring_domain_stop(eventring_domain_start("first", NULL)); /* makes the library's key */
+  /* This makes the library's key. */
+  eventring_domain_stop(eventring_domain_start("first", NULL));
   pthread_key_create(&late_key, host_destructor);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trace context: headers by the W3C's recommendation, ids, the event, and what a fork, a
- * pause and a conflict do to them. */
+/* eventring_traces_test.c: trace context: headers by the W3C's recommendation, ids, the
+ * event, and what a fork, a pause and a conflict do to them. */
 #include "eventring_common.h"
 
 #include <sys/wait.h>
@@ -81,7 +81,7 @@ static void test_refuses_what_is_not_valid(void **state) {
     assert_int_equal(parse(wrong[i], &t), EVENTRING_E_ARGUMENT);
     assert_memory_equal(&t, &before, sizeof t);
   }
-  /* each byte is looked at, and none behind the size */
+  /* each byte is checked, and none behind the size */
   for (size_t i = 0; i < EVENTRING_TRACEPARENT; i++) {
     struct eventring_trace t;
     char text[] = HEADER;
@@ -118,7 +118,7 @@ static void test_ids_differ(void **state) {
   for (int i = 1; i < 2 * MANY; i++) assert_memory_not_equal(ids[i - 1], ids[i], 8);
 }
 
-/* Those of a child are not those that the parent gives next. */
+/* Checks that the ids of a child are not those that the parent makes next. */
 static void test_ids_differ_in_children_of_forks(void **state) {
   (void)state;
   struct eventring_trace own[4], other[4];
@@ -192,8 +192,8 @@ static void test_event_has_the_ids(void **state) {
   eventring_close(cursor);
 }
 
-/* A list that has every name, of a recording that begins when the event is known
-   already. */
+/* Checks the event in a recording that begins when the event is known already, and a list
+   that has every name. */
 static void test_event_keeps_its_name(void **state) {
   (void)state;
   struct log log = {0};
@@ -218,7 +218,7 @@ static void test_event_keeps_its_name(void **state) {
   eventring_close(cursor);
 }
 
-/* What runs in a child: nothing of it stays in this process. */
+/* Runs a function in a child, so that nothing of it stays in this process. */
 static void in_child(void (*run)(void)) {
   int status;
   pid_t child = fork();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Triggers: what fires, how often, what is saved and what not; texts that are none. */
+/* eventring_triggers_test.c: triggers: what fires, how often, what is saved and what is
+   not; texts that are wrong. */
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ static int set(const char *text) {
   return number;
 }
 
-/* The trigger of this number, with nothing under way. */
+/* Returns the trigger of this number, with nothing under way. */
 static struct eventring_trigger look(int number) {
   struct eventring_trigger t;
   assert_int_equal(eventring_triggers_wait(ENOUGH), EVENTRING_OK);
@@ -30,7 +31,8 @@ static struct eventring_trigger look(int number) {
   return t;
 }
 
-/* Copies in a directory whose names have this part; the path of one in `path`. */
+/* Counts the copies in a directory whose names have this part; stores the path of one in
+   `path`. */
 static unsigned copies(const char *directory, const char *part, char path[4096]) {
   unsigned count = 0;
   struct dirent *entry;
@@ -84,7 +86,7 @@ static void collect(void) {
 
 /* ---- What fires ------------------------------------------------------------------- */
 
-/* A level fires when it comes to fulfil the condition. */
+/* Checks that a level fires when it comes to meet the condition. */
 static void test_counter(void **state) {
   (void)state;
   int number = set("counter(\"count\") > 10, cooldown=0s");
@@ -114,7 +116,8 @@ static int find_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* The copy has what came before, the value, and reads as any recording. */
+/* Checks that the copy has what came before, and the value, and reads like any
+   recording. */
 static void test_copy(void **state) {
   char path[4096];
   int64_t value = 0;
@@ -151,7 +154,7 @@ static void test_spans_and_pauses(void **state) {
   assert_int_equal(look(pause).fired, 2); /* the outer ones alone */
 }
 
-/* Begins without ends, and ends without begins. */
+/* Checks begins without ends, and ends without begins. */
 static void test_spans_that_never_end(void **state) {
   (void)state;
   int number = set("span(\"flood\") >= 0ns");
@@ -200,7 +203,7 @@ static void test_error_and_signal(void **state) {
   assert_int_equal(look(error).saved, 1);
   assert_int_equal(look(signal).saved, 1);
   assert_int_equal(look(other).fired, 0);
-  remove(own_path()); /* noted: it would be kept */
+  remove(own_path()); /* noted: the file would be kept */
 }
 
 /* ---- Bounds ----------------------------------------------------------------------- */
@@ -225,7 +228,7 @@ static void test_cooldown_and_limits(void **state) {
   assert_int_equal(copies(".", "-counter.eventring", NULL), 4);
 }
 
-/* More than there is room for, and places that are used again. */
+/* Checks more triggers than there is room for, and places that are reused. */
 static void test_many(void **state) {
   struct eventring_error error = {0};
   char text[64];
@@ -287,7 +290,7 @@ static void test_no_directory(void **state) {
   assert_int_equal(warnings, 1);
 }
 
-/* What killed processes have left goes with the next copy, and nothing else. */
+/* Checks that the next copy removes what killed processes have left, and nothing else. */
 static void test_parts(void **state) {
   static const char *const names[] = {"1-trigger1-heap.eventring.part", "x.part",
                                       ".eventring.part.not"};
@@ -332,7 +335,7 @@ static void test_of_the_configuration(void **state) {
   assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
 }
 
-/* A copy that is due at the end is made before it. */
+/* Checks that a copy that is due at the end is made before it. */
 static void test_at_the_end(void **state) {
   (void)state;
   set("counter(\"count\") == 1");
@@ -346,7 +349,7 @@ static void test_at_the_end(void **state) {
   start_recording(EVENTRING_DEFAULT_WSIZE);
 }
 
-/* Other processes: here, this one through its file. */
+/* Sets triggers as other processes do: here, in this one through its file. */
 static int set_outside(eventring_cursor *cursor, const char *list, struct eventring_error *error) {
   return eventring_cursor_control(cursor, EVENTRING_CHANGE(TRIGGERS, .triggers = list), error);
 }
@@ -376,7 +379,7 @@ static void test_from_outside(void **state) {
   eventring_close(cursor);
 }
 
-/* A child has its parent's triggers, and counts anew. */
+/* Checks that a child has its parent's triggers, and counts anew. */
 static void test_in_a_child(void **state) {
   int status = 0;
   (void)state;

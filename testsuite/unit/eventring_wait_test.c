@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
- * through each way of reading, and costs next to nothing. eventring_calls_wait: the same
- * for what a host is asked. */
+/* eventring_wait_test.c: eventring_wait sleeps while there is nothing, wakes for whatever
+ * a poll has to do, in each way of reading, and costs next to nothing.
+ * eventring_calls_wait waits in the same way for requests to a host. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 #include "eventring/calls.h"
@@ -19,7 +19,7 @@
 #include <time.h>
 
 #define MS ((uint64_t)1000000)
-#define SOON (5000 * MS) /* a loaded machine; most waits end within 10 ms */
+#define SOON (5000 * MS) /* allows for a loaded machine; most waits end within 10 ms */
 
 enum { DOMAINS = 8 };
 
@@ -42,7 +42,7 @@ static void poll_all(eventring_cursor *cursor) {
   while (eventring_poll(cursor, NULL, NULL, 0) > 0) {}
 }
 
-/* The three ways of reading: by number. */
+/* Opens a cursor in one of the three ways of reading, by number. */
 static eventring_cursor *open_way(int way) {
   if (way == 0) return open_self(0);
   return open_file(own_path(), way == 1 ? 0 : EVENTRING_OPEN_UNMAPPED);
@@ -171,7 +171,7 @@ static void ends_with_a_signal(void **state) {
   poll_all(cursor);
   struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
   sigaction(SIGALRM, &action, NULL);
-  /* again and again: one that comes between two sleeps is not noticed */
+  /* repeatedly: one that comes between two sleeps is not noticed */
   struct itimerval timer = {{0, 20000}, {0, 20000}}, off = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &timer, NULL);
   assert_int_equal(eventring_wait(cursor, EVENTRING_FOREVER), EVENTRING_E_INTERRUPTED);
@@ -181,7 +181,7 @@ static void ends_with_a_signal(void **state) {
   eventring_close(cursor);
 }
 
-/* A child that records, and ends as asked; its path. */
+/* Makes a child that records, and ends as asked. Stores its path and returns its pid. */
 static pid_t start_child(bool orderly, char *path, size_t size) {
   int name_pipe[2];
   assert_int_equal(pipe(name_pipe), 0);
@@ -225,8 +225,8 @@ static void ends_with_the_producer(void **state) {
   }
 }
 
-/* More than a ring's worth at a time: whoever waits between polls keeps up, where the
-   writer leaves it the processor. */
+/* Checks that a reader that waits between polls keeps up with bursts of more than a
+   ring's worth, if the writer leaves it the processor. */
 static void keeps_up_with_bursts(void **state) {
   eventring_cursor *cursor = open_way(1);
   poll_all(cursor);
@@ -244,7 +244,7 @@ static void keeps_up_with_bursts(void **state) {
 
 /* ---- requests for stacks ------------------------------------------------- */
 
-/* Of this thread: how often it gave up its processor. */
+/* Returns how often this thread gave up its processor. */
 static long sleeps(void) {
   struct rusage usage;
   assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
@@ -264,9 +264,9 @@ static void sleeps_until_stacks_are_asked_for(void **state) {
   assert_false(eventring_calls_wait(0));
 }
 
-/* Each back-edge of a loop does, for as long as they are asked for: it must not wait for
-   the mutex of the producer, which a domain that begins may have for milliseconds. With
-   it, this would never end. */
+/* Checks that a safepoint does not wait for the mutex of the producer: each back-edge of
+   a loop has one as long as stacks are requested, and a domain that begins may hold the
+   mutex for milliseconds. If it waited, this would never end. */
 static void a_safepoint_needs_no_mutex(void **state) {
   (void)state;
   eventring_domain *d = eventring_domain_start("obeys", NULL);
@@ -282,7 +282,7 @@ static void a_safepoint_needs_no_mutex(void **state) {
   eventring_domain_stop(d);
 }
 
-/* As another process does it: through a mapping of its own of the file. */
+/* Requests stacks as another process does: through a mapping of its own of the file. */
 static void *ask_later(void *ready) {
   while (!*(atomic_bool *)ready) nap(MS);
   nap(30 * MS);
@@ -327,7 +327,7 @@ static void *change_later(void *context) {
   return NULL;
 }
 
-/* In ns, from the beginning to wait to the end. */
+/* Returns the time from the beginning of the wait to its end, in ns. */
 static uint64_t waits_for(const struct eventring_change *change) {
   struct later later = {change, false};
   pthread_t thread;
@@ -341,14 +341,15 @@ static uint64_t waits_for(const struct eventring_change *change) {
   return passed;
 }
 
-/* As the host does: bit 3 says that a profile is kept. */
+/* Obeys as the host does: bit 3 says that a profile is kept. */
 static void obey(const eventring_domain *d, bool keeps) {
   uint32_t *word = (uint32_t *)eventring_calls_word(d);
   if (keeps) __atomic_fetch_or(word, 8u, __ATOMIC_RELAXED);
   else __atomic_fetch_and(word, ~(uint32_t)(8u | 2u), __ATOMIC_RELAXED);
 }
 
-/* Who looks by itself does so a second after it began to wait. */
+/* Checks that a change wakes the waiter. One that only polled would notice it a second
+   after it began to wait. */
 static void wakes_for_all_that_is_asked(void **state) {
   const uint64_t calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
   uint64_t least[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
@@ -373,7 +374,7 @@ static void *wait_for_stacks(void *asked) {
   return NULL;
 }
 
-/* The recording, and with it the mapping, ends meanwhile. */
+/* Checks that a wait survives the end of the recording, and with it of the mapping. */
 static void survives_the_end_of_the_recording(void **state) {
   (void)state;
   pthread_t thread;

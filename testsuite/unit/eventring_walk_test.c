@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The check of a block's structure (block.c), which passes over runs of events of one
- * word, of events alike and of mixed ones in ways of their own, against the plain
- * rule. */
+/* eventring_walk_test.c: the check of a block's structure (block.c), which has separate
+ * ways to pass over runs of events of one word, of equal events and of mixed ones,
+ * compared with the plain rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void fill_header(void) {
   h->incarnation = 1;
 }
 
-/* A stretch of events of one word, of one length, or of lengths at random. */
+/* Writes a stretch of events of one word, of one length, or of lengths at random. */
 static uint32_t fill_stretch(uint32_t at) {
   unsigned sort = draw(3), length = draw(6), count = draw(60);
   for (unsigned i = 0; i < count; i++) {
@@ -120,7 +120,7 @@ static void expect_position(struct evr_block_walk *walk, unsigned id, uint64_t c
   assert_int_equal(walk->position.incarnation, incarnation);
 }
 
-/* Remarks say what context and what incarnation the events after them belong to. */
+/* Checks that remarks set the context and the incarnation of the events after them. */
 static void remarks_move_the_position(void **state) {
   (void)state;
   fill_header();
@@ -161,7 +161,7 @@ static bool valid_with(size_t offset, uint64_t value, size_t bytes) {
 #define VALID_WITH(field, value) \
   valid_with(offsetof(struct format_block, field), value, sizeof(((struct format_block *)0)->field))
 
-/* The seal is right; the header is checked all the same. */
+/* Checks the header of a block whose seal is right. */
 static void checks_the_header(void **state) {
   (void)state;
   uint32_t have = fill_block();
@@ -178,7 +178,7 @@ static void checks_the_header(void **state) {
   assert_false(VALID_WITH(before, UINT64_MAX));
 }
 
-/* Each bit of a block counts, and its length. */
+/* Checks that each bit of a block counts, and its length. */
 static void checks_the_seal(void **state) {
   (void)state;
   uint32_t have = fill_block();
@@ -213,7 +213,7 @@ static void ends_anywhere(void **state) {
   }
 }
 
-/* A word of another kind (none, too) or length, wherever. */
+/* Checks a word of another kind (or none), or of another length, at each place. */
 static void sees_each_odd_word(void **state) {
   (void)state;
   for (int round = 0; round < 12; round++) {

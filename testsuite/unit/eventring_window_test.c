@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_window_test.c: files that are read through a mapping: when they are, what
-   becomes of the handler of SIGBUS, and what their owner may do to them meanwhile. */
+/* eventring_window_test.c: files that are read through a mapping: when they are mapped,
+   what becomes of the handler of SIGBUS, and what their owner may do to them
+   meanwhile. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -29,7 +30,8 @@ static void end(void) {
   unlink(path);
 }
 
-/* Is the file mapped for reading only? (The producer maps it for writing, too.) */
+/* Tells whether the file is mapped for reading only. (The producer maps it for writing,
+   too.) */
 static bool is_mapped(void) {
   char line[4400];
   bool found = false;
@@ -111,7 +113,8 @@ static void both_ways_alike(void) {
   eventring_close(b);
 }
 
-/* A program that only reads is no recording, whatever it maps. */
+/* Checks that a program that only reads is not taken for a recording, whatever it
+   maps. */
 static void a_reader_is_not_found(void) {
   char copy[] = "copy.eventring";
   eventring_cursor *cursor, *other;
@@ -137,8 +140,8 @@ static void read_to_the_end(eventring_cursor *cursor, struct log *log) {
   assert_int_equal(poll_log(cursor, log, 0), 0);
 }
 
-/* Cuts the file to nothing, or to a size, and sees what a reader says that had read
-   everything, and one that had read nothing. */
+/* Cuts the file to nothing, or to a size, and checks what two readers say: one that had
+   read everything, and one that had read nothing. */
 static void cut(off_t size, bool grows, unsigned flags, int expected) {
   struct log log = {0};
   begin();
@@ -182,7 +185,7 @@ static void punch_user_ring(void) {
         format_ring_blocks(EVENTRING_MIN_WSIZE) * (uint64_t)FORMAT_BLOCK_BYTES);
 }
 
-/* What was read already is taken away: known at the end at the latest. */
+/* Checks the removal of what was read already: it is known at the end at the latest. */
 static void holes_in_what_was_read(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     struct log log = {0};
@@ -202,8 +205,8 @@ static void holes_in_what_was_read(void) {
   }
 }
 
-/* Blocks that should be there by the head are removed before they are read: that is no
-   loss. */
+/* Checks the removal of blocks that should be there by the head, before they are read:
+   that is no loss. */
 static void holes_in_what_was_not(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     struct log log = {0};
@@ -247,8 +250,7 @@ static ssize_t restore(int fd, uint8_t *bytes, size_t size, off_t at) {
   return pwrite(fd, bytes, size, at);
 }
 
-/* Stores at random into what readers read, cuts the file short, and puts it right
-   again. */
+/* Stores at random into what readers read, cuts the file short, and repairs it. */
 static void *do_harm(void *argument) {
   uint64_t seed = (uintptr_t)argument | 1;
   int fd = open(path, O_RDWR);
@@ -308,7 +310,8 @@ static void its_owner_writes_anything(void) {
 
 /* ---- The handler ------------------------------------------------------------------ */
 
-/* In a process that has not recorded yet: the handler is there while a window is. */
+/* Checks, in a process that has not recorded yet, that the handler is there while a
+   window is. */
 static int handler_comes_and_goes(const char *file) {
   struct sigaction before, during, after;
   eventring_cursor *a, *b;
@@ -351,8 +354,8 @@ static const struct {
              {"holes in what was not", holes_in_what_was_not, true},
              {"its owner writes anything", its_owner_writes_anything, false}};
 
-/* Each in a process of its own, as nobody else set handlers there: cmocka's runner has
-   one for SIGBUS. (Its assertions end the process where it does not run.) */
+/* Runs a test in a process of its own, where nobody else has set handlers: cmocka's
+   runner has one for SIGBUS. (Its assertions end the process where it does not run.) */
 static int run(size_t i) {
   int status;
   pid_t child = fork();

@@ -26,7 +26,7 @@ typedef struct Buffer {
 static size_t held, most_held;
 static long living;
 
-/* Stands for memory of a C library: nothing is touched, so that the test is quick. */
+/* Allocates as a C library would; nothing is touched, so that the test is quick. */
 static char *library_alloc(size_t size) {
   size_t *block = malloc(size + sizeof *block);
   assert_non_null(block);
@@ -53,7 +53,7 @@ static int collect_buffer(lua_State *L) {
   return 0;
 }
 
-/* A finalizer of a binding that knows nothing of the call. */
+/* Frees the bytes in a finalizer of a binding that does not use lua_external_memory. */
 static int collect_silently(lua_State *L) {
   Buffer *b = lua_touserdata(L, 1);
   library_free(b->bytes);
@@ -114,7 +114,7 @@ static void drop_many(lua_State *L, int mode) {
 static void dropped_generational(void **state) { drop_many(*state, LUA_GCGEN); }
 static void dropped_incremental(void **state) { drop_many(*state, LUA_GCINC); }
 
-/* The bytes go with their owner all the same, a cycle later. */
+/* Checks that the bytes go with their owner in any case, one cycle later. */
 static void silent_finalizers(void **state) {
   lua_State *L = *state;
   set_finalizer(L, collect_silently);
@@ -125,8 +125,8 @@ static void silent_finalizers(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* 32 MiB live, each round replaces one: what is dead at once is in proportion to what
-   lives. */
+/* Checks 32 MiB that live, of which each round replaces one: what is dead at once is in
+   proportion to what lives. */
 static void replaced(lua_State *L, int mode) {
   lua_gc(L, mode, 0, 0, 0);
   lua_createtable(L, 512, 0);
@@ -140,7 +140,7 @@ static void replaced(lua_State *L, int mode) {
 static void replaced_generational(void **state) { replaced(*state, LUA_GCGEN); }
 static void replaced_incremental(void **state) { replaced(*state, LUA_GCINC); }
 
-/* Old owners that die together, round after round. */
+/* Checks old owners that die together, round after round. */
 static void dying_together(void **state) {
   lua_State *L = *state;
   for (int round = 0; round < 40; round++) {
@@ -179,7 +179,7 @@ static void stated(void **state) {
   assert_in_range(counted(L), 0, before + 65536);
 }
 
-/* What is given back before a collection has looked is no reason for one. */
+/* Checks that what is given back before a collection has looked is no reason for one. */
 static void given_back_at_once(void **state) {
   lua_State *L = *state;
   lua_gc(L, LUA_GCCOLLECT);
@@ -199,7 +199,7 @@ static void given_back_at_once(void **state) {
   assert_in_range(L->domain->gc.stats.minors - minors, 0, 2);
 }
 
-/* An old owner that grows and shrinks, in each phase of a cycle. */
+/* Checks an old owner that grows and shrinks, in each phase of a cycle. */
 static void old_owner(void **state) {
   lua_State *L = *state;
   lua_newuserdatauv(L, 8, 0);
@@ -218,7 +218,7 @@ static void old_owner(void **state) {
   }
 }
 
-/* It is in the table again, so it lives on with what it holds. */
+/* Puts the owner back into the registry, so that it lives on with what it holds. */
 static int revive(lua_State *L) {
   lua_setfield(L, LUA_REGISTRYINDEX, "revived");
   return 0;
@@ -242,7 +242,8 @@ static void revived(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* The end of the state calls finalizers, and owners that have none are no leak. */
+/* Checks that the end of the state calls finalizers, and that owners without one are no
+   leak. */
 static void at_the_end(void **state) {
   lua_State *L = *state;
   for (int i = 0; i < 10; i++) {

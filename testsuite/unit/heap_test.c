@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/heap_test.c: the heap and the collector without the vm: what
- * the allocator promises, what each collection keeps and gives back. Each test
- * has a domain of its own and ends with the heap verifier. */
+/* testsuite/unit/heap_test.c: the heap and the collector without the vm: what the
+ * allocator promises, and what each collection keeps and gives back. Each test has a
+ * domain of its own and ends with the heap verifier. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,8 +120,8 @@ static void the_last_part_grows_in_place(void **state) {
   assert_ptr_equal(heap_alloc_nodes(L, 8), p);
 }
 
-/* Tables, in a list from the top of the stack, which keep their contents when all is
-   collected. */
+/* Makes tables in a list from the top of the stack, checks that they keep their contents
+   when all is collected, and drops them. */
 static void fill(lua_State *L, int count) {
   Table *list = as_table(push_table(L, 0, 0));
   for (int i = 1; i <= count; i++) set_index(L, list, i, (GCObject *)table_new(L, 4, 0));
@@ -168,7 +168,7 @@ static void a_first_chunk_that_cannot_grow_stays_small(void **state) {
   munmap(other, HEAP_BLOCK_SIZE);
 }
 
-/* The header of a chunk whose memory was in use before knows nothing of that. */
+/* Checks that the header of a chunk does not depend on what its memory held before. */
 static void a_first_chunk_of_used_memory_grows(void **state) {
   (void)state;
   size_t size = (size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT;
@@ -213,7 +213,7 @@ static void dead_objects_give_their_memory_back(void **state) {
   assert_int_equal(L->domain->heap.young_bytes, 0);
 }
 
-/* Free blocks are given back when they were not needed for a whole period. */
+/* Checks that free blocks are given back when they were not needed for a whole period. */
 static void free_memory_is_kept_for_a_while(void **state) {
   lua_State *L = *state;
   Heap *h = &L->domain->heap;
@@ -345,7 +345,8 @@ static void slices_reach_every_phase(void **state) {
   do {
     seen |= 1u << d->gc.phase;
     gc_verify(d, "test");
-    set_index(L, t, steps % 3000 + 1, (GCObject *)table_new(L, 2, 0)); /* the program goes on */
+    /* The program goes on meanwhile. */
+    set_index(L, t, steps % 3000 + 1, (GCObject *)table_new(L, 2, 0));
     assert_true(++steps < 10000);
   } while (!gc_step_by(L, 1));
   assert_true(steps > 10);
@@ -369,7 +370,8 @@ static void old_garbage_goes_in_a_cycle(void **state) {
   assert_int_equal(L->domain->heap.old_large_bytes, large_before);
 }
 
-/* The object moves from the end of a long array, not yet scanned, to a table that was. */
+/* Checks that an object survives that moves from the end of a long array, not yet
+   scanned, to a table that was. */
 static void a_hidden_object_survives_marking(void **state) {
   lua_State *L = *state;
   Domain *d = L->domain;
@@ -405,12 +407,12 @@ static void weak_values_go(void **state) {
   assert_true(is_string(table_get_int(t, 3)));
   L->top--;
   minor(L);
-  assert_ptr_equal(child(t, 1), kept); /* old: for a major cycle to decide */
+  assert_ptr_equal(child(t, 1), kept); /* old: a major cycle decides */
   gc_full(L);
   assert_null(child(t, 1));
 }
 
-/* t[k1] = k2, t[k2] = k3, ... : alive as far as k1 is. */
+/* Checks a chain t[k1] = k2, t[k2] = k3, ...: its links are alive as far as k1 is. */
 static void a_chain_of_ephemerons(void **state) {
   lua_State *L = *state;
   Table *t = as_table(push_table(L, 0, 0));
@@ -473,8 +475,8 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
   assert_int_equal(finalized, 1);
 }
 
-/* Thousands of states may be open that do little: what they leave serves the next
-   ones. */
+/* Checks that memory left by domains is kept for the next ones: thousands of states that
+   do little may be open. */
 static void what_idle_domains_leave_is_kept(void **state) {
   (void)state;
   enum { MANY = 500 };
@@ -489,7 +491,7 @@ static void what_idle_domains_leave_is_kept(void **state) {
   mapping_drop_all();
 }
 
-/* The next one does not see what was there. */
+/* Checks that a domain does not see what was in its memory before. */
 static void a_domain_begins_in_what_another_left(void **state) {
   (void)state;
   mapping_drop_all();

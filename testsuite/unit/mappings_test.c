@@ -38,8 +38,8 @@ static void fresh_ones_are_zero_and_aligned(void **state) {
   assert_int_equal(mapping_kept(), 0);
 }
 
-/* The line "VmFlags" of the mapping that holds `p`, in /proc/self/smaps; false: not
-   found. */
+/* Finds the line "VmFlags" of the mapping that holds `p`, in /proc/self/smaps. Returns
+   false: not found. */
 static bool flags_of(const void *p, char *flags, size_t size) {
   FILE *f = fopen("/proc/self/smaps", "r");
   bool inside = false, found = false;
@@ -53,8 +53,8 @@ static bool flags_of(const void *p, char *flags, size_t size) {
   return found;
 }
 
-/* What is given back of a huge page would be filled up by the system if the advice
-   stayed. */
+/* Checks that huge pages are advised for the first touch alone: if the advice stayed, the
+   system would fill up what is given back of a huge page. */
 static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
   (void)state;
   char flags[512];
@@ -92,7 +92,8 @@ static void the_last_given_is_taken_first(void **state) {
   mapping_unmap(b, 3 * UNIT);
 }
 
-/* Both ways, the nearest in size, and only where much is kept. */
+/* Checks that a mapping is made to fit, larger or smaller; it is the one nearest in size,
+   and only if much is kept. */
 static void one_is_made_to_fit(void **state) {
   (void)state;
   size_t size;
@@ -161,8 +162,8 @@ static void what_is_kept_is_bounded(void **state) {
   assert_int_equal(mapping_kept(), before);
 }
 
-/* Those of states that did little, which have few pages, fit the bound in great
-   number. */
+/* Checks that the bound counts touched bytes: mappings of states that did little have few
+   pages, so that many fit. */
 static void the_bound_counts_touched_bytes(void **state) {
   (void)state;
   enum { MANY = 1000 };
@@ -241,7 +242,7 @@ static void beginnings_are_extended(void **state) {
   }
 }
 
-/* What lies behind it is not replaced. */
+/* Checks that a beginning does not grow over what is behind it. */
 static void a_beginning_may_be_shut_in(void **state) {
   (void)state;
   char *p = mapping_new_begin(3 * UNIT, CHUNK);
@@ -261,7 +262,7 @@ static void *give_and_take(void *result) {
   for (int i = 0; i < 2000; i++) {
     char *p = mapping_take(UNIT, 2 * UNIT, 1, &size);
     if (p == NULL) p = mapping_new(size = UNIT, 1);
-    p[0] = p[size - 1] = (char)i; /* a thread that has it, too, would race with this */
+    p[0] = p[size - 1] = (char)i; /* races with another thread that has it, too */
     mapping_give(p, size);
   }
   *(bool *)result = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The distances between samples are geometric: rate and chance of each distance, within
- * 5.7 standard deviations, from random seeds; the number of samples in a large block is
- * binomial, however it is drawn. */
+/* memprof_random_test.c: the distances between samples are geometric: rate and
+ * probability of each distance are checked within 5.7 standard deviations, from random
+ * seeds. The number of samples in a large block is binomial, however it is drawn. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,8 +51,8 @@ static void test_distances(void **state) {
   }
 }
 
-/* Each distance of at least n words: near ones, and far ones, which are drawn
-   otherwise. */
+/* Checks each distance of at least n words: near ones, and far ones, which are drawn in
+   another way. */
 static void test_far_distances(void **state) {
   (void)state;
   static const unsigned least[] = {1, 2, 10, 50, 100, 300, 700, 765, 767, 800, 900};
@@ -76,7 +76,8 @@ static void test_far_distances(void **state) {
   }
 }
 
-/* Blocks with so many samples that their number is drawn at once, and with fewer. */
+/* Checks blocks with so many samples that their number is drawn at once, and with
+   fewer. */
 static void test_large_blocks(void **state) {
   (void)state;
   static const uint64_t sizes[] = {1000, 100000, 1000000, 100000000};

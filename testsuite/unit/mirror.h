@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* mirror.h: is what a cursor delivers backwards what it delivers forwards, the other way
- * round?
+/* mirror.h: compares what a cursor delivers backwards with what it delivers forwards.
  *
- * Ring by ring: in what order rings take turns is not the same. mirror_compare reads a
- * file both ways and returns the number of things that differ; the first is described in
- * `what`. */
+ * The comparison is ring by ring: the order in which rings take turns may differ.
+ * mirror_compare reads a file both ways and returns the number of differences; the first
+ * is described in `what`. */
 #ifndef MIRROR_H
 #define MIRROR_H
 
@@ -24,7 +23,7 @@ struct mirrored_ring { struct mirrored *list; size_t count, room; };
 
 struct mirror {
   struct mirrored_ring ring[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
-  bool brief; /* without what depends on spans that were open before a block */
+  bool brief; /* leave out what depends on spans that were open before a block */
 };
 
 static int mirror_add(struct mirror *mirror, unsigned domain, unsigned ring,
@@ -61,7 +60,7 @@ static int mirror_loss(void *context, const struct eventring_loss *loss) {
                                       .incarnation = loss->incarnation});
 }
 
-/* Polls at most `max` events at a time. The first error, or 0. */
+/* Polls at most `max` events at a time. Returns the first error, or 0. */
 static int mirror_read(const char *path, unsigned flags, uint64_t max, struct mirror *mirror) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, mirror_event, mirror_loss};
   eventring_cursor *cursor;
@@ -101,9 +100,9 @@ static size_t mirror_compare_rings(const struct mirrored_ring *forth,
   return differ;
 }
 
-/* `brief`: without the synthetic events and what ends say of their spans, where more
-   than 64 are open at once. *status: the first error of reading forwards, if it is not
-   NULL. */
+/* Compares both ways of reading a file. `brief`: leaves out synthetic events and what
+   ends say of their spans, for files with more than 64 spans open at once. *status: the
+   first error of reading forwards, if it is not NULL. */
 static size_t mirror_compare(const char *path, unsigned flags, uint64_t max, bool brief,
                              int *status, char what[512]) {
   struct mirror *forth = calloc(1, sizeof *forth), *back = calloc(1, sizeof *back);

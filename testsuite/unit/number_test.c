@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers: text in both directions, conversions, arithmetic, order.
+/* number_test.c: numbers: text in both directions, conversions, arithmetic, order.
  * Everything tested here works without a domain. */
 #include <float.h>
 #include <math.h>
@@ -120,7 +120,7 @@ static void reference_text(double n, char *out) {
   if (out[strspn(out, "-0123456789")] == '\0') strcat(out, ".0");
 }
 
-/* A float of each kind that the short cuts distinguish. */
+/* Returns a random float of one of the kinds that the fast paths distinguish. */
 static double random_float(int kind) {
   static const double scales[] = {1e-4, 0.001, 0.01, 0.1, 1, 10, 100, 1e3, 1e6, 1e13};
   uint64_t bits = random_bits();
@@ -216,7 +216,7 @@ static void arithmetic(void **state) {
   assert_false(number_arith(NULL, LUA_OPADD, &a, &b, &result));
 }
 
-/* Order of exact values, in more bits than either kind has. */
+/* Compares exact values, in more bits than either kind has. */
 static int exact_order(const TValue *a, const TValue *b) {
   long double x = is_int(a) ? (long double)a->v.i : (long double)a->v.n;
   long double y = is_int(b) ? (long double)b->v.i : (long double)b->v.n;

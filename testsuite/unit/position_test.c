@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in the source: the word that holds one (runtime/position.h), and those of
- * instructions (debuginfo_position), compiled and loaded from a dump. */
+/* position_test.c: places in the source: the word that holds one (runtime/position.h),
+ * and those of instructions (debuginfo_position), compiled and loaded from a dump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -65,7 +65,8 @@ static const Prototype *compile(const char *source, size_t length) {
   return as_lua_closure(L->top - 1)->p;
 }
 
-/* Where the instructions of one kind stand, nested functions in their places. */
+/* Lists the places of the instructions of one kind, with nested functions in their
+   order. */
 static void list_places(const Prototype *p, OpCode op, char *out, size_t room) {
   for (int pc = 0; pc < (int)p->ncode; pc += op_length(op_base(p->code[pc]))) {
     const Instruction ins = p->code[pc];

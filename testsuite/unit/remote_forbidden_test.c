@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Why the memory of another process may not be read: which rule, and what to set. The
- * rules of a machine cannot be changed by a test, so they are written down here
- * (testsuite/tools/test_forbidden.sh has those that a process sets itself). */
+/* remote_forbidden_test.c: why the memory of another process may not be read: by which
+ * rule, and what to set. A test cannot change the rules of a machine, so they are passed
+ * as data here (testsuite/tools/test_forbidden.sh has those that a process sets
+ * itself). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ static void test_yama(void **state) {
   says(same, "kernel.yama.ptrace_scope is 2", "set it to 0, or run this as root");
   same.scope = 3;
   says(same, "kernel.yama.ptrace_scope is 3", "nobody");
-  same.may_trace_all = true; /* that one is for root as well */
+  same.may_trace_all = true; /* this rule holds for root as well */
   says(same, "kernel.yama.ptrace_scope is 3", "nobody");
 }
 
@@ -57,7 +58,8 @@ static void test_others(void **state) {
   says((struct remote_rights){.may_trace_all = true, .known = true, .users = {8, 8, 8},
                               .closed = true, .scope = 2},
        "a filter of system calls", "");
-  says((struct remote_rights){.own_user = 7}, "a filter of system calls", ""); /* /proc is hidden */
+  /* /proc is hidden. */
+  says((struct remote_rights){.own_user = 7}, "a filter of system calls", "");
 }
 
 static void test_own_process(void **state) {

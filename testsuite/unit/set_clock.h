@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* set_clock.h: of programs that are linked with libtest_eventring (test_clock.h):
+/* set_clock.h: for programs that are linked with libtest_eventring (test_clock.h):
  * `now_ns` is what the clock of the recording shows. To be included in one file of the
  * program, which is linked with -Wl,--wrap=read. */
 #ifndef SET_CLOCK_H
@@ -22,10 +22,10 @@ int test_clock_gettime(clockid_t clock, struct timespec *time) {
   return 0;
 }
 
-/* The library has test points, too, for another test. */
+/* Ignores the test points of the library, which are for another test. */
 void eventring_testpoint(enum evr_step step) { (void)step; }
 
-/* The kernel lists no counter as a clock source, so that ticks are ns. */
+/* Hides all counters from the kernel's list of clock sources, so that ticks are ns. */
 ssize_t __real_read(int fd, void *to, size_t size);
 ssize_t __wrap_read(int fd, void *to, size_t size);
 ssize_t __wrap_read(int fd, void *to, size_t size) {

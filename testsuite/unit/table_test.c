@@ -17,7 +17,8 @@
 #define EVERY 1
 #endif
 
-#define LONGEST 25 /* links that one more key may make before the table scatters its numbers */
+/* The most links that one more key may make before the table scatters its numbers. */
+#define LONGEST 25
 
 /* ---- helpers ------------------------------------------------------------- */
 
@@ -35,10 +36,10 @@ static void set_value(lua_State *L, Table *t, int64_t key, bool present) {
 
 typedef struct Chains {
   uint32_t longest; /* links of one chain */
-  uint64_t links;   /* on the ways to all keys */
+  uint64_t links;   /* on the paths to all keys */
 } Chains;
 
-/* Follows each chain from where nothing links to it. */
+/* Counts the links of each chain from its first node, to which nothing links. */
 static Chains chains_of(const Table *t) {
   Chains c = {0, 0};
   uint32_t count = table_node_count(t);
@@ -61,7 +62,7 @@ static bool is_prime(uint32_t n) {
   return n > 1;
 }
 
-/* The prime modulo which a part of n nodes takes integers (table.c). */
+/* Returns the prime modulo which a part of n nodes places integers (table.c). */
 static uint32_t modulus_of(uint32_t nodes) {
   uint32_t p = nodes - 3;
   while (!is_prime(p)) p -= 2;
@@ -116,14 +117,15 @@ static void every_stride_is_spread(void **state) {
 
 /* ---- attacks ------------------------------------------------------------- */
 
-/* Multiples of each modulus: all in the same place at one size of the table. */
+/* Checks multiples of each modulus: all are in the same place at one size of the
+   table. */
 static void multiples_of_the_modulus(void **state) {
   lua_State *L = *state;
   for (uint32_t nodes = 64; nodes <= 16384; nodes *= 2)
     for (int n = (int)nodes / 4; n <= (int)nodes * 2; n *= 2) check_stride(L, modulus_of(nodes), n);
 }
 
-/* The same when there is room for all of them before. */
+/* Checks such multiples when there is room for all of them before. */
 static void multiples_of_the_modulus_with_room(void **state) {
   lua_State *L = *state;
   Table *t = push_table(L);
@@ -134,7 +136,7 @@ static void multiples_of_the_modulus_with_room(void **state) {
   assert_in_range(c.links, 0, 2 * 12000);
 }
 
-/* Keys that meet only when the table is rehashed, after the last insertion. */
+/* Checks keys that meet only when the table is rehashed, after the last insertion. */
 static void a_resize_notices(void **state) {
   lua_State *L = *state;
   Table *t = push_table(L);
@@ -145,7 +147,8 @@ static void a_resize_notices(void **state) {
     assert_true(is_int(table_get_int(t, (int64_t)i * modulus_of(1 << 14))));
 }
 
-/* Removed keys leave their links: others take their nodes, with chains of their own. */
+/* Checks chains that join: removed keys leave their links, and others take their nodes,
+   with chains of their own. */
 static void chains_that_grow_together(void **state) {
   lua_State *L = *state;
   Table *t = push_table(L);
@@ -155,16 +158,17 @@ static void chains_that_grow_together(void **state) {
     for (int i = 1; i <= 20; i++) set_value(L, t, p * i, true);
     for (int i = 1; i < 20; i++) set_value(L, t, p * i, false);
     for (uint32_t i = 0; i < 20; i++) set_value(L, t, p * 50 + 4091 - (int64_t)i + round, true);
-    /* a long way is noticed when it is gone */
+    /* a long chain is noticed when it is walked */
     for (int i = 1; i <= 20; i++) table_get_int(t, p * i);
   }
   for (int i = 1; i <= 20; i++) set_value(L, t, p * (100 + i), true);
   assert_in_range(chains_of(t).longest, 0, 2 * LONGEST);
 }
 
-/* The next float, less than 2, whose bits with the halves swapped are a multiple of p. */
+/* Returns the next float, less than 2, whose bits with the halves swapped are a multiple
+   of p. */
 static double next_multiple(uint64_t *swapped, uint64_t p) {
-  /* its upper half is the lower one here */
+  /* the upper half of the float is the lower one here */
   do *swapped += p; while ((uint32_t)*swapped >> 27 != 7);
   uint64_t bits = *swapped >> 32 | *swapped << 32;
   double n;
@@ -190,7 +194,7 @@ static void floats_of_one_place(void **state) {
 
 #ifndef SAROS_STRESS /* where each new key rebuilds the table */
 
-/* Rehashes while n keys come and go, each `step` after the one before. */
+/* Counts rehashes while n keys come and go, each `step` after the one before. */
 static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int64_t step) {
   int count = 0;
   for (int i = 0; i < live; i++) set_value(L, t, first + i * step, true);
@@ -204,21 +208,22 @@ static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int6
   return count;
 }
 
-/* The number of main positions that the reference would have nodes for n keys. */
+/* Returns the number of main positions that the reference would have nodes for n keys. */
 static uint32_t power_for(uint32_t keys) {
   uint32_t size = 1;
   while (size < keys) size *= 2;
   return size;
 }
 
-/* Neighbours do not collide, so nothing is rehashed; but where there are more of them
- * than the modulus, each new key takes a node of the annex. */
+/* Checks that a queue is hardly rehashed: neighbours do not collide. But if there are
+ * more of them than the modulus, each new key takes a node of the annex. */
 static void a_queue_is_hardly_rehashed(void **state) {
   lua_State *L = *state;
   static const int backlogs[] = {1,  2,   3,   5,    8,    10,   60,   63,
                                  64, 100, 500, 1000, 1023, 1024, 1025, 10000};
   for (size_t i = 0; i < sizeof backlogs / sizeof *backlogs; i++) {
-    uint32_t keys = (uint32_t)backlogs[i] + 1, size = power_for(keys); /* a push, then a pop */
+    /* A push, then a pop. */
+    uint32_t keys = (uint32_t)backlogs[i] + 1, size = power_for(keys);
     bool fit = keys <= (size < 16 ? size - 1 : modulus_of(size));
     int bound = fit ? 20 : 20 + 100000 / ((int)size / 2);
     int count = rehashes(L, push_table(L), 1, backlogs[i], 100000, 1);
@@ -227,14 +232,15 @@ static void a_queue_is_hardly_rehashed(void **state) {
   }
 }
 
-/* A set of which few nodes are free gets half as many more. */
+/* Checks that a set of which few nodes are free gets half as many more. */
 static void churn_finds_room(void **state) {
   lua_State *L = *state;
   for (int live = 8; live <= 3000; live += live / 5) {
     Table *t = push_table(L);
     int count = rehashes(L, t, 1000000, live, 20 * live, 1000003 * INT64_C(65537));
     uint32_t least = power_for((uint32_t)live + 1);
-    assert_in_range(table_node_count(t), least, least + least / 2); /* the reference has `least` */
+    /* The reference has `least`. */
+    assert_in_range(table_node_count(t), least, least + least / 2);
     assert_true(table_node_count(t) <= 2 * (uint32_t)live + 2);
     if (count > 40) fail_msg("%d rehashes of %d keys, each of them replaced 20 times", count, live);
     L->top--;

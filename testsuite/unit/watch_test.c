@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The watch of calls (vm/watch.h): a watcher that records each thread's stack of calls,
- * and demands at every entry and exit that it is the interpreter's. The guests go through
- * all ways into and out of a call. */
+/* watch_test.c: the watch of calls (vm/watch.h): a watcher that records each thread's
+ * stack of calls, and checks at every entry and exit that it equals the interpreter's.
+ * The guests use all ways into and out of a call. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 
 #define MOST_THREADS 4096
 
-/* What runs in a frame. */
+/* Returns the function that runs in a frame. */
 static const void *function_of(const CallInfo *frame) {
   if (is_lua_frame(frame)) return frame_closure(frame)->p;
   if (frame->func->tag == TAG_C_CLOSURE) {
@@ -57,7 +57,8 @@ static Stack *stack_of(lua_State *L) {
   return call_log.stacks[call_log.nstacks++] = s;
 }
 
-/* A new coroutine may lie where one that is gone was. */
+/* Returns the stack of a thread. A new coroutine may be at the address of an old one,
+   whose stack is then emptied. */
 static Stack *begun_stack_of(lua_State *L, const CallInfo *frame) {
   Stack *s = stack_of(L);
   if (frame->depth == 1) s->height = 0;
@@ -119,10 +120,10 @@ static long sum(const long *counts, int n) {
   return total;
 }
 
-/* Calls of the watch: those that were open at its start do not count. */
+/* Returns the calls of the watch: those that were open at its start do not count. */
 static long calls(void) { return call_log.entered[ENTRY_CALL] + call_log.entered[ENTRY_TAIL]; }
 
-/* Calls in coroutines that are suspended. */
+/* Returns the number of calls in coroutines that are suspended. */
 static long suspended(void) {
   long n = 0;
   for (int i = 0; i < call_log.nstacks; i++) n += call_log.stacks[i]->height;
@@ -134,7 +135,7 @@ static void run(lua_State *L, const char *text) {
     fail_msg("%s", lua_tostring(L, -1));
 }
 
-/* Of hooks: as many events of the kind are to come for the same program. */
+/* A count of hook events: the same program must give as many of each kind. */
 static long hooked_calls;
 static void count_call(lua_State *L, lua_Debug *ar) {
   (void)L;
@@ -142,8 +143,8 @@ static void count_call(lua_State *L, lua_Debug *ar) {
   hooked_calls++;
 }
 
-/* Runs the guest in all states; the watcher must see what the hook sees. What the guest
- * leaves suspended is the number of frames that stay. */
+/* Runs the guest in all states; the watcher must see what the hook sees. `stays`: the
+ * number of frames that the guest leaves suspended. */
 static void watch_guest(lua_State *L, const char *text, long stays) {
   run(L, text);
   lua_gc(L, LUA_GCCOLLECT);
@@ -160,7 +161,7 @@ static void watch_guest(lua_State *L, const char *text, long stays) {
   run(L, text);
   lua_sethook(L, NULL, 0, 0);
   assert_int_equal(hooked_calls, watched);
-  /* both at once, each sees the same */
+  /* both at once: each sees the same */
   hooked_calls = 0;
   lua_sethook(L, count_call, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
   begin(L);
@@ -268,7 +269,7 @@ static void errors(void **state) {
               0);
 }
 
-/* How deep it comes is not the same with hooks. */
+/* Checks stack overflows. Their depth is not the same with hooks. */
 static void stack_overflow(void **state) {
   lua_State *L = *state;
   begin(L);
@@ -356,14 +357,14 @@ static void coroutines(void **state) {
               0);
 }
 
-/* The body, the generator and its yield stay. */
+/* Checks a coroutine that stays suspended: the body, the generator and its yield stay. */
 static void suspended_coroutine(void **state) {
   watch_guest(*state, "kept = coroutine.create(function() local function f() "
                       "coroutine.yield() end f() end) coroutine.resume(kept)", 3);
 }
 
-/* A coroutine that was suspended as the watch began, and one that runs on in the next
-   one. */
+/* Checks a coroutine that was suspended when the watch began, and one that runs on in the
+   next watch. */
 static void resumed_in_a_watch(void **state) {
   lua_State *L = *state;
   run(L, "local function body() for i = 1, 100 do coroutine.yield(i) end end\n"
@@ -395,7 +396,8 @@ static int end_watch(lua_State *L) {
   return 0;
 }
 
-/* Begins and ends in the middle of frames, in coroutines, below pcalls. */
+/* Checks watches that begin and end in the middle of frames, in coroutines, below
+   pcalls. */
 static void in_the_middle(void **state) {
   lua_State *L = *state;
   lua_register(L, "start_watch", start_watch);
@@ -508,7 +510,7 @@ static void yield_in_hook(lua_State *L, lua_Debug *ar) {
   if (lua_isyieldable(L)) lua_yield(L, 0);
 }
 
-/* A hook that yields, from its thread's line events; the host resumes it. */
+/* Checks a hook that yields from its thread's line events; the host resumes it. */
 static void hook_that_yields(void **state) {
   lua_State *L = *state;
   begin(L);
@@ -551,8 +553,8 @@ static void hook_that_raises(void **state) {
   }
 }
 
-/* The state is closed below a watched call: its frames leave, then what it closes is
-   called. */
+/* Checks a state that is closed below a watched call: its frames leave, then what it
+   closes is called. */
 static void end_of_the_state(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();
@@ -579,7 +581,7 @@ static void ignore_event(lua_State *L, lua_Debug *ar) {
   (void)ar;
 }
 
-/* A watch splits pairs of instructions as it runs them, not in the code. */
+/* Checks that a watch splits pairs of instructions as it runs them, not in the code. */
 static void pairs_stay(void **state) {
   lua_State *L = *state;
   assert_int_equal(luaL_loadstring(L,

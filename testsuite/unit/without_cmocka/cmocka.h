@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmocka.h - what the tests here use of cmocka, for compilers that cannot link it:
+/* cmocka.h: what the tests here use of cmocka, for compilers that cannot link it:
  * musl-gcc, for which Debian has no libraries. configure puts this folder on the include
  * path there.
  *
@@ -37,7 +37,7 @@ struct CMUnitTest {
   cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, NULL)
 #define cmocka_unit_test_prestate(f, state) cmocka_unit_test_prestate_setup_teardown(f, NULL, NULL, state)
 
-/* What the check that failed or skipped jumps to: 1 or 2. */
+/* Where a check that failed (1) or skipped (2) jumps to. */
 static jmp_buf cmocka_out;
 
 __attribute__((noreturn, format(printf, 3, 4))) static inline void
