@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* folded.c: one stack a line, outermost frame first:
  *
- * main;load (a.lua:3);parse (a.lua:17) 4096
+ *   main;load (a.lua:3);parse (a.lua:17) 4096
  *
  * The format has no escapes: a semicolon is written as '?', what is not printable as
  * \xNN. A row whose figure is below one half is left out.

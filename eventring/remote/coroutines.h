@@ -12,7 +12,7 @@ struct remote_coroutine {
   uint64_t key;          /* of what it has called: the same functions at the same
                             instructions, in the innermost 256 frames */
   bool is_new;           /* it has not begun: the key is that of its function */
-  uint64_t function;     /* of a new one: its prototype, or (`is_c`) the C function; 0: not known */
+  uint64_t function;     /* prototype of a new one, or (`is_c`) C function; 0: unknown */
   bool is_c;
   uint64_t created_in;   /* prototype; 0: not known */
   uint64_t resumed_in;   /* prototype; 0: never resumed, or not by the language */

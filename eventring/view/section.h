@@ -6,9 +6,12 @@
  * its JSON, which is several times as large, is never held. DATA.md has the sections and
  * their names.
  *
- * struct page_section section; page_section_begin(&section, "head");
- * eva_json_open_object(&section.json); ... if (!page_section_end(&section)) ...
- * page_section_put(&section, out); page_section_free(&section);
+ *   struct page_section section;
+ *   page_section_begin(&section, "head");
+ *   eva_json_open_object(&section.json); ...
+ *   if (!page_section_end(&section)) ...
+ *   page_section_put(&section, out);
+ *   page_section_free(&section);
  *
  * Errors: a lack of memory is kept until page_section_end, which returns it. Threads: one
  * at a time for a section and its stream.

@@ -3,10 +3,10 @@
  *
  *   embed [--workers N] [--jobs N] [--pause-us N]
  *
- * Each worker thread is a domain of its own. It takes jobs, which it prepares,
- * works on and stores: spans, with the size of each job as a counter. It needs no
- * virtual machine and no collector: what the events are called and which classes
- * they belong to is told by the catalogue below, and tools learn it from the file.
+ * Each worker thread is a domain of its own. It takes jobs, which it prepares, works on
+ * and stores: spans, with the size of each job as a counter. It needs no virtual machine
+ * and no collector: the catalogue below has the names of the events and their classes,
+ * and tools learn them from the file.
  *
  * Build it with `make` in this folder. Watch it while it runs:
  *
@@ -59,7 +59,7 @@ static const struct eventring_def catalogue[] = {
 #define END(d, class, id) \
   eventring_end(d, EVENTRING_RUNTIME, (enum eventring_class)(class), id)
 
-/* A program that cannot record runs on without: it says so, that is all. */
+/* Reports why nothing is recorded; a program that cannot record runs on without. */
 static void warn(void *context, const struct eventring_error *error) {
   (void)context;
   fprintf(stderr, "embed: not recorded: %s\n", error->text);

@@ -3,13 +3,13 @@
  *
  *   game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] [LOGIC]
  *
- * The collector is stopped while a frame is computed. In what is left of its time it
+ * The collector is stopped while a frame is computed. In the rest of the frame's time it
  * works, until nothing is left to do or the time is over (LUA_GCFRAME). The program
  * watches how much memory Lua has: above the budget the logic has to drop what it can
- * make again, and everything is collected once. With `--stepped 0` the collector runs
- * when it finds that it should, to compare. With `--cap-kb` Lua gets no more memory than
- * that: what an update asks for above it is an error of that update, after which the
- * frame is over and the logic drops what it can.
+ * make again, and everything is collected once. With `--stepped 0` the collector runs by
+ * its own decision, for comparison. With `--cap-kb` Lua gets no more memory than that: an
+ * update that needs more fails with an error, after which the frame is over and the logic
+ * drops what it can.
  *
  * A frame and its parts are spans in the domain of the state, so that a tool shows them
  * in one order with the steps of the collector. README.md has what to try.
@@ -72,11 +72,10 @@ static void sleep_until(long long ns) {
 
 static struct { size_t held, most, cap; } memory;
 
-/* An allocator as lua_newstate takes it: with a cap, in which all that Lua holds has its
-   place. */
+/* Allocates for lua_newstate, with a cap that all memory of Lua counts against. */
 static void *allocate(void *none, void *block, size_t old_size, size_t size) {
   (void)none;
-  if (block == NULL) old_size = 0; /* it says what the block is for */
+  if (block == NULL) old_size = 0; /* then it says what the block is for */
   if (size > old_size && size - old_size > memory.cap - memory.held) return NULL;
   void *result = NULL;
   if (size == 0) free(block);
@@ -98,8 +97,8 @@ static void die(lua_State *L) {
   exit(1);
 }
 
-/* Calls a function of the logic with one number. False: there was no memory for all of
-   it. */
+/* Calls a function of the logic with one number. Returns false: there was not enough
+   memory. */
 static bool call(lua_State *L, const char *name, lua_Integer number) {
   lua_getglobal(L, name);
   lua_pushinteger(L, number);
@@ -112,12 +111,13 @@ static bool call(lua_State *L, const char *name, lua_Integer number) {
 
 static long memory_kb(lua_State *L) { return lua_gc(L, LUA_GCCOUNT); }
 
-/* What was the case in all frames. */
+/* Sums over all frames. */
 static struct { long late, steps, done, shed, refused, most_kb; } sum;
 
 static long long frame_ns(void) { return 1000000000 / hz; }
 
-/* An eighth of the frame is kept for waking up late. */
+/* Collects until the deadline. An eighth of the frame is kept as a reserve for waking up
+   late. */
 static void collect_until(lua_State *L, long long deadline) {
   long long left_us = (deadline - frame_ns() / 8 - now_ns()) / 1000;
   if (!stepped || left_us <= 0) return;
@@ -125,7 +125,8 @@ static void collect_until(lua_State *L, long long deadline) {
   if (!lua_gc(L, LUA_GCFRAME, (int)left_us)) sum.done++;
 }
 
-/* Costs more than a frame may: the budget is for this to be rare. */
+/* Makes the logic drop what it can, and collects everything, which takes longer than a
+   frame may: the budget is chosen so that this is rare. */
 static void shed(lua_State *L) {
   begin(L, SHED);
   sum.shed++;
@@ -134,7 +135,7 @@ static void shed(lua_State *L) {
   end(L, SHED);
 }
 
-/* Its span is without the wait for the next one. */
+/* Runs a frame. Its span is without the wait for the next one. */
 static void run_frame(lua_State *L, long number, long long deadline) {
   begin(L, FRAME);
   begin(L, UPDATE);

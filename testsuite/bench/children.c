@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* children.c: loops that run in another program, round by round in turn with our
- * pair of clock reads: guest programs (guest.lua, by saros), and the same loop with
- * LTTng-UST's tracepoints (lttng_loop.c, in a session that lttng.sh makes).
+/* children.c: loops that run in another program, alternating in rounds with our pair of
+ * clock reads: guest programs (guest.lua, by saros), and the same loop with LTTng-UST's
+ * tracepoints (lttng_loop.c, in a session that lttng.sh makes).
  *
- * The child reads a line for each round, runs its loops, and writes lines
- * `NAME NANOSECONDS-PER-ITERATION`, the last of which is `.`.
+ * The child reads a line for each round, runs its loops, and writes lines `NAME
+ * NANOSECONDS-PER-ITERATION`, the last of which is `.`.
  */
 #include "bench.h"
 
@@ -65,7 +65,7 @@ static struct series *series_of(struct child *child, const char *name) {
   return &child->series[child->count++];
 }
 
-/* One round; `keep` is false for those that only warm up. */
+/* Runs one round; `keep` is false for rounds that only warm up. */
 static bool one_round(struct child *child, bool keep) {
   char line[128], name[64];
   double ns;
@@ -82,7 +82,7 @@ static bool one_round(struct child *child, bool keep) {
   return false;
 }
 
-/* All rounds, with the pair in turn; false when the child failed. */
+/* Runs all rounds, with the pair in turn. Returns false if the child failed. */
 static bool converse(struct child *child, char *const argv[]) {
   signal(SIGPIPE, SIG_IGN);
   if (!start_child(child, argv)) return false;

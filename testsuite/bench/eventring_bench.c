@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_bench.c: what recording and reading cost, beside a pair of bare clock
- * reads and the bars that the project has set itself.
+/* eventring_bench.c: what recording and reading cost, compared with a pair of bare clock
+ * reads and the limits that the project has set itself.
  *
  *   eventring_bench [--json] [--rounds=N] [--only=PART] [--disk=DIRECTORY]
  *                   [--shm=DIRECTORY] [--saros=PROGRAM] [--folder=testsuite/bench]
  *                   [--lttng=PROGRAM] [--brief]
  *
- * Parts: probes, writers, reading, streams, starting, children (guest programs, LTTng-UST).
- * --rounds (default 5) scales how often everything is repeated; all that is compared
- * is run in turn. Without --saros there are no guest programs, without --lttng no
- * LTTng-UST. --brief shortens the streams, which write 16 GiB otherwise: its figures are
- * no figures, it shows that all runs. `make bench` gives all of them; doc/PERFORMANCE.md has the figures.
+ * Parts: probes, writers, reading, streams, starting, children (guest programs,
+ * LTTng-UST). --rounds (default 5) scales how often everything is repeated; all that is
+ * compared is run in turn. Without --saros there are no guest programs, without --lttng
+ * no LTTng-UST. --brief shortens the streams, which otherwise write 16 GiB; its figures
+ * mean nothing, it only shows that all parts run. `make bench` runs all of them;
+ * doc/PERFORMANCE.md has the figures.
  */
 #include "bench.h"
 

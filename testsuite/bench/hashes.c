@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/bench/hashes.c: how well functions spread families of integer keys over
- * tables of 2^2 to 2^16 nodes (make bench-hashes [LOAD=0.7]; doc/TABLES.md has what came
- * out). For each family and function:
+ * tables of 2^2 to 2^16 nodes (make bench-hashes [LOAD=0.7]; doc/TABLES.md has the
+ * results). For each family and function:
  *
  *   collisions  keys whose place was taken, in percent: mean and worst of all tables
- *   probes      nodes looked at to find a key, chains being as good as can be: the same
+ *   probes      nodes visited to find a key, with the best possible chains: likewise
  *   longest     keys in one place
  *
  * `prime` is what runtime/table.c does. */
@@ -31,15 +31,17 @@ static uint64_t high_product(uint64_t x, int64_t y) {
 }
 
 static uint64_t low_bits(uint64_t x) { return x; }
-static uint64_t modulo_odd(uint64_t x) { return x % (mask | 1); } /* nodes - 1, as lua5.4 does */
+/* Takes the remainder by nodes - 1, as lua5.4 does. */
+
+static uint64_t modulo_odd(uint64_t x) { return x % (mask | 1); }
 static uint64_t middle_of_product(uint64_t x) { return x * GOLDEN >> 32; }
 static uint64_t fibonacci(uint64_t x) { return x * GOLDEN >> (64 - bits); }
 static uint64_t secret_product(uint64_t x) { return x * (SECRET | 1) >> (64 - bits); }
 static uint64_t folded(uint64_t x) { return x + (x >> bits); }
 static uint64_t folded_product(uint64_t x) { return x ^ ((x >> bits) * GOLDEN >> 32); }
-/* x * (1 + 1 / 22.618), so that a step never is the number of nodes */
+/* Returns x * (1 + 1 / 22.618), so that a step is never the number of nodes. */
 static uint64_t stretched(uint64_t x) { return x + high_product(x, INT64_C(0x0B5182CA4994A9A9)); }
-/* x * (1 + 2.618 / nodes) */
+/* Returns x * (1 + 2.618 / nodes). */
 static uint64_t stretched_by_size(uint64_t x) {
   return x + (uint64_t)((int64_t)high_product(x, INT64_C(0x53C6EF372FE94F82)) >>
                         (bits > 3 ? bits - 3 : 0));
@@ -164,7 +166,7 @@ static bool floats(uint64_t *keys, uint32_t n, int j) {
   return true;
 }
 
-/* As table.c takes them. */
+/* Makes addresses as table.c uses them. */
 static bool addresses_shifted(uint64_t *keys, uint32_t n, int j) {
   bool more = addresses(keys, n, j);
   for (uint32_t i = 0; i < n; i++) keys[i] >>= 4;

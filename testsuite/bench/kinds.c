@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kinds.c: writes a recording of one kind of events, for benches of what reads it.
+/* kinds.c: writes a recording of one kind of events, for benchmarks of its readers.
  *
  *   kinds KIND EVENTS FOLDER|ring
  *
@@ -127,7 +127,8 @@ static void end_span(unsigned slot, enum value value) {
   eventring_user_end(domain[slot], id_of(value_at(value, n), n));
 }
 
-/* The next begin or end of a loop that answers requests, two of three without a query. */
+/* Writes the next begin or end of a loop that answers requests, two of three without a
+   query. */
 static void step(unsigned slot, enum value value) {
   enum { END = 4 };
   static const uint8_t loop[] = {0, 1, END, END, 0, 1, END, END, 0, 1, END, 2, 3, END, END, END};
@@ -137,7 +138,7 @@ static void step(unsigned slot, enum value value) {
   else begin_span(slot, value, next);
 }
 
-/* A begin or an end as it is drawn. */
+/* Writes a begin or an end, at random. */
 static void step_anywhere(unsigned slot, enum value value) {
   const struct flow *flow = &flows[slot][present[slot]];
   unsigned n = flow->depth < 3 ? flow->depth : 3;
@@ -147,7 +148,7 @@ static void step_anywhere(unsigned slot, enum value value) {
     end_span(slot, value);
 }
 
-/* Leaves the context and goes on with another one. */
+/* Leaves the context and goes on in a random one. */
 static void change_context(unsigned slot) {
   eventring_domain *d = domain[slot];
   if (flows[slot][present[slot]].depth)
@@ -221,7 +222,7 @@ static void events(uint64_t i, unsigned slot) {
                           draw(1000));
 }
 
-/* Spans with and without values, counters, events, and a collector. */
+/* Writes spans with and without values, counters, events, and a collector. */
 static void mixed(uint64_t i, unsigned slot) {
   eventring_domain *d = domain[slot];
   uint32_t n = draw(32);

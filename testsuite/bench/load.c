@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* load.c: a program that records at a known rate, for benches of what reads it.
+/* load.c: a program that records at a known rate, for benchmarks of its readers.
  *
  *   load [--threads=N] [--rate=EVENTS] [--seconds=S]
  *
  * Each of N threads (1) writes spans into its user ring: EVENTS a second, begins and
  * ends, in bursts twice a millisecond; 0: as fast as it can. After S seconds (10) it
- * prints a line of JSON: events of each thread, and of all threads the time on a
- * processor, how often they were taken off one, and wall time. Where it records is said
- * by SAROS_EVENTRING_*.
+ * prints a line of JSON: events of each thread, and for all threads the time on a
+ * processor, how often they were taken off one, and wall time. SAROS_EVENTRING_* says
+ * where it records.
  *
- * A thread that was kept off its processor for longer than a few bursts does not make
- * up for them: it would fill a ring at full speed, which is not the rate that was
- * asked for. */
+ * A thread that was kept off its processor for longer than a few bursts does not make up
+ * for them: it would fill a ring at full speed, which is not the requested rate. */
 #include "bench.h"
 
 #include <pthread.h>

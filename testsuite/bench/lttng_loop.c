@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lttng_loop.c: the loop of an enabled span with LTTng-UST's tracepoints; started by
- * lttng.sh, spoken to by children.c. Built only where lttng-ust is installed. */
+/* lttng_loop.c: the loop of an enabled span with LTTng-UST's tracepoints. It is started
+ * by lttng.sh and controlled by children.c. Built only if lttng-ust is installed. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "lttng_provider.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lttng_provider.h: the tracepoints that lttng_loop.c compares with: the begin and the
- * end of a span, without payload, and one that no session enables. Included several
- * times, as the library wants it. */
+ * end of a span, without payload, and one that no session enables. The library requires
+ * it to be included several times. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER saros_bench
 

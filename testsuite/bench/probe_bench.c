@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe_bench.c: every kind of probe, one thread, nobody reads. */
+/* probe_bench.c: every kind of probe, with one thread and no reader. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 /* ---- Loops -------------------------------------------------------------------- */
 
-/* The least that a record can be: two clock reads stored. */
+/* Stores two clock reads, the least that a record can be. */
 static LOOP void pair_stored(eventring_domain *d) {
   static uint64_t sink[2];
   (void)d;
@@ -73,12 +73,12 @@ static long page_faults(void) {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* A fresh recording: its pages must be there before a probe touches them. The loop
-   fills one ring and no more; the next goes over the same pages again. */
+/* Measures a new recording: its pages must be there before a probe touches them. The loop
+   fills one ring and no more; the next one goes over the same pages again. */
 static long first_touch(const char *place, struct series *first, struct series *second) {
   start_recording(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);
-  eventring_user_begin(d, user_span_id); /* what belongs to the first probe */
+  eventring_user_begin(d, user_span_id); /* the costs of the first probe */
   eventring_user_end(d, user_span_id);
   bench_pair(d);
   long before = page_faults();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the profile of calls costs: an entry and an exit (<eventring/calls.h>) against two
- * bare readings of the clock, measured in turn. `pairs` twice is the A/A control; `2
- * lines` is what any counter for each of 10,000 callees would cost: it depends on how
- * much of the nearest caches is this thread's. `min`: least time of all rounds by the
- * least pair; `median`: of the ratios to the pairs beside each, with its interval of 95
- * %.
+/* profile_bench.c: what the profile of calls costs: an entry and an exit
+ * (<eventring/calls.h>) compared with two bare readings of the clock, measured in turn.
+ * `pairs`, measured twice, is the A/A control. `2 lines` is what any counter for each of
+ * 10,000 callees would cost: it depends on how much of the nearest caches this thread
+ * has. `min`: the least time of all rounds, divided by the least pair; `median`: the
+ * median of the ratios to the adjacent pairs, with its interval of 95 %.
  *
  * The cases of the first table push each other's memory out of the caches. In the second
- * one each runs once before it is measured: callees at random, and beside them the same
- * number of lines, to one of which an addition is made at each reading.
+ * table each runs once before it is measured: callees at random, and for comparison the
+ * same number of lines, to one of which an addition is made at each reading.
  *
  *   profile_bench [ROUNDS]
  */
@@ -34,8 +34,8 @@ static uint64_t pairs(eventring_calls *c) {
   return eventring_ticks() - begin;
 }
 
-/* What the two lines of a node cost that is not in the nearest cache: two readings and,
-   at each, an addition to a line at random. */
+/* The cost of the two lines of a node that are not in the nearest cache: two readings
+   and, at each, an addition to a random line. */
 static struct lines {
   uint64_t first[8], second[8];
 } __attribute__((aligned(128))) lines[WIDE];
@@ -116,7 +116,7 @@ static uint64_t drawn_line(eventring_calls *c) {
 
 /* ---- measuring ----------------------------------------------------------- */
 
-/* Of one case, round by round. */
+/* The figures of one case, round by round. */
 struct figures {
   uint64_t least, least_pair;
   double ratio[MOST_ROUNDS];
@@ -139,7 +139,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Of the n-th order statistics that enclose the median with 95 %. */
+/* Prints figures; the interval is that of the order statistics that enclose the median
+   with 95 %. */
 static void print(struct figures *f, uint64_t least_pair) {
   const int n = f->rounds;
   int reach = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reading.c: what reading costs: events, idle polls, opening. The rings are full and
- * nobody writes. Own rings are read through the mapping, and the same rings as a file, as
- * another process reads them. */
+ * nobody writes. A process's own rings are read through the mapping, and the same rings
+ * as a file, as another process reads them. */
 #include "bench.h"
 #include "eventring/read.h"
 
@@ -84,7 +84,7 @@ static void bench_events(int domains_wanted) {
 
 /* ---- Events of other kinds -------------------------------------------------------- */
 
-/* Each writes one event, or two. */
+/* Writes a span: each such function writes one or two events. */
 static void write_span(eventring_domain *d) {
   eventring_user_begin(d, user_span_id);
   eventring_user_end(d, user_span_id);
@@ -115,7 +115,7 @@ static unsigned draw(unsigned below) {
   return (unsigned)(random_state % below);
 }
 
-/* A begin or an end, at random: spans nested up to 32 deep. */
+/* Writes a begin or an end, at random: spans nested up to 32 deep. */
 static void write_nested(eventring_domain *d) {
   static int depth;
   if (depth > 0 && (depth == 32 || draw(2))) {
@@ -131,7 +131,7 @@ static void write_any(eventring_domain *d) {
   any[draw(4)](d);
 }
 
-/* A ring of each kind in turn, own rings, one domain. */
+/* Measures a ring of each kind in turn, own rings, one domain. */
 static void bench_kinds(void) {
   static struct {
     bench_loop *write;

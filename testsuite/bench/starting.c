@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* starting.c: what it costs to start a recording: the calls themselves, and whole
- * programs that do next to nothing, with and without it in turn, from their start
- * to their end as their parent sees it. */
+ * programs that do next to nothing, with and without a recording in turn, from their
+ * start to their end as seen by their parent. */
 #include "bench.h"
 
 #include <signal.h>
@@ -52,7 +52,8 @@ static void bench_calls(void) {
 
 /* ---- Trivial programs ------------------------------------------------------------- */
 
-/* eventring_bench --trivial [DIRECTORY]: a domain and one event, or nothing at all. */
+/* Runs eventring_bench --trivial [DIRECTORY]: a domain and one event, or nothing at
+   all. */
 int trivial_program(int argc, char **argv) {
   if (argc < 3) return 0;
   register_events();
@@ -116,8 +117,8 @@ static void report_program(const char *name, const struct program *program) {
   }
 }
 
-/* The i-th of a round. Each comes after each of the others equally often: what runs
-   after a file was written on the disk pays 50 us for that. */
+/* Returns the i-th place of a round. Each place comes after each of the others equally
+   often: what runs after a file was written on the disk pays 50 us for that. */
 static int place_at(int round, int i, int places) {
   return (round + (round / places % 2 ? places - i : i)) % places;
 }

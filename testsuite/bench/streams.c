@@ -2,10 +2,10 @@
 /* streams.c: what a stream costs its producer, how fast it fills, and how fast it is
  * read.
  *
- * Beside each rate stands that of memcpy into, or of a read out of, the same kind of file
- * in the same run. The last table has the ways that were not taken, with nothing but the
- * store of a word and where it goes: a block of 4 KiB claimed at a time in a mapped file,
- * and two buffers that a thread writes with pwrite. */
+ * Beside each rate stands that of memcpy into, or of a read from, the same kind of file
+ * in the same run. The last table has the alternatives that were not chosen, with nothing
+ * but the store of a word and where it goes: a block of 4 KiB claimed at a time in a
+ * mapped file, and two buffers that a thread writes with pwrite. */
 #include "bench.h"
 #include "eventring/read.h"
 
@@ -91,8 +91,8 @@ static long switches(void) {
   return usage.ru_nivcsw + usage.ru_nvcsw;
 }
 
-/* What was interrupted by another thread is left out; what the host of this machine takes
-   cannot be told. */
+/* Measures single probes. Those interrupted by another thread are left out; time that the
+   host of this machine takes cannot be recognized. */
 static void measure_probes(const char *place) {
   const int probes = bench.brief ? PROBES / 20 : PROBES;
   uint64_t *took = malloc((size_t)probes * sizeof *took), kept = 0, dropped = 0;
@@ -140,7 +140,8 @@ static void *fill(void *argument) {
   return NULL;
 }
 
-/* Of the fillers: the recording has some events of its own in another ring. */
+/* Counts events of the fillers: the recording has some events of its own in another
+   ring. */
 static int count_event(void *context, const struct eventring_event *event) {
   *(uint64_t *)context += event->ring == EVENTRING_USER && !(event->flags & EVENTRING_SYNTHETIC);
   return 0;
@@ -160,7 +161,8 @@ struct watched {
   atomic_bool over;
 };
 
-/* Not ended by a cancellation: its frames would stay poisoned for AddressSanitizer. */
+/* Watches the resident memory until it is told to end. (If it were ended by a
+   cancellation, its frames would stay poisoned for AddressSanitizer.) */
 static void *watch_memory(void *argument) {
   struct watched *watched = argument;
   while (!atomic_load(&watched->over)) {
@@ -175,7 +177,7 @@ struct filled {
   uint64_t events;    /* written */
   double seconds;     /* of wall time */
   double cpu_ns;      /* of a thread, per event */
-  long more_resident; /* KiB, at most, than before the recording started */
+  long more_resident; /* KiB, at most, above those before the recording */
 };
 
 static struct filled fill_stream(const char *place, unsigned threads, uint64_t bytes) {
@@ -202,7 +204,7 @@ static struct filled fill_stream(const char *place, unsigned threads, uint64_t b
   return filled;
 }
 
-/* Returns the events of the fillers that are in the file. */
+/* Reads the file again, and returns the number of events of the fillers. */
 static uint64_t read_again(double *seconds) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   uint64_t heard = 0, begun = wall_ns();
@@ -230,7 +232,7 @@ static void measure_rate(const char *place, unsigned threads, uint64_t bytes) {
          (double)heard / reading / 1e6);
 }
 
-/* How fast the same bytes go into a file of the same kind, by pwrite of 1 MiB. */
+/* Measures how fast as many bytes go into a file of the same kind, by pwrite of 1 MiB. */
 static void measure_write(const char *place, uint64_t bytes) {
   enum { PIECE = 1 << 20 };
   char *piece = malloc(PIECE);
@@ -253,7 +255,7 @@ static void measure_write(const char *place, uint64_t bytes) {
          (double)bytes / 8e6 / writing, (double)bytes / (double)GIB / reading);
 }
 
-/* ---- Ways not taken --------------------------------------------------------------- */
+/* ---- Alternatives not chosen ------------------------------------------------------ */
 
 enum { BLOCK = 4096, BLOCK_LOOPS = 16384 }; /* 64 MiB */
 
@@ -274,7 +276,7 @@ static double per_word(uint64_t begun) {
   return (double)(wall_ns() - begun) / BLOCK_LOOPS / (BLOCK / 8);
 }
 
-/* Nothing but the stores, into memory that is there. */
+/* Measures the stores alone, into memory that is there. */
 static double store_only(const char *place) {
   (void)place;
   static uint64_t words[BLOCK / 8];
@@ -283,7 +285,7 @@ static double store_only(const char *place) {
   return per_word(begun);
 }
 
-/* A block is claimed, reserved and touched at a time, by the producer. */
+/* Measures a producer that claims, reserves and touches one block at a time. */
 static double block_at_a_time(const char *place) {
   int fd = open_scratch(place);
   uint64_t bytes = (uint64_t)BLOCK * BLOCK_LOOPS, claimed = 0;
@@ -357,7 +359,7 @@ static double by_writer_thread(const char *place) {
   return ns;
 }
 
-/* The whole library: as many events of one word. */
+/* Measures the whole library: as many events of one word. */
 static double by_stream(const char *place) {
   start_stream(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);

@@ -3,9 +3,9 @@
  *
  * Each thread times its loop in intervals of 16,000 spans, by its processor time, and
  * drops an interval in which it was taken off its processor or the host of the machine
- * took time (steal). One thread and two are measured in turn, in each round, for three
- * things that they do: spans into a stream, spans into rings, and as a control the pair
- * of bare clock reads, which shares nothing at all: what two threads of that cost more is
+ * took time (steal). In each round, one thread and two are measured in turn, with three
+ * kinds of work: spans into a stream, spans into rings, and as a control the pair of bare
+ * clock reads, which shares nothing at all: what it costs more with two threads is due to
  * the machine. */
 #include "bench.h"
 
@@ -42,7 +42,7 @@ static long switches(void) {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Ticks that the host took, of all processors. */
+/* Returns the ticks that the host took, from all processors. */
 static unsigned long long steal(void) {
   unsigned long long ticks = 0;
   FILE *file = fopen("/proc/stat", "re");
@@ -83,7 +83,8 @@ static void start(const char *directory, enum doing doing) {
   if (eventring_start(&config, &error) != EVENTRING_OK) die(error.text);
 }
 
-/* The median of what an event took, of the first thread's intervals that were kept. */
+/* Returns the median time of an event, over the first thread's intervals that were
+   kept. */
 static double time_of_first(const char *directory, enum doing doing, unsigned threads,
                             unsigned *dropped) {
   struct worker *workers = calloc(2, sizeof *workers);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* writers.c: the enabled span with one and two producing threads, the ring on a disk
- * file and on /dev/shm, and nobody, somebody now and then, or somebody all the time
- * reading: through the mapping from a thread, and through the file from a process.
+/* writers.c: the enabled span with one and two producing threads, with the ring in a file
+ * on disk and on /dev/shm, and with no reader, one now and then, or one all the time:
+ * through the mapping from a thread, and through the file from a process.
  *
- * All combinations take turns, each with a recording of its own. Threads measure
- * their own processor time, so that sharing two processors with the reader is not
- * taken for a cost of the probe.
+ * All combinations take turns, each with a recording of its own. Threads measure their
+ * own processor time, so that sharing two processors with the reader does not count as a
+ * cost of the probe.
  */
 #include "bench.h"
 #include "eventring/read.h"
@@ -72,7 +72,7 @@ static void *poll_in_thread(void *argument) {
   return NULL;
 }
 
-/* A process that polls until the recording has ended and reports its figures. */
+/* Starts a process that polls until the recording has ended and reports its figures. */
 static pid_t poll_in_process(int *from) {
   static struct poller poller;
   char path[4096];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads write numbered events while the file of their recording is deleted again and
-   again: each goes on in a new file of the same name, no event is lost between two files
-   or is in both, and each file says why it ended. Every other time all threads are
-   asleep: then the library puts a copy of the file in its place, until a thread goes on.
-   Run also under ThreadSanitizer. */
+/* deletion_test.c: threads write numbered events while the file of their recording is
+   deleted again and again: each goes on in a new file of the same name, no event is lost
+   between two files or is in both, and each file says why it ended. Every other time all
+   threads are asleep: then the library puts a copy of the file in its place, until a
+   thread goes on. It is also run under ThreadSanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static unsigned warnings;          /* atomic */
 
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
-/* As a program that is asleep in C: it calls nothing of the library. */
+/* Sleeps if asked to, like a program that is asleep in C: it calls nothing of the
+   library. */
 static void sleep_if_asked(void) {
   if (!__atomic_load_n(&asleep, __ATOMIC_RELAXED)) return;
   __atomic_fetch_add(&sleepers, 1, __ATOMIC_RELAXED);
@@ -47,7 +48,8 @@ static void *write_events(void *number) {
     eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, COUNTER, (int64_t)(writer << 32 | i));
     sleep_if_asked();
     if (i % 16 == 0) sleep_ms(1);
-    if (writer == 0 && i % 64 == 0) eventring_domain_check(d); /* the others have no safepoints */
+    /* The other writers have no safepoints. */
+    if (writer == 0 && i % 64 == 0) eventring_domain_check(d);
   }
   written[writer] = i;
   eventring_domain_stop(d);
@@ -93,9 +95,9 @@ static void let_all_sleep(void) {
   while (__atomic_load_n(&sleepers, __ATOMIC_RELAXED) < WRITERS) sleep_ms(1);
 }
 
-/* The recording that has this name, once it is another one than that which began at
-   `former` (or, with `same`, a copy of it). A file that is being made is no recording
-   yet. */
+/* Opens the recording that has this name, once it is another one than the one which began
+   at `former` (or, with `same`, a copy of that). A file that is being made is no
+   recording yet. */
 static eventring_cursor *open_next(const char *path, uint64_t former, bool same, uint64_t *began) {
   eventring_cursor *cursor;
   struct eventring_error error;
@@ -120,8 +122,8 @@ static uint64_t count_events(eventring_cursor *cursor) {
   return totals.delivered;
 }
 
-/* The file is deleted while all threads are asleep: a copy comes in its place, with the
-   same events. */
+/* Deletes the file while all threads are asleep: a copy comes in its place, with the same
+   events. */
 static void delete_asleep(const char *path, uint64_t former) {
   uint64_t began;
   let_all_sleep();

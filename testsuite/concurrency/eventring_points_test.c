@@ -6,10 +6,10 @@
  * The library is compiled with EVENTRING_TESTPOINTS (and a clock that a test sets, for
  * another test: here it is that of the system). For each step of the producer (W1 .. W6)
  * and each of a reader (R1 .. R5), for readers of own rings, of a file that is mapped and
- * of one that is not: once the producer stands at its step until the readers have polled,
- * and once a reader stands at its step until the producer has filled the whole ring. What
- * is read must be whole, and emitted = missed + delivered + lost to the unit. Meant for
- * ThreadSanitizer, too.
+ * of one that is not: the producer is held once at its step until the readers have
+ * polled, and a reader is held once at its step until the producer has filled the whole
+ * ring. What is read must be whole, and emitted = missed + delivered + lost to the unit.
+ * Meant for ThreadSanitizer, too.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@
   ((condition) ? (void)0 \
                : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
 
-/* The clock of the library (test_clock.h): as it is. */
+/* The clock of the library (test_clock.h) is the system's. */
 #if defined(__x86_64__)
 uint64_t test_clock_ticks(void);
 uint64_t test_clock_ticks(void) { return __builtin_ia32_rdtsc(); }
@@ -46,10 +46,11 @@ enum way { OWN, WINDOW, CALLS, WAYS };
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = WAYS, EVENTS = 3000, WAIT_MS = 20 };
 
-static unsigned wsize; /* of the rings: the smallest, and those of which blocks are read ahead */
+/* of the rings: the smallest, and that of rings whose blocks are read ahead */
+static unsigned wsize;
 static int writer_step, reader_step; /* held there; -1: not. Set between rounds */
-static bool done;                    /* atomic: the writer is */
-static unsigned polls, transitions;  /* atomic: what those who wait look for */
+static bool done;                    /* atomic: the writer is done */
+static unsigned polls, transitions;  /* atomic: the waiting threads watch these */
 static unsigned held;                /* atomic: times that someone was held */
 static __thread bool is_writer, has_been_held;
 
@@ -64,7 +65,7 @@ static uint64_t clock_ms(void) {
   return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Until the counter has grown by `by`, or the others are held themselves. */
+/* Holds a thread until the counter has grown by `by`, or the others are held, too. */
 static void hold(const unsigned *counter, unsigned by) {
   unsigned from = now(counter);
   uint64_t until = clock_ms() + WAIT_MS;
@@ -74,8 +75,9 @@ static void hold(const unsigned *counter, unsigned by) {
     sched_yield();
 }
 
-/* A block whose number is away from a reader's R3 to its R4: no producer does that, but
-   what is refused of several blocks is read alone before it is called damaged. Once. */
+/* A block whose number is away from a reader's R3 to its R4, once. No producer does that,
+   but a block that is refused among several is read alone before it is reported as
+   damaged. */
 static struct {
   int fd;
   off_t offset;
@@ -88,9 +90,9 @@ static void show_absent(enum evr_step step) {
   if (step == EVR_R4) absent.sequence = 0;
 }
 
-/* Domains that are still to start and stop while a reader stands between its two reads of
-   a block of records, some at each: so the block that is read is finished in between,
-   too. */
+/* Domains that are still to start and stop while a reader is held between its two reads
+   of a block of records, some at each: so the block that is read is also finished in
+   between. */
 static unsigned lives;
 enum { LIVES_AT_ONCE = 7 };
 
@@ -102,15 +104,15 @@ static void write_lives(void) {
   }
 }
 
-/* The span with whose begin the writer has changed blocks last, and when. */
+/* The last span during whose begin the writer has changed blocks, and when. */
 static struct {
   int64_t now; /* being written; 0: nothing is to be noted */
   int64_t number;
   uint64_t ns;
 } change;
 
-/* What is still to be written when a reader stands between a ring's head and its
-   runs: the ring grows in between. */
+/* The events that are still to be written while a reader is held between a ring's head
+   and its runs: the ring grows in between. */
 static eventring_domain *growing;
 static int64_t growth_from, growth_to;
 
@@ -128,7 +130,8 @@ static void write_growth(void) {
   write_numbers(growing, from, growth_to);
 }
 
-/* How many more are written at each block that is copied; the ring grows meanwhile. */
+/* How many more events are written at each block that is copied; the ring grows
+   meanwhile. */
 static int64_t growth_step;
 
 static void write_growth_step(void) {
@@ -175,6 +178,8 @@ static void *write_events(void *argument) {
   }
   is_writer = false;
   written = evr_domain_emitted(d, EVENTRING_USER);
+  /* release: pairs with the acquire load in read_events. The events and `written` come
+     before it. */
   __atomic_store_n(&done, true, __ATOMIC_RELEASE);
   pthread_barrier_wait(&barrier); /* readers finish */
   eventring_domain_stop(d);
@@ -225,8 +230,8 @@ static eventring_cursor *open_cursor(enum way way) {
   return cursor;
 }
 
-/* What was emitted never becomes less, also when the newest block is overwritten while
-   it is being read. */
+/* Checks that the count of emitted events never decreases, even when the newest block is
+   overwritten while it is being read. */
 static void check_emitted(eventring_cursor *cursor, uint64_t *before) {
   struct eventring_ring_info info = {.size = sizeof info};
   if (eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) != EVENTRING_OK) return;
@@ -249,6 +254,8 @@ static void *read_events(void *argument) {
   pthread_barrier_wait(&barrier);
   eventring_cursor *cursor = open_cursor(r->way);
   pthread_barrier_wait(&barrier);
+  /* acquire: pairs with the release store in write_events. The polls after the loop see
+     all events, and `written`. */
   while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
     has_been_held = false;
     check_status(eventring_poll(cursor, &callbacks, r, 0), r, cursor);
@@ -293,7 +300,7 @@ static void race(int at_writer, int at_reader) {
 
 /* ---- A number that is away for a moment ------------------------------------------- */
 
-/* Where a block of the user ring of slot 0 lies. */
+/* Returns the offset of a block of the user ring of slot 0. */
 static off_t block_offset(int fd, uint64_t sequence) {
   struct format_ring ring;
   off_t at = FORMAT_DOMAINS_OFFSET + (off_t)offsetof(struct format_domain, ring[EVENTRING_USER]);
@@ -301,7 +308,8 @@ static off_t block_offset(int fd, uint64_t sequence) {
   return (off_t)format_block_offset(ring.first + sequence - 1);
 }
 
-/* Blocks are read ahead; one that then has another number is no damage. */
+/* Checks blocks that are read ahead: one that has another number afterwards is no
+   damage. */
 static void number_away(void) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   enum { WSIZE = EVENTRING_MIN_WSIZE + 3, NUMBERS = 1000, BLOCK = 3 };
@@ -329,7 +337,7 @@ static void number_away(void) {
 
 /* ---- A block of records that is finished between two reads ------------------------ */
 
-/* It is not damage, and none of its records is missed. */
+/* Checks that such a block is not damage, and that none of its records is missed. */
 static void block_finished_while_read(void) {
   enum { FIRST = 3, MORE = 100 * LIVES_AT_ONCE };
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
@@ -356,8 +364,8 @@ static void block_finished_while_read(void) {
 
 /* ---- A ring that grows between the loads of its head and of its runs -------------- */
 
-/* The runs are younger than the head that the reader knows: that is no damage, and
-   nothing is lost but what was overwritten. */
+/* Checks runs that are newer than the head that the reader knows: that is no damage, and
+   nothing is lost except what was overwritten. */
 static void grows_while_read(enum way way) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   enum { FEW = 10 };
@@ -368,7 +376,8 @@ static void grows_while_read(enum way way) {
   eventring_config_init(&config);
   config.start = EVENTRING_START_ON;
   config.wsize = EVENTRING_MIN_WSIZE;
-  config.hold_ns = 3600 * 1000000000ull; /* whatever the rate: the ring grows when it may */
+  /* The ring grows as soon as it may, whatever the rate. */
+  config.hold_ns = 3600 * 1000000000ull;
   CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
   growing = eventring_domain_start("growing", NULL);
   write_numbers(growing, 0, FEW);
@@ -405,7 +414,8 @@ static void check_copy(const char *path) {
   eventring_close(copy);
 }
 
-/* The copy is no damage, whatever the ring does between two of its blocks. */
+/* Checks that the copy has no damage, whatever the ring does between two of its
+   blocks. */
 static void grows_while_copied(enum way way, int64_t before, int64_t step) {
   struct eventring_config config;
   char path[64];

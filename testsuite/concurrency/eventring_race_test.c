@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_race_test.c: writers that wrap round the smallest rings while readers read
- * them, domains that come and go, pauses, restarts. Meant to run under
- * ThreadSanitizer too.
+ * them, domains that come and go, pauses, restarts. Meant to run under ThreadSanitizer,
+ * too.
  *
  *   eventring_race_test [MILLISECONDS]      (default 400 a part)
  *
- * Part 1: one writer, six readers (own rings, a file mapped and not, each with
- * and without a pause).
- * Writer's pattern: begin(n), count(n), end, with n = 0, 1, ... Each reader checks
- * that numbers only grow, that between losses nothing is missing or changed, that
- * a matched end names the time of the begin that came last, and, when the writer
- * is done, that emitted = missed + delivered + lost to the unit.
- * Part 2: domains come and go in slots that are used again and again; readers stay, or
- * attach and detach. Each finds the sums right, at most while the writers run and to
- * the unit when they are done, for each ring of each slot, over all incarnations.
- * Part 3: domains start and stop, the recording is paused, resumed, stopped and
- * started, while readers come and go: nothing to count, but nothing may break.
- * Part 4: two threads start and stop recordings, two note errors: what these look at must
- * not be a recording that the others have freed.
+ * Part 1: one writer, six readers (own rings, a file mapped and not, each with and
+ * without a pause). Writer's pattern: begin(n), count(n), end, with n = 0, 1, ... Each
+ * reader checks that numbers only grow, that between losses nothing is missing or
+ * changed, that a matched end has the time of the begin that came last, and, when the
+ * writer is done, that emitted = missed + delivered + lost to the unit.
+ *
+ * Part 2: domains come and go in slots that are reused; readers stay, or attach and
+ * detach. Each finds that for each ring of each slot, over all incarnations, the sum is
+ * at most what was emitted while the writers run, and equal to it when they are done.
+ *
+ * Part 3: domains start and stop, the recording is paused, resumed, stopped and started,
+ * while readers come and go: there is nothing to count, but nothing may break.
+ *
+ * Part 4: two threads start and stop recordings, two note errors: these must not use a
+ * recording that the others have freed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -105,7 +107,8 @@ struct reader {
   unsigned pause_us;
   /* what the callbacks keep */
   int64_t last;       /* greatest number seen */
-  bool known;         /* it is that of the last event, too */
+  /* the last event, too, has this number */
+  bool known;
   unsigned expected;  /* kind that must come next; 0 after a loss */
   uint64_t begin_ns;  /* of the open span, 0: not seen */
   uint64_t last_ns, real, lost, matched;
@@ -243,7 +246,7 @@ static void *come_and_write(void *argument) {
   return NULL;
 }
 
-/* The sums of each ring; exact when nothing is written any more. */
+/* Checks the sums of each ring; they are exact when nothing is written any more. */
 static void check_sums(eventring_cursor *cursor, bool exact) {
   struct eventring_ring_info info = {.size = sizeof info};
   uint64_t counters = 0, lifecycle_and_gc = 0;
@@ -258,7 +261,8 @@ static void check_sums(eventring_cursor *cursor, bool exact) {
   if (!exact) return;
   uint64_t domains = __atomic_load_n(&incarnations, __ATOMIC_RELAXED);
   CHECK(counters == domains * PER_DOMAIN);
-  CHECK(lifecycle_and_gc >= domains * (2 * PER_DOMAIN + 2)); /* and the recording's start */
+  /* and the recording's start */
+  CHECK(lifecycle_and_gc >= domains * (2 * PER_DOMAIN + 2));
 }
 
 struct sitter {
@@ -283,6 +287,8 @@ static void *sit_and_read(void *argument) {
     for (int i = 0; sitter->stays ? !done : i < 20; i++) {
       CHECK(eventring_poll(cursor, &callbacks, &count, 0) >= 0);
       check_sums(cursor, false);
+      /* acquire: pairs with the release store in slots_used_again. The polls after it see
+         all events of the writers. */
       done = __atomic_load_n(&writers_done, __ATOMIC_ACQUIRE);
     }
     while (done && eventring_poll(cursor, &callbacks, &count, 0) > 0) continue;
@@ -305,6 +311,8 @@ static void slots_used_again(void) {
   usleep(milliseconds * 1000);
   set_stopping(true);
   for (int i = 0; i < COMERS; i++) pthread_join(comers[i], NULL);
+  /* release: pairs with the acquire load in sit_and_read. All that the joined writers
+     have done comes before it. */
   __atomic_store_n(&writers_done, true, __ATOMIC_RELEASE);
   for (int i = 0; i < SITTERS; i++) pthread_join(threads[i], NULL);
   printf("%llu domains in reused slots; attached %llu and %llu times\n",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads with domains fire triggers while others set and remove them, from within and
-   through the control page, two tools at once, and while recordings begin and end. Run
-   also under ThreadSanitizer, and AddressSanitizer with its check for leaks at the exit:
-   nothing waits for the helper, and triggers are set then. */
+/* triggers_test.c: threads with domains fire triggers while others set and remove them,
+   from within and through the control page, two tools at once, and while recordings begin
+   and end. It is also run under ThreadSanitizer, and under AddressSanitizer with its
+   check for leaks at the exit: nothing waits for the helper, and triggers are set
+   then. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ static void start(void) {
   if (status < 0 && status != EVENTRING_E_STATE) die("start", error.text);
 }
 
-/* Each reads as a recording. Returns how many there are. */
+/* Checks that each copy reads as a recording. Returns the number of copies. */
 static unsigned check_copies(void) {
   struct dirent *entry;
   unsigned count = 0;
@@ -130,8 +131,8 @@ int main(void) {
   pthread_create(&thread[WRITERS], NULL, set_and_remove, NULL);
   pthread_create(&thread[WRITERS + 1], NULL, control, one);
   pthread_create(&thread[WRITERS + 2], NULL, control, two);
-  /* until there is a copy, however slow the machine is; the runner ends what never
-     ends */
+  /* until there is a copy, however slow the machine is; the runner ends a test that
+     hangs */
   for (int i = 0; i < ROUNDS || !check_copies(); i++) {
     sleep_ms(40);
     if (i % 4 != 3) continue;
@@ -142,5 +143,5 @@ int main(void) {
   for (int i = 0; i < WRITERS + 3; i++) pthread_join(thread[i], NULL);
   if (eventring_triggers_wait((uint64_t)60000000000) < 0) die("wait", "a copy takes too long");
   if (!check_copies()) die("copies", "there are none");
-  return 0; /* at exit triggers are set, and a recording goes on */
+  return 0; /* at exit triggers are set, and a recording is going on */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C module: objects with state, a continuation, a buffer. */
+/* _counter.c: a C module: objects with state, a continuation, a buffer. */
 #include <lauxlib.h>
 #include <lua.h>
 
@@ -15,7 +15,8 @@ static int counter_new(lua_State *L) {
   return 1;
 }
 
-/* Adds; then calls the object's function with the sum: it may yield. */
+/* Returns the sum, and whether the object's function yielded: the continuation of the
+   call that adds, then calls that function with the sum. */
 static int counted(lua_State *L, int status, lua_KContext sum) {
   lua_pushinteger(L, (lua_Integer)sum);
   lua_pushboolean(L, status == LUA_YIELD);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What doc/LUA.md lists of the C API as different from the reference, and what is not.
- * Prints the line of each check that does not hold. */
+/* _differences.c: what doc/LUA.md lists of the C API as different from the reference, and
+ * what is not different. Prints the line of each check that fails. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -16,7 +16,8 @@ static void count_tail_call(lua_State *L, lua_Debug *ar) {
   tail_calls += ar->istailcall == 1;
 }
 
-/* A coroutine that fails leaves its function and the error, and one result. */
+/* Checks that a coroutine that fails leaves its function and the error, and one
+   result. */
 static void check_failed_coroutine(lua_State *L) {
   lua_State *thread = lua_newthread(L);
   int results = 7;
@@ -43,8 +44,8 @@ static void check_tail_calls(lua_State *L) {
   CHECK(tail_calls == 1);
 }
 
-/* A function that is called without a frame is not its C function pushed again; others
-   are. */
+/* Checks that a function that is called without a frame is not equal to its C function
+   pushed again; others are. */
 static void check_identity(lua_State *L) {
   (void)luaL_dostring(L, "return math.floor, math.sin");
   lua_pushcfunction(L, lua_tocfunction(L, 1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool of threads that hand states to each other: each state runs in whichever thread
- * takes it, under a lock of the program, and is closed by another than the one that
- * opened it. Prints nothing if each state counts right. */
+/* _handed.c: a pool of threads that hand states to each other: each state runs in any
+ * thread that takes it, under a lock of the program, and is closed by another thread than
+ * the one that opened it. Prints nothing if each state counts right. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const char script[] =
 
 static struct {
   pthread_mutex_t lock;
-  lua_State *waiting[STATES]; /* the one that waits longest first */
+  lua_State *waiting[STATES]; /* the one that has waited longest first */
   int count, ended;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -68,7 +68,7 @@ static lua_State *open_state(void) {
   return L;
 }
 
-/* True when it has had all of its turns. */
+/* Runs one turn of a state. Returns true when it has had all of its turns. */
 static int run_turn(lua_State *L) {
   lua_pushvalue(L, 1);
   if (lua_pcall(L, 0, 1, 0) != LUA_OK) fprintf(stderr, "%s\n", lua_tostring(L, -1));

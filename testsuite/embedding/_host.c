@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that embeds the interpreter, also for C++. Functions of its own whose
- * names are those of internal ones must not be mistaken for them. */
+/* _host.c: a program that embeds the interpreter, also for C++. It has functions with the
+ * names of internal ones, which must not be confused with them. */
 #ifdef __cplusplus
 #include <lua.hpp>
 #else

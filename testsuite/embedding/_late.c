@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads libraries with dlopen after static TLS was used up, and runs Lua in one of
- * them.
+/* _late.c: loads libraries with dlopen after static TLS was used up, and runs Lua in one
+ * of them.
  *
- *     late LIBRARY FILLER...
+ * late LIBRARY FILLER...
  *
  * A filler needs static TLS. All are loaded, one after the other, until the last cannot
- * be. Then LIBRARY must be loaded in spite of that, run a program twice, and survive
- * dlclose. */
+ * be. Then it must still be possible to load LIBRARY, which must run a program twice, and
+ * survive dlclose. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +49,7 @@ int main(int argc, char **argv) {
       refused = strstr(why, "static TLS") != NULL;
       if (!refused) fprintf(stderr, "%s\n", why);
     }
-  if (argc > 2 && !refused) return 77; /* this libc has more of it than the fillers take */
+  /* This libc has more static TLS than the fillers take. */
+  if (argc > 2 && !refused) return 77;
   return run(argv[1]) != 0 || run(argv[1]) != 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what a program takes from the headers of Lua: compiled with those of the
- * reference and with Saros's it must print the same. */
+/* _layout.c: prints what a program takes from the headers of Lua: compiled with those of
+ * the reference and with Saros's it must print the same. */
 #include <lua.h>
 #include <lauxlib.h>
 #include <lualib.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The module `T` that the reference's test scripts use to call Lua's C API, written anew
- * from how they use it; and a program that runs one of those scripts with it.
+/* _reference_library.c: the module `T` that the reference's test scripts use to call
+ * Lua's C API, written anew from how they use it; and a program that runs one of those
+ * scripts with it.
  *
  *   reference SCRIPT EXPECTED
  *
  * T.testC runs a program in a small language: commands with arguments, separated by
  * blanks, commas, semicolons and line ends; # begins a comment. Each command is one call
  * of the API. An index is a number, R (the registry) or U and the number of an upvalue;
- * as a number * is the top of the stack and . is popped from it.
+ * as a number, * is the top of the stack and . is popped from it.
  *
  * EXPECTED lists lines of scripts that are left out: FILE FIRST LAST REASON.
  *
- * An allocator that counts and refuses is given to lua_newstate. The heap asks it for
+ * lua_newstate is given an allocator that counts and refuses. The heap asks it for
  * blocks, which several objects share.
  */
 #include <lauxlib.h>
@@ -26,7 +27,7 @@
 /* ---- memory -------------------------------------------------------------- */
 
 static struct {
-  size_t used, most, limit; /* limit 0: none */
+  size_t used, most, limit; /* limit 0: no limit */
   long left;                /* allocations that are granted; -1: all */
   bool fail_next;
 } memory = {.left = -1};
@@ -40,7 +41,7 @@ static bool is_refused(size_t more) {
 
 static void *allocate(void *ud, void *p, size_t old, size_t size) {
   (void)ud;
-  if (p == NULL) old = 0; /* it says what kind of object this is for */
+  if (p == NULL) old = 0; /* then it says what kind of object this is for */
   if (size == 0) {
     free(p);
     memory.used -= old;
@@ -82,7 +83,7 @@ static void skip_blanks(Run *r) {
   }
 }
 
-/* A word, or what stands in quotation marks. */
+/* Returns a word, or a text in quotation marks. */
 static const char *word(Run *r) {
   skip_blanks(r);
   size_t n;
@@ -126,7 +127,7 @@ static int stack_index(Run *r) {
   return lua_upvalueindex(number(r));
 }
 
-/* A continuation: the program at the index that the context is. */
+/* Continues with the program at the index that the context is. */
 static int go_on(lua_State *L, int status, lua_KContext context) {
   lua_pushstring(L, status_name(status));
   lua_setglobal(L, "status");
@@ -418,7 +419,8 @@ COMMAND(sethook) {
   return GO_ON;
 }
 
-/* Results of a thread are moved; of another state their text is copied. */
+/* Returns results. Those of a thread are moved; of those of another state the text is
+   copied. */
 COMMAND(return) {
   int n = number(r);
   if (lua_topointer(ON, LUA_REGISTRYINDEX) == lua_topointer(r->L, LUA_REGISTRYINDEX)) {
@@ -479,7 +481,7 @@ static lua_State *state_at(lua_State *L, int index) {
   return lua_isthread(L, index) ? lua_tothread(L, index) : (lua_State *)lua_touserdata(L, index);
 }
 
-/* T.testC([thread or state,] code, ...) */
+/* Runs a program: T.testC([thread or state,] code, ...) */
 static int test_c(lua_State *L) {
   if (lua_type(L, 1) == LUA_TSTRING) return run(L, L, lua_tostring(L, 1));
   lua_State *on = state_at(L, 1);
@@ -494,14 +496,16 @@ static int make_c_function(lua_State *L) {
   return 1;
 }
 
-static const char hooks[] = "programs of hooks"; /* its address is a key of the registry */
+/* The address is a key of the registry. */
+static const char hooks[] = "programs of hooks";
 
 static void on_hook(lua_State *L, lua_Debug *ar) {
   static const char *const names[] = {"call", "return", "line", "count", "tail call"};
   lua_rawgetp(L, LUA_REGISTRYINDEX, hooks);
   lua_pushthread(L);
   lua_rawget(L, -2);
-  const char *code = lua_tostring(L, -1); /* the table keeps it, unless another takes its place */
+  /* The table keeps it, unless another one takes its place. */
+  const char *code = lua_tostring(L, -1);
   char copy[1024];
   snprintf(copy, sizeof copy, "%s", code != NULL ? code : "");
   lua_pop(L, 2);
@@ -524,7 +528,7 @@ static void set_hook(lua_State *L, const char *code, int mask, int count) {
   lua_sethook(L, on_hook, mask, count);
 }
 
-/* T.sethook(code, mask, count) */
+/* Sets a hook: T.sethook(code, mask, count) */
 static int module_sethook(lua_State *L) {
   const char *letters = luaL_checkstring(L, 2);
   int count = (int)luaL_optinteger(L, 3, 0), mask = count > 0 ? LUA_MASKCOUNT : 0;
@@ -572,7 +576,7 @@ static int module_udataval(lua_State *L) {
   return 1;
 }
 
-/* T.upvalue(function, n[, value]) */
+/* Returns or sets an upvalue: T.upvalue(function, n[, value]) */
 static int module_upvalue(lua_State *L) {
   int n = (int)luaL_checkinteger(L, 2);
   if (lua_isnone(L, 3)) {
@@ -600,8 +604,8 @@ static int module_getref(lua_State *L) {
   return 1;
 }
 
-/* The phases of a cycle are not the reference's: "pause" collects everything, others do
-   nothing. */
+/* Collects everything for "pause", and otherwise nothing: the phases of a cycle are not
+   the reference's. */
 static int module_gcstate(lua_State *L) {
   if (strcmp(luaL_checkstring(L, 1), "pause") == 0) lua_gc(L, LUA_GCCOLLECT);
   return 0;
@@ -612,7 +616,8 @@ static int module_checkmemory(lua_State *L) {
   return 0;
 }
 
-/* T.totalmem(): bytes in use; T.totalmem(n): at most n bytes, 0 for no limit */
+/* Returns the bytes in use: T.totalmem(), or limits them: T.totalmem(n), at most n bytes,
+   0 for no limit. */
 static int module_totalmem(lua_State *L) {
   if (lua_isnone(L, 1)) {
     lua_pushinteger(L, lua_gc(L, LUA_GCCOUNT) * 1024 + lua_gc(L, LUA_GCCOUNTB));
@@ -660,7 +665,7 @@ static int module_closestate(lua_State *L) {
   return 0;
 }
 
-/* `require` finds all libraries; none has been opened but this one. */
+/* Makes `require` find all libraries; only this one has been opened. */
 static int module_loadlib(lua_State *L) {
   static const luaL_Reg libraries[] = {
       {LUA_GNAME, luaopen_base},          {LUA_COLIBNAME, luaopen_coroutine},
@@ -677,7 +682,8 @@ static int module_loadlib(lua_State *L) {
   return 0;
 }
 
-/* T.doremote(state, code): the results as strings; or nil, the message and the status */
+/* Runs code in another state: T.doremote(state, code). Returns the results as strings; or
+   nil, the message and the status. */
 static int module_doremote(lua_State *L) {
   lua_State *on = (lua_State *)lua_touserdata(L, 1);
   size_t n;
@@ -709,7 +715,7 @@ static int module_doonnewstack(lua_State *L) {
 
 static struct {
   jmp_buf from;
-  const char *code; /* what runs before */
+  const char *code; /* runs before */
 } panic;
 
 static int on_panic(lua_State *L) {
@@ -717,8 +723,8 @@ static int on_panic(lua_State *L) {
   longjmp(panic.from, 1);
 }
 
-/* T.checkpanic(code[, code in the panic]): what is on the top of the stack of a new
-   state */
+/* Runs code in a new state: T.checkpanic(code[, code in the panic]). Returns what is on
+   the top of its stack. */
 static int module_checkpanic(lua_State *L) {
   const char *code = luaL_checkstring(L, 1);
   panic.code = luaL_optstring(L, 2, NULL);
@@ -763,7 +769,7 @@ static const luaL_Reg module[] = {{"testC", test_c},
 
 /* ---- the program --------------------------------------------------------- */
 
-/* The script, with lines that are left out made empty; what is left out is printed. */
+/* Loads the script, with the lines that are left out made empty, and prints these. */
 static const char loader[] =
     "local path, expected = ...\n"
     "local name, lines, left = path:match('[^/]*$'), {}, {}\n"
@@ -779,7 +785,8 @@ static const char loader[] =
     "arg = {[0] = path}\n"
     "assert(load(table.concat(lines), '@' .. name))()\n";
 
-/* Warnings are printed, or kept in the global _WARN: @on, @off, @store, @normal. */
+/* Warnings, which are printed, or kept in the global _WARN: @on, @off, @store,
+   @normal. */
 static struct {
   char text[1024];
   bool goes_on, on, store;

@@ -2,19 +2,19 @@
 /* allocations_test.c: each allocation of a guest program fails in turn; records of the
  * collector find no room.
  *
- * The n-th allocation fails, alone or with all that follow it, for n = 1, 2, 3, ...
- * until the program ends without having met it: while a state is made, and while
+ * The n-th allocation fails, alone or with all that follow it, for n = 1, 2, 3, ... until
+ * the program ends without having met it: while a state is made, and while
  * allocations.lua runs. A failure must arrive as the error "not enough memory" or be
- * absorbed; then the heap must verify, and the same state must run the program
- * without failures to its usual result. The same with a program of several domains
- * (domains.lua), where it is left to chance which allocation is the n-th.
+ * absorbed; then the heap must verify, and the same state must run the program without
+ * failures to its usual result. This is repeated with a program of several domains
+ * (domains.lua), where chance decides which allocation is the n-th.
  *
  * Then each n-th record of the collector finds no room (gc_overflow.c) while records.lua
  * runs, with collections everywhere and the heap verified after each: it must come to its
  * end.
  *
- * Needs a build with --enable-stress. An argument is the step from n to n; by default
- * it is 1, in a slow build (TEST_SLOWNESS) more. */
+ * Needs a build with --enable-stress. An argument is the step from n to n; by default it
+ * is 1, in a slow build (TEST_SLOWNESS) more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,9 @@ static int open_libraries(lua_State *L) {
   return 0;
 }
 
-/* Is the error on top what a failed allocation may raise? lua_checkstack only says that
- * there is no room; its callers say what for. */
+/* Tells whether the error on top is one that a failed allocation may raise.
+ * lua_checkstack only returns that there is no room; its callers raise errors of their
+ * own. */
 static bool is_memory_error(lua_State *L, int status) {
   static const char *const texts[] = {"not enough memory", "too many results", "stack overflow"};
   const char *text = lua_tostring(L, -1);
@@ -131,7 +132,8 @@ static uint64_t run_program(bool all, uint64_t step) {
 
 /* ---- several domains -------------------------------------------------------------- */
 
-/* As many as are asked for by the environment: a long search is for a quiet night. */
+/* Runs the program of several domains, as often as ALLOCATIONS_DOMAINS says: a long
+   search takes a night. */
 static void run_domains(bool all) {
   const char *wanted = getenv("ALLOCATIONS_DOMAINS");
   uint64_t runs = wanted != NULL ? strtoull(wanted, NULL, 10) : 40, step = 1;
@@ -179,7 +181,8 @@ static uint64_t default_step(void) {
 int main(int argc, char **argv) {
   uint64_t step = argc > 1 ? strtoull(argv[1], NULL, 10) : default_step();
   folder = getenv("TESTSUITE") != NULL ? getenv("TESTSUITE") : "testsuite";
-  stress_collect(false); /* the guest suite is run with collections everywhere; here time counts */
+  /* The guest suite is run with collections everywhere; here time counts. */
+  stress_collect(false);
   for (int all = 0; all <= 1; all++) {
     uint64_t n = 1;
     while (make_state(n, all)) n += step;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* States whose memory comes from an allocator of the program: what it is asked for, that
- * it is obeyed when it refuses, and that it gets everything back. Each block has a header
- * with its size and a canary, so that a wrong osize or a block of someone else's is
- * found. */
+/* allocators_test.c: states whose memory comes from an allocator of the program: what it
+ * is asked for, that it is obeyed when it refuses, and that it gets everything back. Each
+ * block has a header with its size and a canary, so that a wrong osize or a block of
+ * another allocator is found. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 enum { CANARY = 0x5a105, MIB = 1 << 20, BLOCK = 64 << 10 };
 
 typedef struct Counts {
-  size_t bytes, peak, most; /* most: that may be in use; 0: any */
-  size_t largest;           /* block that was asked for */
-  uint64_t asked;           /* requests for more */
-  uint64_t fail_at;         /* the number of the one that is refused; 0: none */
-  uint64_t fail_more;       /* and as many after it */
+  size_t bytes, peak, most; /* most: the bytes allowed in use; 0: any */
+  size_t largest;           /* the largest block that was requested */
+  uint64_t asked;           /* number of requests for more */
+  uint64_t fail_at;         /* number of the request that is refused; 0: none */
+  uint64_t fail_more;       /* how many after it are refused, too */
   uint64_t blocks;
 } Counts;
 
@@ -73,7 +73,7 @@ static void *counting(void *ud, void *p, size_t osize, size_t nsize) {
     free(head);
     return NULL;
   }
-  /* moved each time, so that what points to the former place is found */
+  /* moved each time, so that a pointer to the former place is found */
   Head *moved = malloc(sizeof(Head) + nsize);
   if (moved == NULL) abort();
   *moved = (Head){nsize, CANARY};
@@ -134,7 +134,7 @@ static const char garbage[] =
   "for i = 1, 300 do local s = ('x'):rep(100000) .. i end "
   "for i = 1, 200 do local t = {} for k = 1, 5000 do t[k] = k end end";
 
-/* How much slower this build or machine is than a plain one. */
+/* Returns how many times slower this build or machine is than a plain one. */
 static unsigned slowness(void) {
   const char *text = getenv("TEST_SLOWNESS");
   long n = text != NULL ? strtol(text, NULL, 10) : 1;
@@ -143,7 +143,7 @@ static unsigned slowness(void) {
 
 /* ---- laws ---------------------------------------------------------------- */
 
-/* After an error for want of memory the state goes on. */
+/* Checks that the state goes on after an out-of-memory error. */
 static void check_usable(lua_State *L, const char *what) {
   lua_pushnil(L);
   lua_setglobal(L, "keep");
@@ -172,7 +172,7 @@ static void obeys_a_cap(const Program *p, size_t most) {
   close_state(L, &c, p->name);
 }
 
-/* A program with much garbage and little that is alive never meets the cap. */
+/* Checks that a program with much garbage and little live data never reaches the cap. */
 static void collects_before_it_fails(void) {
   Counts c = {.most = 3 * MIB};
   lua_State *L = open_state(&c);
@@ -187,8 +187,8 @@ enum { DEEP = 100 }; /* its stacks have a small limit */
 enum { DEEP = 6000 };
 #endif
 
-/* Calls that allocate nothing but frames and stack: what was dropped before has room for
-   them. */
+/* Checks calls that allocate nothing but frames and stack: there is room for them in what
+   was dropped before. */
 static void deep_calls_collect(void) {
   const char *text =
     "local most, depth = ... "
@@ -214,7 +214,7 @@ static void deep_calls_collect(void) {
   }
 }
 
-/* What pcall of the guest catches is the same. */
+/* Checks that pcall in the guest catches the same error. */
 static void the_guest_catches_it(void) {
   Counts c = {.most = 8 * MIB};
   lua_State *L = open_state(&c);
@@ -227,7 +227,8 @@ static void the_guest_catches_it(void) {
   close_state(L, &c, "pcall");
 }
 
-/* Blocks are small, except for objects and lists that are larger themselves. */
+/* Checks that blocks are small, except for objects and lists that are larger
+   themselves. */
 static void asks_for_small_blocks(void) {
   Counts c = {0};
   lua_State *L = open_state(&c);
@@ -240,7 +241,7 @@ static void asks_for_small_blocks(void) {
   close_state(L, &c, "small blocks");
 }
 
-/* The bytes in use differ from those held by the documented slack. */
+/* Checks that the bytes in use differ from those held by the documented slack. */
 static void counts_agree(void) {
   Counts c = {0};
   lua_State *L = open_state(&c);
@@ -287,9 +288,9 @@ static int run_everything(lua_State *L) {
   return 0;
 }
 
-/* The n-th request is refused, and `more` after it: the state is made or not, the
- * program ends or fails for want of memory, and nothing is lost. True: it made so many
- * requests. */
+/* Runs with the n-th request refused, and `more` after it: the state is made or not, the
+ * program ends or fails with an out-of-memory error, and nothing is lost. Returns true if
+ * there were that many requests. */
 static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
   Counts c = {.fail_at = n, .fail_more = more};
   bool refused = true;
@@ -299,7 +300,7 @@ static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
     int status = lua_pcall(L, 0, 0, 0);
     if (status != LUA_OK) {
       ++*caught;
-      const char *message = lua_tostring(L, -1); /* luaL_checkstack says the second */
+      const char *message = lua_tostring(L, -1); /* the second is of luaL_checkstack */
       CHECK(strstr(message, "not enough memory") != NULL ||
               strstr(message, "stack overflow") != NULL,
             "request %llu: %s", (unsigned long long)n, message);
@@ -314,7 +315,7 @@ static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
   return refused;
 }
 
-/* Returns the number of requests that there are. */
+/* Refuses each request in turn. Returns the number of requests. */
 static uint64_t survives_each_refusal(uint64_t step) {
   uint64_t n = 1, runs = 0, caught = 0;
   for (; survives_refusals(n, 0, &caught); n += step) runs++;
@@ -322,7 +323,8 @@ static uint64_t survives_each_refusal(uint64_t step) {
   return n;
 }
 
-/* Mostly several in a row, so that the reserve does not suffice. */
+/* Refuses requests at random, mostly several in a row, so that the reserve is not
+   enough. */
 static void survives_random_refusals(unsigned requests, unsigned runs) {
   uint64_t caught = 0;
   for (unsigned i = 0; i < runs; i++) survives_refusals(1 + draw(requests), draw(40), &caught);
@@ -352,7 +354,7 @@ static void has_several_states(void) {
 
 /* ---- lua_setallocf ------------------------------------------------------- */
 
-/* Around the state's own. */
+/* An allocator around the state's own. */
 typedef struct Around {
   lua_Alloc f;
   void *ud;
@@ -399,7 +401,7 @@ static void a_state_gets_another_allocator(int mapped) {
 
 /* ---- all ----------------------------------------------------------------- */
 
-/* Caps of 8 MiB and, where that does not take long, of more. */
+/* Checks caps of 8 MiB and, if that does not take long, larger ones. */
 static void obeys_caps(const char *only) {
   for (int i = 0; i < PROGRAMS; i++) {
     if (only != NULL && strcmp(only, programs[i].name) != 0) continue;
@@ -410,7 +412,7 @@ static void obeys_caps(const char *only) {
   }
 }
 
-/* For tests of tools that look into a process. */
+/* Runs a file, for tests of tools that look into a process. */
 static int run_file(const char *name) {
   Counts c = {0};
   lua_State *L = open_state(&c);
@@ -422,8 +424,10 @@ static int run_file(const char *name) {
   return failures != 0;
 }
 
-/* allocators_test [PROGRAM]      all, or the caps of that program alone
- * allocators_test run FILE       runs a file of Lua in a state with an allocator */
+/* Runs the tests:
+ *
+ *   allocators_test [PROGRAM]      all, or the caps of that program alone
+ *   allocators_test run FILE       runs a file of Lua in a state with an allocator */
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef SAROS_STRESS

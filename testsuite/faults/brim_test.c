@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Random programs under a cap: each fills it with live data of random kinds, until the
- * allocator refuses or the program fails; drops all; and goes on with what takes a third
- * of the cap. The garbage has room for that, so no error is due. Only the API of Lua is
- * used: the reference's library runs the same. */
+/* brim_test.c: random programs under a cap: each fills it with live data of random kinds,
+ * until the allocator refuses or the program fails; drops all; and goes on with what
+ * takes a third of the cap. The garbage has room for that, so no error may occur. Only
+ * the API of Lua is used, so the test also runs with the reference's library. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void *capping(void *ud, void *p, size_t osize, size_t nsize) {
   return moved;
 }
 
-/* refusals(): how many there were */
+/* Returns the number of refusals: refusals() */
 static int refusals(lua_State *L) {
   Cap *c;
   lua_getallocf(L, (void **)&c);
@@ -37,7 +37,7 @@ static int refusals(lua_State *L) {
   return 1;
 }
 
-/* userdata(SIZE) */
+/* Makes a userdata: userdata(SIZE) */
 static int userdata(lua_State *L) {
   size_t size = (size_t)luaL_checkinteger(L, 1);
   memset(lua_newuserdatauv(L, size, 1), 1, size);
@@ -45,7 +45,7 @@ static int userdata(lua_State *L) {
 }
 
 /* Each of `kinds` returns a value of about `size` bytes, as far as it can be so small,
- * and how many bytes it takes. */
+ * and the number of bytes that it takes. */
 static const char prelude[] =
   "local seed, cap = ... "
   "local state = seed "
@@ -90,7 +90,7 @@ static const char fill[] =
   "repeat n = n + 1 keep[n] = first[1 + n % #first](16 + draw(largest)) "
   "until refusals() - before >= stops ";
 
-static const char drop[] = "keep = nil "; /* which allocates nothing */
+static const char drop[] = "keep = nil "; /* allocates nothing */
 
 static const char go_on[] =
   "local cap = ... "
@@ -108,7 +108,7 @@ static int run(lua_State *L, const char *text, lua_Integer a, lua_Integer b) {
   return lua_pcall(L, 2, 0, 0) == LUA_OK;
 }
 
-/* Before the cap is full: loading takes memory. */
+/* Loads the parts of the program before the cap is full, because loading takes memory. */
 static int load_all(lua_State *L) {
   static const char *const texts[] = {fill, drop, go_on};
   luaL_openlibs(L);
@@ -119,7 +119,8 @@ static int load_all(lua_State *L) {
   return 3;
 }
 
-/* Without strings that a luaL_Buffer builds: the reference does not collect for these. */
+/* Leaves out strings that a luaL_Buffer builds: the reference does not collect for
+   these. */
 static int plain;
 
 static int try_program(uint64_t seed, size_t cap, char *message, size_t room) {
@@ -133,7 +134,8 @@ static int try_program(uint64_t seed, size_t cap, char *message, size_t room) {
   if (lua_pcall(L, 0, 3, 0) != LUA_OK) goto out;
   if (!run(L, prelude, (lua_Integer)seed, (lua_Integer)cap)) goto out;
   lua_pushvalue(L, 1);
-  /* an error is due, or not; that of a luaL_Buffer is an ordinary one, with a position */
+  /* an error may occur or not; that of a luaL_Buffer is an ordinary one, with a
+     position */
   if (lua_pcall(L, 0, 0, 0) != LUA_OK && strstr(lua_tostring(L, -1), "not enough memory") == NULL)
     goto out;
   lua_settop(L, 3);
@@ -165,8 +167,8 @@ static int try_programs(size_t cap, unsigned long first, unsigned long n) {
   return counts[RIGHT] != n;
 }
 
-/* brim_test [CAP [PROGRAMS [FIRST [plain]]]]; TEST_SLOWNESS: how much slower this build
-   is */
+/* Runs brim_test [CAP [PROGRAMS [FIRST [plain]]]]. TEST_SLOWNESS: how many times slower
+   this build is. */
 int main(int argc, char **argv) {
   const char *text = getenv("TEST_SLOWNESS");
   unsigned long slowness = text != NULL ? strtoul(text, NULL, 10) : 1;

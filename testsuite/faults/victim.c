@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* victim.c: a program with a few threads as domains that does to itself what the
- * tests in this folder want to see survived. Needs no virtual machine.
+/* victim.c: a program with a few threads as domains that does to itself what the tests in
+ * this folder must see survived. Needs no virtual machine.
  *
  *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
  *     forks while it records: the child is silent or has a ring of its own, a program
  *     that it starts has nothing of ours open, the parent's events are all there
  *   victim fork-follow
- *     the same with children that are recorded as their parent, among busy threads
+ *     the same with children that are recorded like their parent, among busy threads
  *   victim raw-clone
  *     the same with clone(2) itself, which no handler of fork sees
  *   victim smallest
@@ -21,7 +21,7 @@
  *     sets SIGBUS handlers of its own while it records, the last of which calls the one
  *     that it has replaced
  *
- * Exit status 0 when all is as it must be.
+ * Exit status 0: all is as it must be.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -73,7 +73,7 @@ static int count_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Counters that a reader of the process's own file finds. */
+/* Returns the number of counters that a reader of the process's own file finds. */
 static unsigned counters_seen(void) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   eventring_cursor *cursor;
@@ -102,8 +102,8 @@ static unsigned files_here(void) {
 
 enum way { FORK_EXIT, FORK_EXEC, FORK_RECORD };
 
-/* This program, once more: does it find anything of a recording in what it has
-   inherited? (mode `heir`) */
+/* Executes this program again, which checks that it has inherited nothing of a recording
+   (mode `heir`). */
 static void become_heir(void) { execl("/proc/self/exe", "victim", "heir", NULL); }
 
 static void heir(void) {
@@ -172,8 +172,8 @@ static void vfork_exec(void) {
   eventring_domain_stop(d);
 }
 
-/* A child that fork's handlers know nothing of has its parent's rings. It may end as it
-   likes: nothing of the recording is touched, marked as ended or taken away. */
+/* Checks a child that fork's handlers do not know of, which has its parent's rings.
+   However it ends, nothing of the recording is touched, marked as ended or taken away. */
 static void raw_clone(void) {
   enum { EXIT_AT_ONCE, EXIT, EXEC, STOP, WAYS };
   start(EVENTRING_MIN_WSIZE, false);
@@ -204,7 +204,7 @@ static void raw_clone(void) {
   eventring_domain_stop(d);
 }
 
-/* A child that outlives its parent must not keep it live: it has none of the
+/* Checks that a child that outlives its parent does not keep it live: it has none of the
    parent's descriptors, and so not its lock. The parent is the caller's child. */
 static void orphan(void) {
   int fd[2];
@@ -278,7 +278,7 @@ static bool own_file(char path[4096]) {
          access(path, F_OK) == 0;
 }
 
-/* Three events, the first of which starts the recording where nothing has before. */
+/* Writes three events, the first of which starts the recording if nothing has before. */
 static void record_as_child(eventring_domain *d) {
   char path[4096];
   for (int i = 0; i < 3; i++) eventring_user_counter(d, count_id, i);
@@ -288,7 +288,7 @@ static void record_as_child(eventring_domain *d) {
   CHECK(eventring_stop() == EVENTRING_OK && access(path, F_OK) != 0);
   eventring_user_counter(d, count_id, 0);
   CHECK(eventring_state() == EVENTRING_STOPPED);
-  pid_t child = fork(); /* nothing is recorded, nothing is followed */
+  pid_t child = fork(); /* it records nothing, and follows nothing */
   if (child == 0) _exit(eventring_fork_pending());
   CHECK(status_of(child) == 0);
 }
@@ -396,7 +396,7 @@ static int count_others(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Names beyond the catalogue share one; a table fails as a whole. */
+/* Checks that names beyond the catalogue share one, and that a table fails as a whole. */
 static void full(void) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_others, NULL};
   static bool taken[EVENTRING_MAX_EVENTS];
@@ -449,7 +449,7 @@ static void twice(void) {
   int counter = register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_INT);
   int event = register_as("count", EVENTRING_DEF_INSTANT, EVENTRING_NONE);
   CHECK(counter == (int)count_id); /* the same again */
-  CHECK(event >= 0 && event != counter); /* of another kind: another one */
+  CHECK(event >= 0 && event != counter); /* another kind: another id */
   CHECK(register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_DOUBLE) == EVENTRING_E_CONFLICT);
   eventring_user_counter(d, (unsigned)counter, 1);
   eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)event);
@@ -475,7 +475,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* A fault of the host's own, in a file that it maps and that is cut. */
+/* Causes a fault of the host's own, in a file that it maps and that is cut. */
 static void fault_once(void) {
   int fd = open("foreign", O_RDWR | O_CREAT | O_TRUNC, 0600);
   CHECK(fd >= 0 && ftruncate(fd, 4096) == 0);
@@ -529,7 +529,7 @@ static void chained_handler(void) {
   CHECK(foreign_faults == 2);
 }
 
-/* Knows nothing of the library. */
+/* Handles a fault without any use of the library. */
 static void on_own_fault(int number, siginfo_t *info, void *context) {
   (void)number;
   (void)context;
@@ -543,11 +543,11 @@ static struct sigaction replaced;
 static volatile sig_atomic_t chained;
 
 static void on_fault_chained(int number, siginfo_t *info, void *context) {
-  CHECK(++chained < 10); /* or it goes round */
+  CHECK(++chained < 10); /* else the handlers call each other in a circle */
   replaced.sa_sigaction(number, info, context);
 }
 
-/* Until the library has noticed. */
+/* Records until the library has noticed the handler. */
 static void record_until_replaced(eventring_domain *d,
                                   void (*handler)(int, siginfo_t *, void *)) {
   struct sigaction now;
@@ -578,8 +578,8 @@ static void later_handler(void) {
   CHECK(foreign_faults == 4 && chained == 1);
 }
 
-/* A tool that changes the control page of another process, whose file is cut in the
-   moment between the check and the change: with a valid front, without that page. */
+/* Checks a tool that changes the control page of another process, whose file is cut
+   between the check and the change: with a valid front, but without that page. */
 static void cut_control(void) {
   struct sigaction before, now;
   struct eventring_error error = {0};

@@ -2,8 +2,8 @@
 /* testsuite/ffi/fixture.c: the C side of the tests of module ffi (testsuite/lua/ffi).
  *
  * Layouts: each struct below is compiled here and given to the tests as text, so that
- * they compare what the module makes of it with what this compiler does: size,
- * alignment, and for each member the bytes that change when it is set to -1. */
+ * they compare what the module makes of it with what this compiler does: size, alignment,
+ * and for each member the bytes that change when it is set to -1. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -152,7 +152,7 @@ ECHO(struct, s3) ECHO(struct, s8) ECHO(struct, s12) ECHO(struct, s16) ECHO(struc
          19 * s;
 }
 
-/* kinds: i int, l long, d double, s string, p pointer */
+/* Writes the arguments. `kinds`: i int, l long, d double, s string, p pointer. */
 int format_arguments(char *to, size_t size, const char *kinds, ...) {
   va_list arguments;
   size_t n = 0;
@@ -215,7 +215,7 @@ static void *on_thread(void *argument) {
   return NULL;
 }
 
-/* The kept function is called by another thread, which is waited for. */
+/* Calls the kept function in another thread, and waits for that. */
 int call_kept_on_thread(int v) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, on_thread, &v) != 0) return -1;
@@ -223,8 +223,7 @@ int call_kept_on_thread(int v) {
   return v;
 }
 
-/* A function of C as Lua calls them, which no module has: takes a while, returns
-   nothing. */
+/* Takes a while and returns nothing: a C function for Lua that no module has. */
 int fixture_pause(void *state) {
   const struct timespec while_ = {.tv_nsec = 20000000};
   (void)state;

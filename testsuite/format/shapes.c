@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* shapes.c: a program that records what other tests' programs record seldom, for readers
- * written from doc/FORMAT.md:
+/* shapes.c: a program that records what the programs of other tests seldom record, for
+ * readers written from doc/FORMAT.md:
  *
  *   shapes [--rounds N] [--die | --wait]
  *
  * Each round, in ring user: ten contexts that nest spans, leave them open, are suspended
  * and go on in turn, up to 300 spans open at once; async spans and a flow between
  * domains; events with several values; and the classes user and load switched off and on
- * with spans open. Beside it, in another slot, one short-lived domain after the other,
- * some of which are renamed. --die: the process is killed by itself at the end; --wait:
+ * with spans open. At the same time, in another slot, one short-lived domain after the
+ * other, some of which are renamed. --die: the process kills itself at the end; --wait:
  * it prints `ready` and waits for the end of its input, while a span and two contexts are
  * open.
  */
@@ -72,8 +72,8 @@ struct contexts {
   int suspended[CONTEXTS];
 };
 
-/* Which context is next, and what it does, is always the same, and has no short
-   period. */
+/* Returns a random number, which decides which context is next and what it does. The
+   sequence is always the same, and has no short period. */
 static unsigned draw(unsigned below) {
   static uint64_t state = 0x5a05;
   state ^= state << 13;
@@ -101,7 +101,8 @@ static void run_context(eventring_domain *d, struct contexts *c, unsigned contex
       else eventring_user_begin(d, (unsigned)inner);
       c->depth[context]++;
     } else if (c->depth[context]) {
-      eventring_user_end(d, (unsigned)(draw(2) ? work : inner)); /* which may not be open */
+      /* This span may not be open. */
+      eventring_user_end(d, (unsigned)(draw(2) ? work : inner));
       c->depth[context]--;
     }
   }

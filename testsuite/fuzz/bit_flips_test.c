@@ -2,9 +2,10 @@
 /* bit_flips_test.c: no bit of a recording changes unnoticed.
  *
  *   bit_flips_test [FLIPS [SEED [FILE...]]]     (default 1500 for each file, less in slow
- *                                               builds; FILE: recordings of dead processes)
+ *                                               builds; FILE: recordings of dead
+ *                                               processes)
  *
- * Records with several domains: ended in order, killed, killed when rings had grown, a
+ * Records with several domains: ended in order, killed, killed after rings had grown, a
  * copy of that, and streams, ended and killed. Then it flips single bits, reads
  * everything, and compares with what the file said before. If that is different, and the
  * reader has reported no damage, the flip must lie in one of the places that no checksum
@@ -36,7 +37,7 @@ static uint64_t random64(void) {
 }
 static uint64_t below(uint64_t n) { return random64() % n; }
 
-/* ---- All that a file says, as one number ------------------------------------------ */
+/* ---- The contents of a file, as one number ---------------------------------------- */
 
 static uint64_t digest;
 
@@ -105,7 +106,7 @@ static void add_front(eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) add_def(eventring_cursor_def(cursor, id));
 }
 
-/* What a file says, and whether all of it was found sound. */
+/* Returns the digest of a file's contents; *is_sound: all of it was found sound. */
 static uint64_t read_file(const char *path, bool *is_sound) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, add_event, add_loss};
   eventring_cursor *cursor;
@@ -157,13 +158,15 @@ static enum place place_of(const struct file *file, uint64_t offset) {
   return block_at(file, offset)->kind == FORMAT_EVENTS ? EVENTS : RECORDS;
 }
 
-/* Where damage may stay unseen, since a process or a tool may change it at any moment, up to
-   the one at which the process is killed:
-    - the control page, which tools write;
-    - status page, domain and run table, unless the recording ended in order, with all domains
-      detached, or is a copy: then they have a checksum;
-    - the block of a ring that was being filled.
-   (What is not possible there is reported nevertheless: reader/end_check.c.) */
+/* Tells whether damage at this place may stay unnoticed, since a process or a tool may
+   change it at any moment until the process is killed:
+
+   - the control page, which tools write;
+   - status page, domain and run table, unless the recording ended in order, with all
+     domains detached, or is a copy: then they have a checksum;
+   - the block of a ring that was being filled.
+
+   (Impossible values there are reported in any case: reader/end_check.c.) */
 static bool is_exempt(const struct file *file, uint64_t offset) {
   switch (place_of(file, offset)) {
   case CONTROL:
@@ -292,7 +295,8 @@ static void write_events(eventring_domain *d, const int *id, unsigned rounds) {
   }
 }
 
-/* In a process of its own; with several domains, some of which use a slot in turn. */
+/* Makes a recording in a process of its own, with several domains, some of which use a
+   slot in turn. */
 static void record(const char *to, bool is_killed, bool grows, bool streams) {
   struct eventring_config config;
   char path[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_fuzzer.c: libFuzzer's way into everything that opens a recording. `make
+/* eventring_fuzzer.c: the entry of libFuzzer to everything that opens a recording. `make
  * fuzz-recordings FUZZ_SECONDS=n`; the input is a packed file (recording_input.h). */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_chunk_fuzzer.c: binary chunks that were tampered with, loaded and, when the
- * verifier lets them pass, run.
+/* lua_chunk_fuzzer.c: binary chunks that were tampered with, loaded and, if the verifier
+ * accepts them, run.
  *
  * The input is a source text, a zero byte, and edits of four bytes each. The text is
- * compiled; edits that name a field change the functions before they are dumped, so
- * that what arrives is well-formed and wrong in one place; the others change bytes of
- * the dump. So the corpus outlives changes of the instruction set, and most inputs get
- * as far as the verifier. An input that begins with a zero byte is the body of a chunk
- * as it is, behind a good header. */
+ * compiled. Edits that name a field change the functions before they are dumped, so that
+ * the result is well-formed and wrong in one place; the others change bytes of the dump.
+ * So the corpus outlives changes of the instruction set, and most inputs get as far as
+ * the verifier. An input that begins with a zero byte is the body of a chunk as it is,
+ * behind a good header. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,8 +103,8 @@ static void edit_function(Prototype *const *functions, size_t n, const Edit *e) 
   }
 }
 
-/* The dump goes from instruction to instruction: each must be one, and the last one
- * must have its second word. */
+/* Makes a function that can be dumped. The dump goes from instruction to instruction:
+ * each must be a valid one, and the last one must have its second word. */
 static void make_dumpable(Prototype *p) {
   uint32_t pc = 0, last = 0;
   while (pc < p->ncode) {
@@ -202,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Mostly new edits, now and then another text. */
+/* Mutates an input: mostly new edits, now and then another text. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed) {
   uint8_t *end = size > 0 ? memchr(data, 0, size) : NULL;
   size_t text = end != NULL ? (size_t)(end - data) : size;

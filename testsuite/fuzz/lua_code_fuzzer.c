@@ -4,15 +4,14 @@
  * The input is a source text, a zero byte, and edits of eight bytes each. The text is
  * compiled; each edit then changes one function: an operand, an instruction, a jump, a
  * constant, the header; or it inserts instructions, with operands as opcodes.def says, or
- * a group that only makes sense together (a loop, open results and who takes them). After
- * each edit the verifier is asked, and what it refuses is taken back. So every input is a
- * walk among accepted functions, and all of it runs.
+ * a group that is only valid as a whole (a loop, open results and their user). After each
+ * edit the verifier checks the function, and an edit that it refuses is undone. So every
+ * input is a walk among accepted functions, and all of it runs.
  *
  * The result is dumped, loaded (which must succeed) and called, and so are the functions
  * that it returns. AddressSanitizer, the asserts before each instruction
- * (check_instruction.c) and the heap verifier see to it that nothing breaks. No hook is
- * set while it runs, so that it meets the fast paths; a timer sets one when it takes
- * long.
+ * (check_instruction.c) and the heap verifier find what breaks. No hook is set while it
+ * runs, so that the fast paths are tested; a timer sets one if it takes long.
  *
  * SHOW_CODE=1 ./lua_code_fuzzer FILE shows what an input became.
  */
@@ -95,7 +94,8 @@ static void read_items(Function *f, const Prototype *from) {
     if (f->items[n].target >= 0) f->items[n].target = item_at[f->items[n].target];
 }
 
-/* With a word at pc that leads to the word `to`; 0 when there is none. */
+/* Returns the instruction with a word at pc that leads to the word `to`, or 0 if there is
+   none. */
 static Instruction with_target(Instruction i, int64_t pc, int64_t to) {
   int64_t distance = 0;
   switch (INS_OP(i)) {
@@ -107,7 +107,7 @@ static Instruction with_target(Instruction i, int64_t pc, int64_t to) {
   return distance < 0 ? 0 : MAKE_ABx(INS_OP(i), INS_A(i), (uint32_t)distance);
 }
 
-/* The items as code; false when a jump cannot lead where it should. */
+/* Writes the items as code. Returns false if a jump cannot lead where it should. */
 static bool write_items(Function *f) {
   static int pc_of[MOST_ITEMS];
   uint32_t pc = 0;
@@ -152,7 +152,8 @@ static void read_inner(lua_State *L, Program *program, const Prototype *from, in
   f->p.p = f->inner;
 }
 
-/* How many functions from on down; too large ones count for too many. */
+/* Returns the number of functions from this one on down; a function that is too large
+   counts as too many. */
 static int count_functions(const Prototype *from) {
   bool fits = from->ncode < MOST_ITEMS && from->nconstants + 7 < MOST_CONSTANTS &&
               from->nupvalues < MOST_UPVALUES;
@@ -186,7 +187,7 @@ static uint32_t modulo(uint32_t value, uint32_t n) { return n ? value % n : 0; }
 
 static int choose_item(const Function *f, const Edit *e) { return e->d * f->n / 256; }
 
-/* Fields as opcodes.def says, from the bytes of the edit. */
+/* Makes an instruction with fields as opcodes.def says, from the bytes of the edit. */
 static Item synthesize(const Function *f, OpCode op, const Edit *e) {
   const OpInfo *info = &op_info[op];
   uint32_t registers = f->p.max_stack, uses = info->uses;
@@ -210,7 +211,7 @@ static Item synthesize(const Function *f, OpCode op, const Edit *e) {
   return item;
 }
 
-/* Puts n items at `at`; the targets of these are relative to `at` already. */
+/* Inserts n items at `at`; their targets are relative to `at` already. */
 static bool insert_items(Function *f, int at, const Item *items, int n) {
   if (f->n + n > MOST_ITEMS) return false;
   for (int i = 0; i < f->n; i++)
@@ -239,7 +240,7 @@ static bool insert_one(Function *f, int at, const Edit *e) {
 #define ABC(op, a, b, c) ((Item){MAKE_ABC(op, a, b, c), 0, -1})
 #define TO(op, a, to) ((Item){MAKE_ABx(op, a, 0), 0, to})
 
-/* Instructions that the verifier takes together only. */
+/* Inserts instructions that the verifier accepts only together. */
 static bool insert_group(Function *f, int at, const Edit *e) {
   uint32_t r = modulo(e->a, f->p.max_stack), s = modulo(e->b, f->p.max_stack);
   Item open = e->c & 1 ? ABC(OP_VARARG, r, 0, 0) : ABC(OP_CALL, r, 1 + e->c % 3, 0), items[8];
@@ -262,7 +263,7 @@ static bool insert_group(Function *f, int at, const Edit *e) {
       items[n++] = ABC(OP_TAILCALL, r, 1 + e->c % 3, e->d & 1);
       items[n++] = ABC(OP_RETURN, r, 0, e->d >> 1 & 1);
       break;
-    case 4: /* a test, and a way to anywhere */
+    case 4: /* a test, and a jump to anywhere */
       items[n++] = synthesize(f, (OpCode)(OP_EQ + e->b % (OP_TESTSET - OP_EQ + 1)), e);
       items[n++] = TO(OP_JMP, 0, far);
       items[n - 1].i = MAKE_sJ(OP_JMP, 0);
@@ -283,7 +284,7 @@ static bool insert_group(Function *f, int at, const Edit *e) {
       items[n++] = ABC(OP_LOADNIL, r + 1, e->c % 4, 0);
       items[n++] = ABC(OP_SETLIST, r, 1 + e->c % 4, 0);
       break;
-    default: /* a way back */
+    default: /* a jump back */
       items[n++] = synthesize(f, OP_TEST, e);
       items[n++] = TO(OP_JMP, 0, at + 3);
       items[n - 1].i = MAKE_sJ(OP_JMP, 0);
@@ -348,7 +349,7 @@ static bool edit_constant(Function *f, const Edit *e) {
   return true;
 }
 
-/* False: nothing was, or could be, done. */
+/* Applies an edit. Returns false: nothing was done, or could be. */
 static bool apply(Function *f, const Edit *e) {
   int at = e->where * f->n / 256;
   Item *item = &f->items[at], other;
@@ -375,7 +376,8 @@ static bool apply(Function *f, const Edit *e) {
   }
 }
 
-/* The verifier checks what a function captures when it reaches the one around it. */
+/* Tells whether the verifier accepts a function. It checks what a function captures when
+   it comes to the enclosing one. */
 static bool is_accepted(const Program *program, const Function *f) {
   if (verify_prototype(NULL, &f->p) != NULL) return false;
   return f->parent < 0 || verify_prototype(NULL, &program->functions[f->parent].p) == NULL;
@@ -410,7 +412,8 @@ static int append(lua_State *L, const void *data, size_t size, void *ud) {
   return 0;
 }
 
-/* Nothing collects here: the constants of the edited functions have no other owner. */
+/* Returns the dump of the edited program. Nothing may collect here: the constants of the
+   edited functions have no other owner. */
 static Bytes edited_dump(lua_State *L, const char *text, size_t length, const Edit *edits,
                          size_t n) {
   static Program program;
@@ -437,7 +440,8 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
   luaL_error(L, "time is over");
 }
 
-/* The run takes long: from now on each instruction of whoever runs raises. */
+/* Sets a hook when the run takes long: from now on each instruction raises, whatever
+   runs. */
 static void on_timer(int signal) {
   (void)signal;
   if (running != NULL) lua_sethook(running->domain->current, on_hook, LUA_MASKCOUNT, 1);
@@ -449,7 +453,8 @@ static void set_timer(lua_State *L) {
   setitimer(ITIMER_VIRTUAL, L != NULL ? &period : &none, NULL);
 }
 
-/* What the guest is called with; in the middle what TBC, TFORPREP and FORPREP want. */
+/* The arguments for the guest; those in the middle are what TBC, TFORPREP and FORPREP
+   need. */
 static const char arguments[] =
     "local function step(...) collectgarbage 'step' return ... end\n"
     "local mt = {__index = function(t, k) step() return k end,\n"
@@ -462,7 +467,8 @@ static const char arguments[] =
     "return next, {10, 20, 30, x = 1}, nil, setmetatable({}, mt), o, 3, 'text', step, 0.5, o, o, "
     "{o}";
 
-/* The function below its nargs arguments; returns how many results are on the stack. */
+/* Calls the function below its nargs arguments; returns the number of results on the
+   stack. */
 static int call(lua_State *L, int nargs) {
   int base = lua_gettop(L) - nargs - 1;
   lua_sethook(L, NULL, 0, 0);
@@ -509,7 +515,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   L->domain->gc.nursery_bytes = 512; /* collects all the time */
   if (b.size > 0) {
     int status = luaL_loadbufferx(L, (const char *)b.data, b.size, "=code", "b");
-    if (status != LUA_OK && status != LUA_ERRMEM) abort(); /* what was accepted is */
+    if (status != LUA_OK && status != LUA_ERRMEM) abort(); /* accepted code must load */
     free(b.data);
     bool show = status == LUA_OK && getenv("SHOW_CODE") != NULL;
     if (show) disassemble(stderr, as_lua_closure(L->top - 1)->p, true);
@@ -520,7 +526,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Mostly new edits, now and then another text. */
+/* Mutates an input: mostly new edits, now and then another text. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed) {
   uint8_t *end = size > 0 ? memchr(data, 0, size) : NULL;
   size_t text = end != NULL ? (size_t)(end - data) : size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_declaration_fuzzer.c: C declarations of any form for the module ffi, and objects
- * of what they declare.
+/* lua_declaration_fuzzer.c: any C declarations for the module ffi, and objects of what
+ * they declare.
  *
  * Input: the text. It is declared twice, parsed as a type and as a constant; then each
  * word of it is tried as the name of a type, and objects of these types have all words

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_format_fuzzer.c: string.format, pack, packsize and unpack, compared with the
- * reference interpreter where there is one.
+ * reference interpreter if there is one.
  *
  * Input: what to do, length of the format, format, values. */
 #include <ctype.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { FORMAT, PACK, UNPACK, PACKSIZE, OPERATIONS };
 #define MOST_VALUES 12
 
-/* A size that asks for much memory, in the reference interpreter too. */
+/* Tells whether a size asks for much memory, also in the reference interpreter. */
 static bool has_long_number(const char *s, size_t length) {
   size_t digits = 0;
   for (size_t i = 0; i < length; i++) {
@@ -27,7 +27,7 @@ static bool has_long_number(const char *s, size_t length) {
   return false;
 }
 
-/* An address is shown. */
+/* Tells whether a format shows an address. */
 static bool has_pointer(const char *s, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (s[i] != '%') continue;

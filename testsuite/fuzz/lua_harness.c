@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_harness.c: bounds for guest code of unknown making.
+/* lua_harness.c: bounds for arbitrary guest code.
  *
- * What a fuzzer runs must come to an end, in little memory, and must not leave the
- * process. So:
- *   - libraries that open files, run commands or end the process are left out, and
- *     those functions of `debug` that the manual says can break a program;
- *   - a count hook in every thread ends the run when its time is over. It looks at the
- *     clock, so that many calls of slow functions count as what they are. When the time
- *     is over it is called at each instruction: no pcall keeps the guest alive;
- *   - hooks do not reach into finalizers: those run in a coroutine of their own here,
- *     where they do;
- *   - library functions that may be busy for very long with a single call (patterns
- *     that backtrack, string.rep, table functions on what __len says) refuse the
- *     arguments that make them so (guards, below);
- *   - the heap and the buffers of the libraries are bounded in bytes, low enough
- *     that guests meet "not enough memory" in earnest.
+ * What a fuzzer runs must end, use little memory, and not leave the process. So:
+ *
+ * - libraries that open files, run commands or end the process are left out, and so are
+ *   the functions of `debug` that can break a program according to the manual;
+ * - a count hook in every thread ends the run when its time is over. It reads the clock,
+ *   so that many calls of slow functions count with their true time. When the time is
+ *   over it is called at each instruction: no pcall keeps the guest alive;
+ * - hooks do not reach into finalizers. Here these run in a coroutine of their own, where
+ *   hooks do;
+ * - library functions that may be busy for very long with a single call (patterns that
+ *   backtrack, string.rep, table functions with a __len) refuse the arguments that make
+ *   them so (guards, below);
+ * - the heap and the buffers of the libraries are bounded in bytes, low enough that
+ *   guests really meet "not enough memory".
  */
 #include "lua_harness.h"
 
@@ -55,7 +55,7 @@ static void on_count(lua_State *L, lua_Debug *ar) {
   luaL_error(L, "time is over");
 }
 
-/* For the buffers of the auxiliary library. */
+/* Allocates buffers of the auxiliary library, within BUFFER_BYTES. */
 static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   (void)ud;
   if (block == NULL) old_size = 0;
@@ -72,7 +72,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
 
 /* ---- guards ---------------------------------------------------------------------- */
 
-/* Each calls the function that it stands for, upvalue 1, unless that may take long. */
+/* Calls the function that a guard replaces, upvalue 1. Guards do so unless it may take
+   long. */
 static int pass_on(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
@@ -109,7 +110,7 @@ static int guard_pattern(lua_State *L) {
   return pass_on(L);
 }
 
-/* Of the functions of `table`: no list may claim to be long. */
+/* Guards the functions of `table`: no list may claim to be long. */
 static int guard_list(lua_State *L) {
   for (int i = 1; i <= lua_gettop(L); i++) {
     if (lua_istable(L, i) && luaL_getmetafield(L, i, "__len") != LUA_TNIL) return refuse(L);
@@ -130,7 +131,7 @@ static int finalize(lua_State *L) {
   return 0;
 }
 
-/* setmetatable(t, mt): a finalizer runs where the hook sees it. */
+/* Guards setmetatable(t, mt): makes a finalizer run where the hook sees it. */
 static int guard_setmetatable(lua_State *L) {
   if (lua_istable(L, 2)) {
     lua_pushliteral(L, "__gc");
@@ -205,7 +206,7 @@ static int open_libraries(lua_State *L) {
 lua_State *harness_open(void) {
   buffer_bytes = 0;
   deadline = thread_nanoseconds() + RUN_NANOSECONDS;
-  lua_State *L = api_new_state(allocate); /* buffers alone come from there */
+  lua_State *L = api_new_state(allocate); /* only buffers come from there */
   if (L == NULL) abort();
   lua_pushcfunction(L, open_libraries);
   if (lua_pcall(L, 0, 0, 0) != LUA_OK) abort();
@@ -224,7 +225,7 @@ void harness_close(lua_State *L) {
 
 lua_State *harness_shared(void) {
   static lua_State *L;
-  static Domain *volatile domain; /* where LeakSanitizer finds what the state owns */
+  static Domain *volatile domain; /* here LeakSanitizer finds what the state owns */
   static unsigned uses;
   if (L != NULL && ++uses % RENEW_EVERY == 0) {
     harness_close(L);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_input.h: takes an input apart. What is not there reads as zero or empty. */
+/* lua_input.h: takes an input apart. Missing bytes read as zero or empty. */
 #ifndef SAROS_FUZZ_LUA_INPUT_H
 #define SAROS_FUZZ_LUA_INPUT_H
 

@@ -195,7 +195,7 @@ static void split(Text *t) {
   }
 }
 
-/* A run of up to `most` tokens: [*from, *to) in bytes. */
+/* Chooses a run of up to `most` tokens: [*from, *to) in bytes. */
 static void choose_run(Text *t, size_t most, size_t *from, size_t *to) {
   size_t first = random_below(t, t->ntokens), n = 1 + random_below(t, most);
   if (n > t->ntokens - first) n = t->ntokens - first;

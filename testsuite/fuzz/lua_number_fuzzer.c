@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_number_fuzzer.c: numerals, in strings (tonumber, arithmetic) and in source text.
  *
- * tonumber is compared with the reference interpreter where there is one; the lexer with
- * tonumber: where a text is one numeral in source, both make the same number of it.
+ * tonumber is compared with the reference interpreter if there is one; the lexer is
+ * compared with tonumber: if a text is one numeral in source, both must make the same
+ * number of it.
  *
  * Input: a base, a text. */
 #include <ctype.h>
@@ -15,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The text as source: is it read as what tonumber says? */
+/* Checks that the text as source is read as the number that tonumber returns. */
 static void compare_with_lexer(lua_State *L, const char *text, size_t length) {
   luaL_Buffer b;
   if (length == 0 || !(isdigit((unsigned char)*text) ||
@@ -52,7 +53,7 @@ static void check_arithmetic(lua_State *L) {
   lua_pcall(L, 1, LUA_MULTRET, 0);
 }
 
-/* What is written with all digits reads as the same number. */
+/* Checks that a number written with all digits reads as the same number. */
 static void check_round_trip(lua_State *L) {
   static const char text[] =
       "local s = ... local n = tonumber(s) if not n or n - n ~= 0 then return end\n"

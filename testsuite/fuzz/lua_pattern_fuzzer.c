@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_pattern_fuzzer.c: string.find, match, gsub and gmatch with any pattern on any
- * subject, compared with the reference interpreter where there is one.
+ * subject, compared with the reference interpreter if there is one.
  *
  * Input: what to do, length of the pattern, start position, length of the replacement;
  * pattern; replacement; subject. */

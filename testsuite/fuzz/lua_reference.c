@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_reference.c: a reference interpreter as a process beside this one.
  *
- * It reads, for each call, the function's name and its arguments, and answers the
- * status and the results, all of them packed with string.pack as below; it ends with
- * its standard input. Nothing is asked that could take it long: who calls sees to it.
+ * For each call it reads the function's name and its arguments, and replies with the
+ * status and the results, all of them packed with string.pack as below; it ends with its
+ * standard input. The caller ensures that no request takes it long.
  *
  *   request   s4 packed { z name, B number of arguments, values }
  *   answer    s4 packed { B 1: fine, 0: an error; B number of values, values }
@@ -108,7 +108,7 @@ static void add_value(lua_State *L, luaL_Buffer *b, int index) {
   }
 }
 
-/* Pushes the packed values of the indices [first, last], after the status if any. */
+/* Pushes the packed values of the indices [first, last], after the status, if any. */
 static void push_packed(lua_State *L, const char *head, size_t length, int first, int last) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
@@ -129,7 +129,7 @@ static void ask(lua_State *L, const char *function, int nargs) {
   lua_pop(L, 1);
 }
 
-/* False: the reference interpreter has ended. */
+/* Pushes an answer. Returns false: the reference interpreter has ended. */
 static bool push_answer(lua_State *L) {
   uint32_t length;
   if (fread(&length, sizeof length, 1, from) != 1) return false;
@@ -140,7 +140,8 @@ static bool push_answer(lua_State *L) {
   return true;
 }
 
-/* Somebody may have ended it: it gets another chance. */
+/* Pushes the results of the reference interpreter. It may have been killed, so it is
+   started once more. */
 static void push_its_results(lua_State *L, const char *interpreter, const char *function,
                              int nargs) {
   for (int tries = 0; tries < 2; tries++) {
@@ -155,7 +156,8 @@ static void push_its_results(lua_State *L, const char *interpreter, const char *
   abort();
 }
 
-/* NaNs differ in their sign, which is unspecified. */
+/* Calls the function here, and packs the results. NaNs differ in their sign, which is
+   unspecified. */
 static void call_here(lua_State *L, const char *function, int nargs) {
   int base = lua_gettop(L);
   lua_getglobal(L, "string");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_source_fuzzer.c: source text, compiled and run. (Builds with asserts verify
- * all that the code generator makes.)
+/* lua_source_fuzzer.c: source text, compiled and run. (Builds with asserts verify all
+ * that the code generator makes.)
  *
- * Half of the mutations are of whole tokens (lua_mutate.c): a text that is changed
- * byte by byte seldom compiles. */
+ * Half of the mutations are of whole tokens (lua_mutate.c), because a text that is
+ * changed byte by byte seldom compiles. */
 #include "lauxlib.h"
 #include "lua_harness.h"
 #include "lua_mutate.h"

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* mutations_test.c: reads thousands of damaged recordings, always the same ones.
  *
- *   mutations_test [COUNT [SEED [FIRST]]]    (default 1500, less in slow builds; those before
- *                                            number FIRST are made and not read)
+ *   mutations_test [COUNT [SEED [FIRST]]]    (default 1500, less in slow builds; those
+ *                                            before number FIRST are made and not read)
  *   mutations_test --make-corpus DIRECTORY
- *   mutations_test --add FILE.eventring INPUT    (an input of a recording; `compressed` is one
- *                                                that eventring record --zstd has made, `sampled`
- *                                                one with stacks, a heap profile, a profile of
- *                                                calls and footprints, `merged` one of it)
+ *   mutations_test --add FILE.eventring INPUT    (an input of a recording; `compressed`
+ *                                                is one made by eventring record --zstd,
+ *                                                `sampled` one with stacks, a heap
+ *                                                profile, a profile of calls and
+ *                                                footprints, `merged` one of it)
  *
  * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped rings
- * of the smallest size) and damages each in turn in one of six ways. No crash, no read
- * that takes 2 s (times TEST_SLOWNESS), and what is damage of the structure is an error:
- * a header whose magic, version, byte order, sizes or offsets are others; a file that is
- * shorter than its blocks. Checksums are made right again for most others, so that what
- * lies behind them is reached. The compressed one has ways of its own. `make
- * check-mutations` runs 20,000 under AddressSanitizer.
+ * of the smallest size) and damages each in turn in one of six ways. No crash and no read
+ * that takes 2 s (times TEST_SLOWNESS) is allowed, and damage of the structure must be an
+ * error: a header with a changed magic, version, byte order, size or offset; a file that
+ * is shorter than its blocks. In most other cases the checksums are corrected, so that
+ * what lies behind them is reached. The compressed file is damaged in ways of its own.
+ * `make check-mutations` runs 20,000 under AddressSanitizer.
  *
  * How a file is read is in mutations_read.c; with questions_read.c in its place this is
  * questions_test, which asks each file what the commands answer.
@@ -66,7 +67,7 @@ struct input { char name[64]; uint8_t *bytes; size_t size; };
 static struct input inputs[16];
 static unsigned input_count;
 
-/* Where a byte of the file is in the packed form, or NULL when it is in a hole. */
+/* Returns where a byte of the file is in the packed form, or NULL if it is in a hole. */
 static uint8_t *place(uint8_t *packed, size_t size, uint64_t offset) {
   for (size_t at = 4; at + 4 + INPUT_PAGE <= size; at += 4 + INPUT_PAGE) {
     uint32_t number;
@@ -81,7 +82,7 @@ static void store(uint8_t *packed, size_t size, uint64_t offset, uint64_t value,
   if (to) memcpy(to, &value, bytes);
 }
 
-/* Offset of a page that is there, from `first` on. */
+/* Returns the offset of a random page that is there, from `first` on. */
 static uint64_t some_page(const uint8_t *packed, size_t size, uint64_t first) {
   for (int attempt = 0; attempt < 200; attempt++) {
     size_t pages = (size - 4) / (4 + INPUT_PAGE);
@@ -94,7 +95,7 @@ static uint64_t some_page(const uint8_t *packed, size_t size, uint64_t first) {
 
 /* ---- Six ways of damage; each returns whether it must be an error ----------------- */
 
-/* A field that says what the file is: any other value is damage. */
+/* Damages a field that says what the file is: any other value must be an error. */
 static bool damage_header(uint8_t *packed, size_t *size) {
   static const struct { uint16_t offset, bytes; } fields[] = {
       {0, 8}, {8, 4}, {12, 4}, {16, 4}, {20, 4}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 8},
@@ -102,7 +103,8 @@ static bool damage_header(uint8_t *packed, size_t *size) {
   size_t i = below(sizeof fields / sizeof fields[0]);
   uint64_t value = extreme(), before = 0;
   memcpy(&before, place(packed, *size, fields[i].offset), fields[i].bytes);
-  if (fields[i].offset == 24 && value <= FORMAT_STREAM) value += FORMAT_STREAM; /* no other layout */
+  /* This is no other layout. */
+  if (fields[i].offset == 24 && value <= FORMAT_STREAM) value += FORMAT_STREAM;
   store(packed, *size, fields[i].offset, value, fields[i].bytes);
   if (fields[i].bytes == 4) value = (uint32_t)value;
   return value != before;
@@ -114,8 +116,8 @@ static uint64_t some_block(const uint8_t *packed, size_t size) {
   return some_page(packed, size, FIRST_BLOCK);
 }
 
-/* Makes the checksums right for what the blocks say of their lengths, so that a reader is
-   not saved by them. */
+/* Corrects the checksums for the lengths that the blocks state, so that these do not
+   protect a reader. */
 static void seal_blocks(uint8_t *packed, size_t size) {
   for (size_t at = 4; at + 4 + INPUT_PAGE <= size; at += 4 + INPUT_PAGE) {
     uint64_t words[FORMAT_BLOCK_WORDS];
@@ -131,7 +133,7 @@ static void seal_blocks(uint8_t *packed, size_t size) {
   }
 }
 
-/* Lengths: committed, open, and of the events and records themselves. */
+/* Damages lengths: committed, open, and those of the events and records themselves. */
 static bool damage_lengths(uint8_t *packed, size_t *size) {
   uint64_t block = some_block(packed, *size);
   for (uint64_t n = 1 + below(4); n; n--)
@@ -149,7 +151,7 @@ static bool damage_lengths(uint8_t *packed, size_t *size) {
   return false; /* events may still be sound */
 }
 
-/* Ids and kinds: of events, records, blocks. */
+/* Damages ids and kinds: of events, records, blocks. */
 static bool damage_ids(uint8_t *packed, size_t *size) {
   uint64_t block = some_block(packed, *size);
   for (uint64_t n = 1 + below(4); n; n--)
@@ -162,7 +164,8 @@ static bool damage_ids(uint8_t *packed, size_t *size) {
   return false;
 }
 
-/* Counts and places: status, rings, sequence numbers, events before, the control page. */
+/* Damages counts and places: status, rings, sequence numbers, events before, the control
+   page. */
 static bool damage_counts(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(3); n; n--)
     switch (below(7)) {
@@ -202,7 +205,7 @@ static bool random_bytes(uint8_t *packed, size_t *size) {
 
 /* ---- A compressed recording ------------------------------------------------------- */
 
-struct packet { /* of one */
+struct packet { /* a packet of a compressed recording */
   struct packet_header header;
   struct packet_extent extents[PACKET_MOST_EXTENTS];
 };
@@ -218,7 +221,7 @@ static bool move_bytes(uint8_t *packed, size_t size, uint64_t offset, void *byte
   return true;
 }
 
-/* The packet that begins there. */
+/* Reads the packet that begins at a place. Returns false: there is none. */
 static bool read_packet(uint8_t *packed, size_t size, uint64_t at, struct packet *packet) {
   return move_bytes(packed, size, at, &packet->header, sizeof packet->header, false) &&
          evr_packet_header_valid(&packet->header) &&
@@ -235,7 +238,7 @@ static uint64_t some_packet(uint8_t *packed, size_t size, struct packet *packet)
   }
 }
 
-/* Words of packets, with right checksums: sizes, places, sequences. */
+/* Damages words of packets, with correct checksums: sizes, places, sequences. */
 static bool damage_packets(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(4); n; n--) {
     struct packet packet;
@@ -253,7 +256,7 @@ static bool damage_packets(uint8_t *packed, size_t *size) {
   return false;
 }
 
-/* One packet in the place of another. */
+/* Copies one packet to the place of another. */
 static bool copy_packets(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(8); n; n--) {
     uint8_t bytes[INPUT_PAGE];
@@ -293,9 +296,9 @@ struct tally { unsigned runs, reported, unreported; };
 
 static double slowest, most_seconds = 2; /* of processor time, for one file */
 
-/* Reads a file in all ways. Returns the first error, 0: there was none. */
+/* Reads a file in all ways. Returns the first error; 0: there was none. */
 int read_mutation(const char *path, unsigned number);
-/* Files that are read when nobody says how many. */
+/* The default number of files that are read. */
 extern const unsigned mutations_by_default;
 
 static unsigned first_read;
@@ -378,7 +381,7 @@ static int run_all(unsigned count) {
 
 /* ---- The corpus ------------------------------------------------------------------- */
 
-/* Short-lived ones, which share blocks. */
+/* Uses a short-lived domain; these share blocks. */
 static void use_another_domain(unsigned span) {
   eventring_domain *other = eventring_domain_start("another", NULL);
   eventring_user_begin(other, span);
@@ -442,7 +445,8 @@ int main(int argc, char **argv) {
     make_file(argv[2], "wrapped", 2000, 0, NULL);
     make_file(argv[2], "unwrapped", 60, 0, NULL);
     make_file(argv[2], "standby", 0, 0, NULL);
-    make_file(argv[2], "grown", 4000, 64, NULL); /* to 16 blocks, and round several times */
+    /* Its ring grows to 16 blocks, and wraps several times. */
+    make_file(argv[2], "grown", 4000, 64, NULL);
     make_file(argv[2], "streamed", 2500, 0, "streamed"); /* units of several chunks */
     return 0;
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* questions_read.c: questions_test asks each damaged file all questions that commands
- * answer and exports it in all formats (formats.def), in one process, and checks what
- * comes out: text without control characters, JSON that is valid, by the grammar of RFC
- * 8259, and UTF-8. */
+ * answer and exports it in all formats (formats.def), in one process, and checks the
+ * output: text without control characters, and valid JSON (by the grammar of RFC 8259) in
+ * UTF-8. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdbool.h>
@@ -16,9 +16,9 @@
 #include "recording_input.h"
 #include "tools/tool.h"
 
-/* What is asked: X(command, what it prints, words before the file). TEXT, and JSON with
- * --json; PAIR, the same of the file and itself; NOTHING but a file. Damage is an error
- * of the first. */
+/* The questions: X(command, what it prints, words before the file). TEXT: text, and JSON
+ * with --json; PAIR: likewise, about the file and itself; NOTHING: it only writes a file.
+ * Damage is an error of the first four. */
 #define MADE "questions.made"
 #define QUESTIONS(X) \
   X(pauses, TEXT, NULL) X(pauses, TEXT, "--frames", "0", "--frame-span", "request") \
@@ -182,7 +182,7 @@ static void empty_output(void) {
   if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) abort();
 }
 
-/* The words may be changed. */
+/* Asks a question and returns the status. The words may be changed. */
 static int ask(const struct question *question, const char *path, bool json) {
   char texts[MOST_WORDS + 3][512];
   char *words[MOST_WORDS + 4];
@@ -209,12 +209,12 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
   return remove(path);
 }
 
-/* A file, or (CTF) a folder. */
+/* Removes a file, or (CTF) a folder. */
 static void remove_all(const char *path) {
   nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Each line is JSON. */
+/* Checks that each line is JSON. */
 static void check_lines(int fd, const char *name, const char *path) {
   off_t size = lseek(fd, 0, SEEK_END);
   char *text = malloc((size_t)size + 1);
@@ -250,11 +250,11 @@ static int export(const struct format *format, const char *path) {
   return status;
 }
 
-/* Standard output is a file in memory from now on; messages go nowhere. */
+/* Redirects standard output to a file in memory, and messages to a file. */
 static void redirect(void) {
   out = memfd_create("questions", MFD_CLOEXEC);
   if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || !freopen("questions.err", "w", stderr)) abort();
-  setvbuf(stderr, NULL, _IONBF, 0); /* what is said before an abort is to be seen */
+  setvbuf(stderr, NULL, _IONBF, 0); /* the message before an abort must be seen */
 }
 
 enum { DAMAGE_IS_AN_ERROR = 4 }; /* of the first questions */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_input.c: see recording_input.h. */
+/* recording_input.c: packed recordings, and everything that is done with one
+   (recording_input.h). */
 #include "recording_input.h"
 
 #include <fcntl.h>
@@ -161,7 +162,7 @@ static int use_footprint(void *context, const struct eventring_footprint *footpr
   return 0;
 }
 
-/* Callers have smaller numbers, so each walk ends. */
+/* Checks that callers have smaller numbers, so that each walk ends. */
 static void use_stacks(eventring_cursor *cursor) {
   struct eventring_stack_info stack, caller;
   struct eventring_function_info function;
@@ -237,7 +238,8 @@ static void ask_for_everything(eventring_cursor *cursor) {
   ask_what_was_sampled(cursor);
 }
 
-/* The last events come first. Of a file without damage they are as many as forwards. */
+/* Reads backwards: the last events come first. A file without damage must have as many as
+   forwards. */
 static void read_backwards(const char *path, unsigned flags, int status,
                            const struct eventring_totals *forwards) {
   struct eventring_totals totals = {.size = sizeof totals};
@@ -255,7 +257,8 @@ static void read_backwards(const char *path, unsigned flags, int status,
 
 /* ---- Batches ---------------------------------------------------------------------- */
 
-/* All that was delivered, in its order, as one number. */
+/* Adds a value to a hash, which is one number for all that was delivered, in its
+   order. */
 static void mix(uint64_t *hash, uint64_t value) { *hash = (*hash ^ value) * 0x100000001b3u; }
 
 static int mix_event(void *context, const struct eventring_event *e) {
@@ -284,7 +287,7 @@ static int mix_switch(void *context, const struct eventring_switch *change) {
   return 0;
 }
 
-/* What a batch says, made again out of its events. */
+/* The contents of a batch, computed again from its events. */
 struct batch_check {
   const struct eventring_batch *batch;
   uint64_t *hash;
@@ -316,7 +319,7 @@ static void check_end(struct batch_check *check, const struct eventring_event *e
   check->open[--check->began].within += ns;
 }
 
-/* An event that is no begin. */
+/* Checks an event that is no begin. */
 static void check_point(struct batch_check *check, const struct eventring_event *event) {
   const struct eventring_point *point = &check->batch->points[check->points++];
   REQUIRE(check->points <= check->batch->point_count);
@@ -352,7 +355,7 @@ static int check_event(void *context, const struct eventring_event *event) {
 }
 
 static int mix_batch(void *context, const struct eventring_batch *batch) {
-  struct batch_check check; /* (not cleared: it is large) */
+  struct batch_check check; /* (not cleared, because it is large) */
   check.batch = batch, check.hash = context;
   check.before_ns = batch->earliest_ns;
   check.count = check.ended = check.outer = check.began = check.points = 0;
@@ -373,7 +376,8 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
 }
 
 enum { ONE_BY_ONE = -1 };
-/* The same with batches of these contents and without; returns what is common to both. */
+/* Returns the hash of what is delivered with batches of these contents, or without
+   batches: what is common to both ways. */
 static uint64_t mix_all(const char *path, unsigned flags, int contents, int *status,
                         struct eventring_totals *totals) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, mix_event, mix_loss};
@@ -400,7 +404,7 @@ static void compare_batches(const char *path, unsigned flags) {
   struct eventring_totals in_batches = {.size = sizeof in_batches};
   int status, status_in_batches;
   uint64_t hash = mix_all(path, flags, ONE_BY_ONE, &status, &one_by_one);
-  /* one or the other, as each opens a file that may be large */
+  /* only one of them, because each opens a file that may be large */
   const int contents = hash & 1 ? EVENTRING_BATCH_ALL : 0;
   REQUIRE(mix_all(path, flags, contents, &status_in_batches, &in_batches) == hash);
   REQUIRE(status == status_in_batches);

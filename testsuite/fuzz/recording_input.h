@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_input.h: a recording in a packed form for fuzzing, and all that is done with
- * it.
+/* recording_input.h: a recording in a packed form for fuzzing, and everything that is
+ * done with it.
  *
  * A recording of the smallest rings is 2 MiB of holes around a few pages. Its packed form
  * is its length (32 bits), then for each page that is not empty its number (32 bits) and
@@ -15,14 +15,14 @@
 
 enum { INPUT_PAGE = 4096, INPUT_MAX = 4 << 20 /* length of a file */ };
 
-/* Writes the file that `packed` stands for; false: it could not be written. */
+/* Writes the file that `packed` stands for. Returns false: it could not be written. */
 bool input_unpack(const char *path, const uint8_t *packed, size_t size);
-/* The packed form of a file, from malloc; NULL: it could not be read. */
+/* Returns the packed form of a file, from malloc, or NULL if it could not be read. */
 uint8_t *input_pack(const char *path, size_t *size);
 
 /* Opens the recording and does all that can be done with it: polls to the end, queries
    everything, lists open spans, discovers recordings beside it and, if `copy` is a path,
-   writes a snapshot and reads that. Returns the first error, or 0. Aborts when a call
+   writes a snapshot and reads that. Returns the first error, or 0. Aborts if a call
    breaks its promises. */
 int input_read_everything(const char *path, unsigned flags, const char *copy);
 

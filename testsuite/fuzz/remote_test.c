@@ -3,11 +3,11 @@
  *
  *   remote_test [PROCESSES [SEED]]
  *
- * Each process has an introspection that is valid but for its numbers, which are drawn,
- * or is damaged in places; what it points to is an arena of drawn words, many of which
+ * Each process has an introspection that is valid except for its numbers, which are
+ * random, or is damaged in places. It points to an arena of random words, many of which
  * point into the arena or are small, and which change all the time. The reader must end,
- * each time within bounds of time and memory, and (in a build with sanitizers) read
- * nothing wrongly. Whether it finds stacks does not matter; what it found is printed.
+ * each time within bounds of time and memory, and (in a build with sanitizers) make no
+ * wrong read. Whether it finds stacks does not matter; what it found is printed.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 
 enum { ARENA = 1 << 16, WORDS = ARENA / 8, DOMAINS = 4, READS = 30, MOST_MB = 512 };
 
-/* In the address space of the test and of its children, at the same place. */
+/* At the same address in the test and in its children. */
 struct eventring_introspection hostile_introspection;
 EVENTRING_INTROSPECTION_NOTE(hostile_introspection);
 
@@ -53,7 +53,7 @@ static uint64_t draw_word(void) {
   }
 }
 
-/* Fields mostly lie apart: offsets are dealt in turn, from a drawn one on. */
+/* Fields mostly lie apart: offsets are given in turn, from a random one on. */
 static uint32_t dealt;
 static uint32_t deal_offset(uint32_t size) {
   return draw(16) ? 8 * (dealt++ % (size / 8)) : (uint32_t)draw(size - 8);
@@ -165,7 +165,7 @@ static void draw_types(struct eventring_introspection *at) {
         .activity = (uint32_t)draw(4), .subject = draw_place(), .has_subject = 1, .text = "does"};
 }
 
-/* Damaged in places, half of the time. */
+/* Fills the introspection; half of the time it is damaged in places. */
 static void fill_introspection(void) {
   struct eventring_introspection *at = &hostile_introspection;
   memset(at, 0, sizeof *at);
@@ -188,7 +188,8 @@ static void put(uint64_t address, uint32_t offset, uint64_t word) {
   if (at + 8 <= ARENA) memcpy((char *)arena + at, &word, 8);
 }
 
-/* Stacks are unlikely to come about: some are made, with what is drawn around them. */
+/* Makes a function's frame. Random words seldom form stacks, so some are made, with
+   random words around them. */
 static void make_function(uint64_t at, uint64_t frame, uint64_t value) {
   const struct eventring_introspection *in = &hostile_introspection;
   uint64_t closure = at, prototype = at + 128;
@@ -254,7 +255,7 @@ static void count_variable(void *closure, const struct remote_variable *variable
   variables += strlen(variable->name) < sizeof variable->name;
 }
 
-/* Threads that the search found, and one that stands where none does, perhaps. */
+/* Reads the threads that the search found, and a place that is probably not a thread. */
 static void read_together(struct remote_host *host, uint64_t domain, const uint64_t *threads,
                           size_t count) {
   enum { MOST = 2000 };
@@ -324,7 +325,8 @@ int main(int argc, char **argv) {
   uint64_t processes = argc > 1 ? strtoull(argv[1], NULL, 10) : 60;
   uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000;
   struct rusage used;
-  alarm(250u * (slowness ? (unsigned)strtoul(slowness, NULL, 10) : 1)); /* SIGALRM: it hangs */
+  /* SIGALRM means that it hangs. */
+  alarm(250u * (slowness ? (unsigned)strtoul(slowness, NULL, 10) : 1));
   arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (arena == MAP_FAILED) return 1;
   printf("seed %" PRIu64 "\n", first);

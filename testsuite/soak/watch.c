@@ -2,12 +2,13 @@
 /* watch.c: does the reader account for every event? For soak.sh.
  *
  *   watch --file FILE              reads a file to its end and compares once
- *   watch --live PID SECONDS OUT   follows a process to its end; every SECONDS it pauses the
- *                                  recording, reads what is there, compares, and resumes.
- *                                  OUT has: COMPARISONS DELIVERED LOST MISSED RESIDENT_KIB
+ *   watch --live PID SECONDS OUT   follows a process to its end; every SECONDS it pauses
+ *                                  the recording, reads what is there, compares, and
+ *                                  resumes. OUT has: COMPARISONS DELIVERED LOST MISSED
+ *                                  RESIDENT_KIB
  *
- * Compared is, ring by ring, emitted = missed + delivered + lost. Status 1: they differ,
- * or the file cannot be read; what differs is printed.
+ * For each ring, emitted = missed + delivered + lost must hold. Status 1: it does not, or
+ * the file cannot be read; the difference is printed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static void poll_all(eventring_cursor *cursor) {
   } while (n > 0 && eventring_wait(cursor, 0) > 0 && !eventring_finished(cursor));
 }
 
-/* Is ring `ring` of a slot accounted for? With `shown`, a difference is printed. */
+/* Tells whether ring `ring` of a slot is accounted for. With `shown`, a difference is
+   printed. */
 static bool is_even(eventring_cursor *cursor, unsigned slot, unsigned ring, bool shown) {
   struct eventring_ring_info info = {.size = sizeof info};
   if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &info) < 0) return true;
@@ -75,8 +77,8 @@ static bool control(eventring_cursor *cursor, enum eventring_control what) {
   return false; /* it has just ended */
 }
 
-/* A probe that was under way when the gate was closed still writes its event, also after
-   its thread did not run for a while. */
+/* Compares while the recording is paused. A probe that was under way when the gate was
+   closed still writes its event, even if its thread does not run for a while. */
 static void compare_paused(eventring_cursor *cursor) {
   if (!control(cursor, EVENTRING_CONTROL_PAUSE)) return;
   bool even = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _moments.c: preloaded into `eventring`, lets things happen at moments that are too
- * short to be met from outside:
+/* _moments.c: preloaded into `eventring`, makes things happen at moments that are too
+ * short to be hit from outside:
  *
  *   MOMENT=directory-SIGNAL   the signal arrives when the new directory has been made
  *   MOMENT=exec               the child waits before exec until the file go-on is there,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program compiled with an older header, whose structures end earlier: it gets what it
- * knows, and nothing behind its structures is touched. test_older_header.sh makes the
- * header. With an argument it prints what the structures take. */
+/* _older.c: a program compiled with an older header, whose structures end earlier: it
+ * gets what it knows, and nothing behind its structures is touched. test_older_header.sh
+ * makes the header. With an argument it prints the sizes of the structures. */
 #include <eventring.h>
 #include <eventring/probe.h>
 #include <eventring/read.h>
@@ -71,7 +71,7 @@ static void record(void) {
     eventring_instant(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, first);
 }
 
-/* A structure without its size: nothing is filled. */
+/* Checks that nothing is filled in a structure without its size. */
 static void refuse_no_size(eventring_cursor *cursor) {
   info.it.size = domain.it.size = ring.it.size = totals.it.size = callbacks.it.size = 0;
   CHECK(eventring_cursor_info(cursor, &info.it) == EVENTRING_E_ARGUMENT);

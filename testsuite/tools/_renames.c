@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _renames.c: preloaded into a program, runs the command BEFORE_RENAME before the program
- * renames a file, without being preloaded into that. */
+/* _renames.c: preloaded into a program, runs the command BEFORE_RENAME, without being
+ * preloaded into it, before the program renames a file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -20,8 +20,8 @@ int rename(const char *from, const char *to) {
   return next(from, to);
 }
 
-/* By its number, as musl has no renameat2. All calls have six arguments for the
-   kernel. */
+/* Intercepts renameat2 by its number, because musl has no such function. All calls have
+   six arguments for the kernel. */
 long syscall(long number, ...) {
   long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
   long words[6];

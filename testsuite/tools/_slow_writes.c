@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _slow_writes.c: preloaded into a program, lets each of its pwrite take WRITE_MS
- * milliseconds longer, as a busy disk or processor does. */
+/* _slow_writes.c: preloaded into a program, makes each of its calls of pwrite take
+ * WRITE_MS milliseconds longer, as a busy disk or processor does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _syncs.c: preloaded into a program, notes in the file SYNCS what it writes with pwrite,
- * and for what it waits until it is on its disk, in their order: "write PATH", "sync
+/* _syncs.c: preloaded into a program, notes in the file SYNCS in their order what it
+ * writes with pwrite, and what it waits for until it is on its disk: "write PATH", "sync
  * PATH". With SYNC_FAILS=file or =directory such a wait fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

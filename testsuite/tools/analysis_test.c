@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libanalysis: the JSON writer, the words, the sums, and the tally of a recording of
- * several domains; each allocation of the tally and of the histogram fails once. */
+/* analysis_test.c: libanalysis: the JSON writer, the words, the sums, and the tally of a
+ * recording of several domains; each allocation of the tally and of the histogram fails
+ * once. */
 #include "../unit/eventring_common.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 /* ---- Allocations that fail ------------------------------------------------------- */
 
 static bool armed;
-static unsigned until_failure; /* allocations; the last one fails */
+static unsigned until_failure; /* number of allocations up to the one that fails */
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -262,8 +263,8 @@ static void domains_are_counted_and_summed(void **state) {
   eventring_close(cursor);
 }
 
-/* As where all blocks of the runtime rings are lost: nobody knows what the collector
-   did. */
+/* Checks a recording as if all blocks of the runtime rings were lost: it is not known
+   what the collector did. */
 static void only_runtime_rings_are_watched(void **state) {
   (void)state;
   struct eva_tally *tally = eva_tally_new();
@@ -285,7 +286,8 @@ static int count_armed(void *context, const struct eventring_event *event) {
   return status;
 }
 
-/* The n-th allocation fails, for each n: the tally says so, and is freed whole. */
+/* Checks that if the n-th allocation fails, for each n, the tally says so and is freed
+   completely. */
 static void each_allocation_may_fail(void **state) {
   (void)state;
   const struct eventring_callbacks callbacks = {sizeof callbacks, count_armed, NULL};
@@ -327,7 +329,7 @@ static void a_histogram_without_memory_stays_as_it_was(void **state) {
 
 /* ---- Comparing ------------------------------------------------------------ */
 
-/* On machines of such speeds, with some noise, B takes a tenth more. */
+/* Checks runs on machines of different speeds, with some noise: B takes a tenth more. */
 static void runs_are_compared_at_equal_speed(void **state) {
   (void)state;
   const double slow_a[] = {1.0, 1.6, 1.1, 1.9, 1.3}, slow_b[] = {1.7, 1.05, 1.4, 1.2, 1.5};
@@ -345,7 +347,7 @@ static void runs_are_compared_at_equal_speed(void **state) {
   assert_true(equal.low < equal.change && equal.change < equal.high && equal.low > 0);
   struct eva_comparison same = eva_compare_at_equal(a, slow_a, 5, c, slow_b, 5);
   assert_true(same.p > 0.05 && same.low < 0 && same.high > 0);
-  /* a speed that says nothing, and runs that are too few, compare as they are */
+  /* speeds without meaning, and too few runs: compared as they are */
   const double ones[] = {1, 1, 1, 1, 1};
   struct eva_comparison none = eva_compare_at_equal(a, ones, 5, b, ones, 5);
   assert_true(none.tested && fabs(none.change - plain.change) < 1e-9 && none.p > 0.05);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* export_text_test.c: numbers as printf puts them, and texts of which several bytes are
- * put at once as those that are put alone. */
+/* export_text_test.c: numbers are written as printf writes them, and texts of which
+ * several bytes are written at once like those whose bytes are written one by one. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +29,8 @@ static void numbers_are_as_printf_puts_them(void **state) {
   expect_number(UINT64_MAX);
 }
 
-/* A text of `size`, with one byte that is not like the others, equals its parts before
-   and after that, and the byte. */
+/* Checks that a text of `size`, with one byte that differs from the others, is written as
+   the parts before and after that byte, and the byte. */
 static void expect_text(unsigned char byte, size_t at, size_t size) {
   char text[32], whole[200], parts[200], *end, *to = parts;
   memset(text, 'a', size);

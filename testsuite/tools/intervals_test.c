@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of `eventring stats` on intervals that are written down: the cases of
- * measureme's analysis (E10), with its figures, one table.
+/* intervals_test.c: the figures of `eventring stats` on intervals that are given here:
+ * the cases of measureme's analysis (E10), with its figures, as one table.
  *
- * An interval is a span; an instant, an event; a size, a counter. A label is a definition
- * of each of these, a thread a domain. Each case is recorded, its times are the test's
- * (set_clock.h), and a tally is made of what a cursor delivers. */
+ * An interval is a span, an instant an event, a size a counter. A label is a definition
+ * of each of these, a thread is a domain. Each case is recorded, with times that the test
+ * sets (set_clock.h), and a tally is made of what a cursor delivers. */
 #include "../unit/eventring_common.h"
 
 #include "../unit/set_clock.h"
@@ -27,7 +27,7 @@ struct figures { /* of a label; -1: there are none */
 
 static const struct test_case {
   const char *name;
-  struct thing things[MOST]; /* an interval after those that it is within */
+  struct thing things[MOST]; /* an interval after those around it */
   struct figures expected[LABELS];
 } cases[] = {
     {"nested",
@@ -81,7 +81,8 @@ struct moment { /* the begin or the end of a thing, or all of it */
   bool is_end;
 };
 
-/* At one moment ends come before begins, those of inner intervals first. */
+/* Compares two moments: at the same time ends come before begins, those of inner
+   intervals first. */
 static int by_time(const void *left, const void *right) {
   const struct moment *a = left, *b = right;
   if (a->ns != b->ns) return a->ns < b->ns ? -1 : 1;

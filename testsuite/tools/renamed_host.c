@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* renamed_host.c: a host whose events have names of its own (test_quantities.sh). Tools
- * know what they are about by their quantities alone. Records COUNT pauses, and a heap of
- * bytes that grows to MOST and shrinks again. */
+/* renamed_host.c: a host whose events have unusual names (test_quantities.sh). Tools know
+ * their meaning by their quantities alone. It records COUNT pauses, and a heap of bytes
+ * that grows to MOST and shrinks again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* retain_target.c: a host that answers `eventring retain` with lies.
+/* retain_target.c: a host that gives false answers to `eventring retain`.
  *
  *   retain_target HOW [FILE]
  *
- *   file      a child whose answer is what FILE holds at that moment; it ends soon if that
- *             is not complete
+ *   file      a child whose answer is the content of FILE at that moment; it ends soon
+ *             if that is not complete
  *   endless   a child that writes lines without an end
  *   ends      a child that ends at once
  *   nothing   a child without a file
@@ -37,7 +37,7 @@ static bool is_how(const char *name) { return strcmp(how, name) == 0; }
 
 /* ---- the child: system calls only ------------------------------------------------- */
 
-/* True: its last line is "end". */
+/* Copies the file. Returns true if its last line is "end". */
 static bool copy_file(int to) {
   static char bytes[65536];
   char last[5] = "";
@@ -81,7 +81,8 @@ _Noreturn static void be_child(void) {
 static uint32_t answer(void) {
   if (is_how("stranger")) return (uint32_t)getpid();
   if (is_how("huge")) return UINT32_MAX;
-  long pid = syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L); /* no handler of fork runs */
+  /* So no handler of fork runs. */
+  long pid = syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
   if (pid == 0) be_child();
   return pid > 0 ? (uint32_t)pid : 1;
 }

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_producer.c: a program that records known numbers of events.
  *
- * The tests of the `eventring` command compare what it shows with what this
- * program wrote; no virtual machine is needed. It obeys the environment
- * variables SAROS_EVENTRING_* (or those of --env-prefix). Without any argument
- * it records a little, reads that back, and fails when the numbers differ.
+ * The tests of the `eventring` command compare what it shows with what this program
+ * wrote; no virtual machine is needed. It uses the environment variables
+ * SAROS_EVENTRING_* (or those of --env-prefix). Without any argument it records a little,
+ * reads that back, and fails if the numbers differ.
  *
  * In each of --rounds rounds each of --domains threads writes
+ *
  *   runtime ring   minor { minor_roots {} minor_promote {} }, then the counters
  *                  allocated_words (--words, 1000), promoted_words (10), live_words
- *                  (--live, else the round); every 10th round major_slice { mark {} } and the
- *                  lifecycle event cycle
+ *                  (--live, else the round); every 10th round major_slice { mark {} } and
+ *                  the lifecycle event cycle
  *   user ring      --users times request { parse {} }, then the counter load
  *                  (a double), the events tick and note (a string)
+ *
  * 14 events each round in all with one user. With --extras there are also, each round,
+ *
  *   user ring      in context 1 the span coroutine, which is suspended for --work-us
  *                  while context 2 writes the span other; the async span transfer, link
  *                  100 * domain + round, which the next domain ends in its round of that
- *                  number (with one domain: itself), the flow message with a step; and the
- *                  events sized and unnamed, which have several values
+ *                  number (with one domain: itself), the flow message with a step; and
+ *                  the events sized and unnamed, which have several values
  *                and with --stray, at the end, one begin and one end of transfer alone
- * At the end, on request: --flood N
- * spans `flood` as fast as can be, --open leaves the spans serve { minor_roots
- * open, --die is killed by itself. With --report it prints, for each domain and
- * ring, how many events it had written, the domain's own last one not counted.
+ *
+ * At the end, on request: --flood N writes N spans `flood` as fast as possible, --open
+ * leaves the spans serve { minor_roots open, --die kills the program by itself. With
+ * --report it prints, for each domain and ring, how many events it had written, without
+ * the domain's own last one.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -87,7 +91,7 @@ static int user(enum eventring_def_kind kind, const char *name,
   return id;
 }
 
-/* An event of several values; `fields` names them, or is NULL. */
+/* Registers an event of several values; `fields` names them, or is NULL. */
 static int values(const char *name, const char *fields) {
   struct eventring_error error;
   struct eventring_def def = {
@@ -158,14 +162,14 @@ static void read_words(int argc, char **argv) {
 
 /* ---- One domain ---------------------------------------------------------- */
 
-static pthread_barrier_t all_have_begun; /* the async spans of the round */
+static pthread_barrier_t all_have_begun; /* the async spans of this round */
 
 static void rest_us(long us) {
   struct timespec time = {us / 1000000, us % 1000000 * 1000};
   if (us > 0) nanosleep(&time, NULL);
 }
 
-/* Keeps the thread busy, so that a span has a length to be checked. */
+/* Keeps the thread busy, so that a span has a length that can be checked. */
 static void work_us(long us) {
   uint64_t end = eventring_now() + (uint64_t)us * 1000;
   while (us > 0 && eventring_now() < end) continue;
@@ -216,7 +220,8 @@ static void use(eventring_domain *d) {
 
 #define IN_USER(d) d, EVENTRING_USER, EVENTRING_CLASS_USER
 
-/* Context 1 has a span open while it is suspended, and context 2 one of its own. */
+/* Writes in two contexts: context 1 has a span open while it is suspended, and context 2
+   one of its own. */
 static void use_contexts(eventring_domain *d) {
   eventring_set_context(d, EVENTRING_USER, 1);
   eventring_user_begin(d, (unsigned)coroutine);
@@ -242,7 +247,7 @@ static void use_links(eventring_domain *d, long domain, long round) {
   eventring_linked(IN_USER(d), (unsigned)transfer, theirs, EVENTRING_ROLE_END);
 }
 
-/* -7, 2^63, 0.25 and the text "ab": doc/FORMAT.md, payloads. */
+/* Writes the values -7, 2^63, 0.25 and the text "ab": doc/FORMAT.md, payloads. */
 static void use_values(eventring_domain *d) {
   uint64_t words[] = {4 | EVENTRING_INT << 4 | EVENTRING_UINT << 8 | EVENTRING_DOUBLE << 12 |
                           EVENTRING_STRING << 16,
@@ -324,7 +329,7 @@ static int count_minor_ends(void *context, const struct eventring_event *event) 
   return 0;
 }
 
-/* Without arguments: what was written is what is read. */
+/* Checks, without arguments, that what was written is what is read. */
 static int check_self(void) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_minor_ends, NULL};
   struct eventring_error error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_batch_test.c: statistics of events in batches are those of the same events one by
- * one: time under spans of the collector and of finalizers, as they nest and cross the
- * ends of batches. */
+ * one: time under spans of the collector and of finalizers, which nest and cross the ends
+ * of batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void end_span(eventring_domain *d, unsigned kind) {
     eventring_end(d, EVENTRING_RUNTIME, kinds[kind].event_class, span_id[kind]);
 }
 
-/* Spans as they are drawn, with counters between them of which some end a batch. */
+/* Writes random spans, with counters between them, some of which end a batch. */
 static void write_events(eventring_domain *d, int steps) {
   unsigned open[MOST_DEPTH], depth = 0;
   for (int i = 0; i < steps; i++) {

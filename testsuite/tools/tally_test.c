@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The statistics of the `eventring` command on made-up events: quantiles, the clock of
- * time in the collector across losses, pauses and torn spans, the two ends of async
- * spans, and the domains that a slot had in turn. */
+/* tally_test.c: the statistics of the `eventring` command on made-up events: quantiles,
+ * the clock of time in the collector across losses, pauses and torn spans, the two ends
+ * of async spans, and the domains that a slot had in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static uint64_t true_quantile(const uint64_t *sorted, size_t count, uint32_t q) 
   return sorted[rank == 0 ? 0 : rank - 1];
 }
 
-/* Durations of every size, from 0 to the whole of 64 bits. */
+/* Checks durations of every size, from 0 to the whole of 64 bits. */
 static void quantiles_are_within_their_bound(void **state) {
   enum { COUNT = 5000 };
   static uint64_t values[COUNT];
@@ -87,7 +87,8 @@ static void is_equal(const struct eva_histogram *a, const struct eva_histogram *
     assert_int_equal(eva_histogram_quantile(a, q), eva_histogram_quantile(b, q));
 }
 
-/* What two have is added up in one that borrows of both; they stay as they were. */
+/* Checks that two histograms are added up in one that borrows from both, and stay as they
+   were. */
 static void borrowed_is_added(void **state) {
   struct eva_histogram all = {0}, part[2] = {{0}, {0}}, like[2] = {{0}, {0}}, sum = {0};
   (void)state;
@@ -108,7 +109,7 @@ static void borrowed_is_added(void **state) {
   eva_histogram_free(&all);
 }
 
-/* A bucket may get more values than a word of it counts. */
+/* Checks a bucket that gets more values than one of its words can count. */
 static void a_bucket_counts_beyond_its_word(void **state) {
   struct eva_histogram one = {0}, sum = {0};
   (void)state;
@@ -194,7 +195,7 @@ static void nested_spans_count_once(void **state) {
   expect(300, 60);
 }
 
-/* Of a host that collects in a finalizer, and has finalizers in a collection. */
+/* Checks a host that collects in a finalizer, and has finalizers in a collection. */
 static void finalizers_count_apart(void **state) {
   (void)state;
   begin(FINALIZERS, 100);
@@ -213,7 +214,7 @@ static void finalizers_count_apart(void **state) {
   assert_int_equal(clock_.times.in_finalizers, 100 + 40 + 100);
 }
 
-/* Of spans whose ends say for how long the thread was not on a processor. */
+/* Checks spans whose ends say for how long the thread was not on a processor. */
 static void cpu_time_is_what_was_not_off(void **state) {
   const struct eventring_def measured = {.measure = EVENTRING_OFF_CPU, .name = "step"};
   struct eventring_event event = {.kind = EVENTRING_BEGIN, .event_class = GC, .ns = 100,
@@ -287,7 +288,7 @@ static void a_torn_collection_counts_up_to_the_gap(void **state) {
 
 static void open_before_and_open_after(void **state) {
   (void)state;
-  feed(EVENTRING_BEGIN, GC, 10, EVENTRING_SYNTHETIC); /* long before we came */
+  feed(EVENTRING_BEGIN, GC, 10, EVENTRING_SYNTHETIC); /* long before reading began */
   begin(GC, 1000);
   end(GC, 1010);
   end(GC, 1100);
@@ -393,7 +394,8 @@ static void nobody_knows_what_runs_in_a_gap(void **state) {
   assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), 5);
   event.depth = 1, event.ns = 12, event.id = 7;
   assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
-  event.kind = EVENTRING_END, event.flags = EVENTRING_SYNTHETIC | EVENTRING_TORN; /* in the gap */
+  /* This is in the gap. */
+  event.kind = EVENTRING_END, event.flags = EVENTRING_SYNTHETIC | EVENTRING_TORN;
   assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
   assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), -1);
   eva_shares_lost(shares, &loss);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* timed_host.c: records what its standard input says, at the times that it says, so that
- * what a command makes of it is known to the nanosecond. A line is
+ * the results of a command are known to the nanosecond. A line is
  *
  *   work NS          NS pass, on a processor
  *   away NS          NS pass, on none
- *   begin NAME       of a span of the program
+ *   begin NAME       the begin of a span of the program
  *   end NAME
- *   pause NS OFF     of the collector; for OFF ns of NS it has no processor
- *   unsaid NS        a pause of which nobody measures that
+ *   pause NS OFF     a pause of the collector; for OFF ns of NS it has no processor
+ *   unsaid NS        a pause for which that is not measured
  *   repeat N         the lines up to `again`, N times (not within another one)
  *   again
  *   leave            the domain stops, and another one starts in its place
  *
- * A span whose name begins with `measured` says at its end for how long it had no
- * processor. As Saros does it, a pause is preceded by a counter that says that of the
- * time since the pause before, if it is more than none.
+ * The end of a span whose name begins with `measured` says for how long it had no
+ * processor. As in Saros, a pause is preceded by a counter of such time since the pause
+ * before, if there was any.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static struct line {
 static size_t line_count;
 
 static eventring_domain *domain;
-static uint64_t off_since, off_in_all, off_at_begin; /* of the measured span that is open */
+/* off_at_begin: that of the measured span that is open */
+static uint64_t off_since, off_in_all, off_at_begin;
 
 static void die(const char *what, const char *why) {
   fprintf(stderr, "timed_host: %s: %s\n", what, why);
@@ -137,7 +138,7 @@ static void run(const struct line *line) {
   }
 }
 
-/* Returns the line behind the block that begins at `first`. */
+/* Runs the block that begins at `first`; returns the line behind it. */
 static size_t run_block(size_t first) {
   const uint64_t rounds = lines[first - 1].number;
   size_t end = first;

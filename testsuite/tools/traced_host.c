@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* traced_host.c: records what its standard input says, for tests of what becomes of
- * traces. It obeys TRACED_EVENTRING_*. A line is
+ * traces. It uses the variables TRACED_EVENTRING_*. A line is
  *
  *   context N             what follows belongs to context N (0: none)
  *   leave                 the context is suspended
- *   begin NAME [TEXT]     of a span, with a value
- *   end NAME [TEXT]       (as its begin)
+ *   begin NAME [TEXT]     the begin of a span, with a value
+ *   end NAME [TEXT]       its end (TEXT as in its begin)
  *   trace HEX             an event `trace`, of 33 bytes
  *   event NAME [HEX]      an event of the program, with bytes as its value
  *   number X              an event with a number
@@ -127,7 +127,7 @@ static void run(const char *line) {
   }
 }
 
-/* Returns the line behind the block that begins at `first`. */
+/* Runs the block that begins at `first`; returns the line behind it. */
 static size_t repeat(size_t first) {
   unsigned long times = strtoul(lines[first] + strlen("repeat"), NULL, 10);
   size_t end = first + 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The writers of `eventring record`, each over a backend in whose results this test puts
- * failures: short writes, EINTR, EAGAIN, no space in the middle, all buffers busy.
+/* writer_test.c: the writers of `eventring record`, each over a backend into whose
+ * results this test puts failures: short writes, EINTR, EAGAIN, no space in the middle,
+ * all buffers busy.
  *
  * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap),
- * and, for what the system itself may answer, pwrite. */
+ * and, for the results of the system itself, pwrite. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -24,7 +25,7 @@
 enum { MOST = 64, UNIT = 65536 };
 
 static struct {
-  unsigned short_writes, interrupts, refusals, again; /* one of so many; 0: none */
+  unsigned short_writes, interrupts, refusals, again; /* one of this many; 0: none */
   uint64_t full_from, full_to; /* offsets at which there is no space */
   bool always_again;
   unsigned in_flight, most_in_flight;
@@ -53,7 +54,7 @@ static int start(struct write_backend *backend, const void *from, size_t size, u
   if (happens(faults.again)) return fake(self, token, -EAGAIN);
   if (offset < faults.full_to && offset + size > faults.full_from) {
     if (offset >= faults.full_from) return fake(self, token, -ENOSPC);
-    size = faults.full_from - offset; /* what finds room; the next one does not */
+    size = faults.full_from - offset; /* the part with room */
   } else if (size > 1 && happens(faults.short_writes)) {
     size = 1 + draw((unsigned)size - 1);
   }
@@ -94,11 +95,12 @@ struct write_backend *__wrap_write_backend_open(enum writer_kind kind, int fd, u
 /* ---- Beneath the backends --------------------------------------------------------- */
 
 static struct {
-  unsigned short_writes, interrupts, again; /* one of so many; 0: none */
+  unsigned short_writes, interrupts, again; /* one of this many; 0: none */
   unsigned count;                           /* of all that happened, by any thread */
 } system_faults;
 
-/* Threads have no random numbers of their own: each n-th call fails. */
+/* Tells whether a call fails: each n-th one, because threads have no random numbers of
+   their own. */
 static bool is_due(unsigned one_of, unsigned number) { return one_of && number % one_of == 0; }
 
 ssize_t __real_pwrite(int fd, const void *from, size_t size, off_t offset);
@@ -165,7 +167,8 @@ static char *random_bytes(size_t size) {
 
 enum { JOBS = 64, MOST_BYTES = 3 * UNIT };
 
-/* Pieces of all sizes that do not touch each other are all there at the end. */
+/* Checks that pieces of all sizes that do not touch each other are all there at the
+   end. */
 static void write_apart(unsigned depth) {
   static struct write_job jobs[JOBS];
   begin(depth);
@@ -205,7 +208,8 @@ static void test_hindered(void **state) {
   write_apart(3);
 }
 
-/* The same by what system calls say. (Those of POSIX AIO are the C library's own.) */
+/* Checks the same with failures of system calls. (Those of POSIX AIO are the C library's
+   own.) */
 static void test_system(void **state) {
   (void)state;
   for (unsigned depth = 1; depth <= 8; depth *= 2) {
@@ -218,7 +222,7 @@ static void test_system(void **state) {
   }
 }
 
-/* Of pieces in one unit the last one holds, in whatever way they are delayed. */
+/* Checks that of the pieces in one unit the last one holds, however they are delayed. */
 static void test_order(void **state) {
   (void)state;
   static struct write_job jobs[JOBS];
@@ -240,7 +244,7 @@ static void test_order(void **state) {
   end();
 }
 
-/* Only the pieces that find no space fail, with those that wait for them. */
+/* Checks that only the pieces that find no space fail, and those that wait for them. */
 static void test_full(void **state) {
   (void)state;
   static struct write_job jobs[JOBS];
@@ -269,7 +273,8 @@ static void test_full(void **state) {
   end();
 }
 
-/* A queue that never takes anything ends the job, not the patience of the caller. */
+/* Checks that a queue that never takes anything makes the job fail, rather than the
+   caller wait for ever. */
 static void test_never(void **state) {
   (void)state;
   struct write_job job = {.from = "x", .size = 1};
@@ -282,7 +287,7 @@ static void test_never(void **state) {
   end();
 }
 
-/* What the system itself says. */
+/* Checks errors of the system itself. */
 static void test_real_errors(void **state) {
   (void)state;
   struct write_job job = {.from = "x", .size = 1};
