@@ -35,7 +35,8 @@ typedef struct CharClasses {
   unsigned char lower[256];
   unsigned char upper[256];
   bool ascii_case; /* lower and upper change A to Z and a to z, and nothing else */
-  bool quoted[256]; /* has a backslash before it, or is written as a number, in quoted text */
+  /* has a backslash before it, or is written as a number, in quoted text */
+  bool quoted[256];
 } CharClasses;
 
 static inline bool byte_set_has(const ByteSet *set, unsigned char c) {

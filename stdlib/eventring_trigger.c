@@ -13,7 +13,7 @@
 #include "set_field.h"
 #include "thread.h"
 
-/* ---- The text of a trigger ------------------------------------------------------------- */
+/* ---- The text of a trigger -------------------------------------------------------- */
 
 /* Pushes a field of the table at 1 and returns true; pushes nothing and returns false if
    it is nil. */
@@ -65,7 +65,7 @@ static void push_text(lua_State *L) {
   lua_concat(L, 5);
 }
 
-/* ---- Functions -------------------------------------------------------------------------- */
+/* ---- Functions -------------------------------------------------------------------- */
 
 static int push_failure(lua_State *L, const struct eventring_error *error) {
   luaL_pushfail(L);

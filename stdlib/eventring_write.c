@@ -460,7 +460,8 @@ static int span_returned(lua_State *L, int status, lua_KContext context) {
 /* A userdata whose __close ends a span. `mark` tells it from other userdata: programs get
  * guards from `span {...}`, and can call their __close with any value. */
 typedef struct Guard {
-  lua_CFunction mark; /* close_guard, or close_unrecorded of a span that began unrecorded */
+  /* close_guard, or close_unrecorded of a span that began unrecorded */
+  lua_CFunction mark;
   uint32_t id;        /* of the span, or the number by which its end is known */
 } Guard;
 

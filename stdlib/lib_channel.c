@@ -24,7 +24,8 @@
 #include <stdlib.h>
 
 #define CHANNEL_TYPE "domain.channel"
-#define HANDLES_KEY "domain.channels" /* registry: weak table, channel (light userdata) -> handle */
+/* registry: weak table, channel (light userdata) -> handle */
+#define HANDLES_KEY "domain.channels"
 #define DEFAULT_CAPACITY 128
 #define MOST_CAPACITY (1 << 30)
 #define GIVEN_UP "channel was given up" /* its finalizer has run */

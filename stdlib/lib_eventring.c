@@ -245,7 +245,7 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
     case EVENTRING_STACK_ID: p->value.i = e->value.i; break;
     case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
     case EVENTRING_STRING: case EVENTRING_BYTES: case EVENTRING_VALUES:
-      c->text_size = (c->text_size + 7) & ~(size_t)7; /* in the form of the words of VALUES */
+      c->text_size = (c->text_size + 7) & ~(size_t)7; /* aligned like words of VALUES */
       if (!reserve_array((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1))
         return false;
       memcpy(c->text + c->text_size, e->bytes, e->size);

@@ -27,9 +27,9 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 
 /* ---- direct functions ----------------------------------------------------
  *
- * rule(result, x) computes the result of a number, which may be in the same place; false: x is
- * no number. The direct function (primitives.h) and the C function are made of it; the latter
- * converts strings. */
+ * rule(result, x) computes the result of a number, which may be in the same place; it
+ * returns false if x is not a number. The direct function (primitives.h) and the C
+ * function are made of it; the latter converts strings. */
 
 #define FUNCTION_OF_NUMBER(name, rule)                                   \
   static int name##_direct(lua_State *L, TValue *func, int nargs) {      \

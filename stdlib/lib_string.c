@@ -284,7 +284,8 @@ static int call_other_metamethod(lua_State *L, const char *event) {
 static int string_arithmetic(lua_State *L, int op, const char *event) {
   TValue a, b;
   if (!read_number(L, 1, &a) || !read_number(L, 2, &b)) return call_other_metamethod(L, event);
-  number_arith(L, op, op == LUA_OPUNM ? &b : &a, &b, L->top); /* two numbers: no metamethods */
+  /* two numbers: no metamethods */
+  number_arith(L, op, op == LUA_OPUNM ? &b : &a, &b, L->top);
   api_push(L);
   return 1;
 }

@@ -138,7 +138,8 @@ static int tablib_remove(lua_State *L) {
     luaL_argcheck(L, (lua_Unsigned)position - 1 <= (lua_Unsigned)size, 2,
                   "position out of bounds");
   int type = element_get(L, 1, plain, position);
-  if (plain && type == LUA_TNIL && position >= size) return 1; /* there is nothing to erase */
+  /* there is nothing to erase */
+  if (plain && type == LUA_TNIL && position >= size) return 1;
   if (position < size) {
     shift_down(L, plain, position + 1, size);
     position = size;

@@ -179,7 +179,7 @@ static void begin_profiling(Domain *d) {
   static pthread_once_t noted = PTHREAD_ONCE_INIT;
   pthread_once(&noted, note_forks);
   pthread_mutex_lock(&mutex);
-  /* release: pairs with the acquire loads of `wanted` in follow and call_profile_attach */
+  /* release: pairs with the acquire loads in follow and call_profile_attach */
   atomic_store_explicit(&wanted, true, memory_order_release);
   __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the others */
   begin_beat_locked();
@@ -245,8 +245,8 @@ void call_profile_attach(lua_State *L) {
   d->hooks.profile_end = call_profile_detach;
   /* the end may have been asked for, and no other domain may have seen it yet */
   obey_control(d);
-  /* acquire: pairs with the release in call_profile_begin_process: begin_profiling starts a
-     thread that reads `options` */
+  /* acquire: pairs with the release in call_profile_begin_process: begin_profiling starts
+     a thread that reads `options` */
   if (atomic_load_explicit(&wanted, memory_order_acquire)) begin_profiling(d);
   else choose_word(d);
   follow(L);

@@ -33,15 +33,15 @@
  * before it can run. While a chunk is read nothing is collected, so nothing needs an
  * anchor.
  *
- * The result of verification depends only on the bytes of the chunk, and those of a string
- * never change. So a string that string.dump has made, or that was loaded once, is marked
- * (STRING_IS_SOUND_CHUNK) and not verified again: programs load one string many times, or
- * one that they have just dumped, to have copies of a function. The mark belongs to the
- * object, not to its contents, and nothing else that a program does sets it: a string
- * with equal bytes, a chunk in pieces or in a file, and a string from another domain are
- * verified. (Code that writes into strings through pointers, in C or with ffi, can harm the
- * interpreter anyway.) Code in messages between domains is written by chunk_dump, and not
- * verified either. Builds with asserts verify everything.
+ * The result of verification depends only on the bytes of the chunk, and those of a
+ * string never change. So a string that string.dump has made, or that was loaded once, is
+ * marked (STRING_IS_SOUND_CHUNK) and not verified again: programs load one string many
+ * times, or one that they have just dumped, to have copies of a function. The mark
+ * belongs to the object, not to its contents, and nothing else that a program does sets
+ * it: a string with equal bytes, a chunk in pieces or in a file, and a string from
+ * another domain are verified. (Code that writes into strings through pointers, in C or
+ * with ffi, can harm the interpreter anyway.) Code in messages between domains is written
+ * by chunk_dump, and not verified either. Builds with asserts verify everything.
  */
 #include <string.h>
 

@@ -537,7 +537,8 @@ int expr_to_any(FuncState *fs, Expr *e) {
   expr_discharge(fs, e);
   if (e->kind == EXPR_REGISTER) {
     if (!expr_has_jumps(e)) return e->u.reg;
-    if (e->u.reg >= scope_registers(fs)) { /* a temporary: the jumps may deliver into it */
+    /* a temporary: the jumps may deliver into it */
+    if (e->u.reg >= scope_registers(fs)) {
       expr_to_reg(fs, e, e->u.reg);
       return e->u.reg;
     }

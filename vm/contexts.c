@@ -20,9 +20,9 @@
  *   INSTRUMENT_LEFT   it was left with open spans. The first thing it does when it
  *                     continues is to leave a native frame, the one that yielded, which
  *                     calls context_continue (vm_call_left). If a C function continues in
- *                     its continuation, or an instruction in which a hook yielded, the next
- *                     call or return of C does. An event before that has the same meaning
- *                     to readers.
+ *                     its continuation, or an instruction in which a hook yielded, the
+ *                     next call or return of C does. An event before that has the same
+ *                     meaning to readers.
  *   CALL_SPANS        in the status of its first frame: its end is checked.
  *
  * When a coroutine ends or is closed, its open spans end, the innermost first. One that

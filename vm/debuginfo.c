@@ -144,7 +144,8 @@ const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
 
 /* Tells whether the generic loop that TFORPREP at `prep` prepares runs at pc. */
 static bool is_in_loop(const Prototype *p, int prep, int pc) {
-  return prep < pc && pc <= prep + 1 + (int)INS_Bx(p->code[prep]) + 1; /* up to TFORLOOP */
+  /* up to TFORLOOP */
+  return prep < pc && pc <= prep + 1 + (int)INS_Bx(p->code[prep]) + 1;
 }
 
 void debug_local_changed(CallInfo *ci, const TValue *slot) {

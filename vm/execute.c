@@ -22,24 +22,24 @@
  *
  *  Position of `next`. TFORCALL keeps it in the scratch of the control variable R[A+2],
  *    so that it need not search for the key. It is that of the key there, in the table
- *    R[A+1], or unknown: then the key is searched for. A watched TFORCALL calls `next` and
- *    leaves the position unknown; so does debug.setlocal of R[A], R[A+1] or R[A+2]
+ *    R[A+1], or unknown: then the key is searched for. A watched TFORCALL calls `next`
+ *    and leaves the position unknown; so does debug.setlocal of R[A], R[A+1] or R[A+2]
  *    (debug_local_changed), in any coroutine. Errors and breaks leave the loop; TFORPREP
- *    begins anew. A stack moves with its scratch. The collector leaves positions unchanged;
- *    rehashing does not, but a program may not add keys to a table that it traverses.
- *    (check_position)
+ *    begins anew. A stack moves with its scratch. The collector leaves positions
+ *    unchanged; rehashing does not, but a program may not add keys to a table that it
+ *    traverses. (check_position)
  *  Iterator of ipairs. Nothing but the control variable, which is the index.
  *  Numeric loops. Their count is in R[A+1], on both paths, also in pairs.
  *  Inline caches (aux). They say where to look first; the key found there is compared. So
  *    collector and rehashing may leave them stale. Both paths use the same words.
- *  QUICK instructions. Each checks its operands and falls back to its base. A watch runs the
- *    first of a FUSED pair alone: it must not become a QUICK one, which would end the pair
- *    (QUICKEN).
- *  GETASSUMED. It replaces a pair of GETTABUP and GETFIELD, and sets the same register; the
- *    word that says where GETTABUP looks holds a number then. A watch that runs
+ *  QUICK instructions. Each checks its operands and falls back to its base. A watch runs
+ *    the first of a FUSED pair alone: it must not become a QUICK one, which would end the
+ *    pair (QUICKEN).
+ *  GETASSUMED. It replaces a pair of GETTABUP and GETFIELD, and sets the same register;
+ *    the word that says where GETTABUP looks holds a number then. A watch that runs
  *    instructions one by one turns it back into the pair (split_assumed).
- *  FUSED pairs. They hand values over in variables of C, between instructions that nothing
- *    can come between: there is no safepoint, or dispatch is compared after it.
+ *  FUSED pairs. They hand values over in variables of C, between instructions that
+ *    nothing can come between: there is no safepoint, or dispatch is compared after it.
  *  CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
  *    frame clears them; an operation that waits clears its own (NEGATE, CLOSING, UNWIND,
  *    HOOK_YIELDED).
@@ -54,15 +54,15 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Safepoints. There is a SAFE_POINT at every back-edge and tail call: there a program that
- * runs for long checks for requests from elsewhere. A request that reaches the domain's
- * own thread (of peer.h, or a hook set by a signal handler) has put another table into
- * L->dispatch, and op_each handles it before the next instruction; a recording is started
- * by a word of its file (runtime/probes.h). No results are open there and all registers
- * are below L->ci->top. Loops that count their rounds have a safepoint in each 32nd round,
- * and at their start, so that nested loops of few rounds have them as well. (A safepoint at
- * every call would cost 2 % of a program that only calls: calls and returns only read
- * L->dispatch.)
+ * Safepoints. There is a SAFE_POINT at every back-edge and tail call: there a program
+ * that runs for long checks for requests from elsewhere. A request that reaches the
+ * domain's own thread (of peer.h, or a hook set by a signal handler) has put another
+ * table into L->dispatch, and op_each handles it before the next instruction; a recording
+ * is started by a word of its file (runtime/probes.h). No results are open there and all
+ * registers are below L->ci->top. Loops that count their rounds have a safepoint in each
+ * 32nd round, and at their start, so that nested loops of few rounds have them as well.
+ * (A safepoint at every call would cost 2 % of a program that only calls: calls and
+ * returns only read L->dispatch.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
  * its arguments above the frame (meta_prepare_*).  Then the function is called
@@ -251,9 +251,9 @@ static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t,
   return NULL;
 }
 
-/* Returns the table where methods usually are, or NULL if there is none: for class_of, the
- * class of a metatable; for method_holder, the object itself, its class, or the functions
- * for strings. */
+/* Returns the table where methods usually are, or NULL if there is none: for class_of,
+ * the class of a metatable; for method_holder, the object itself, its class, or the
+ * functions for strings. */
 ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
   const TValue *handler = table_fast_metamethod(d, mt, META_INDEX);
   return handler != NULL && is_table(handler) ? handler : NULL;
@@ -713,8 +713,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
-/* Does so if the instruction is `base`, and not a pair, of which the watched path runs the
-   first instruction alone. */
+/* Does so if the instruction is `base`, and not a pair, of which the watched path runs
+   the first instruction alone. */
 #define QUICKEN(base) \
   do { if (((uint8_t *)pc)[-4] == OP_##base) BECOME(OP_##base##F); } while (0)
 
@@ -796,7 +796,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   }
 
 /* Pushes the frame of the Lua function at `callee`, with its arguments up to L->top, and
- * continues in it. */
+ * continues in it. (The test whether the thread is instrumented reads a register.) */
 #define ENTER_LUA(callee, status_bits) \
   do { \
     const Prototype *p = as_lua_closure(callee)->p; \
@@ -822,7 +822,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     pc = p->code; \
     TValue *end = base + p->nparams; \
     while (unlikely(L->top < end)) { set_nil(L->top); L->top++; } \
-    if (unlikely(dispatch != normal)) goto call_entered; /* if instrumented; tests a register */ \
+    if (unlikely(dispatch != normal)) goto call_entered; /* instrumented */ \
     NEXT; \
   } while (0)
 
@@ -1881,7 +1881,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         ci = vm_push_native(L, func, nresults, extra | CALL_YIELD);
         L->status = LUA_YIELD;
         ci->u2.nyield = n;
-        if (to_c) { /* lua_resume: its caller may push as many arguments as a C function */
+        /* lua_resume: its caller may push as many arguments as a C function */
+        if (to_c) {
           ci->top = L->top + LUA_MINSTACK;
           return LUA_YIELD;
         }

@@ -24,7 +24,8 @@ typedef enum Entry {
      CALL_FRESH */
   ENTER_CALL,
   ENTER_RESUME, /* L was suspended: the values from `first` to the top are passed in */
-  ENTER_DONE,   /* L->ci, a native frame, is complete with the values from `first` to the top */
+  /* L->ci, a native frame, is complete with the values from `first` to the top */
+  ENTER_DONE,
   /* L->ci, a CALL_PCALL or CALL_PROTECTED_C frame, catches the error on top of the
      stack */
   ENTER_UNWIND,

@@ -112,7 +112,8 @@ void hook_before_instruction(lua_State *L, const Instruction *pc) {
     if (L->allow_hook) L->old_pc = 1;
     return;
   }
-  int mask = L->hook_mask; /* a change made by the hook holds from the next instruction on */
+  /* a change made by the hook holds from the next instruction on */
+  int mask = L->hook_mask;
   bool counted = (mask & LUA_MASKCOUNT) && --L->hook_count == 0;
   if (!counted && !(mask & LUA_MASKLINE)) return;
   call_step_hooks(L, pc, mask, counted);

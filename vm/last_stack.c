@@ -264,8 +264,8 @@ static void *ask(void *argument) {
     eventring_stack_ask(false);
     os_thread_rest(period_ns);
   }
-  /* release: has no acquire partner, and needs none: obey reads it relaxed, begin_asking under
-     the mutex, and both use only its value */
+  /* release: has no acquire partner, and needs none: obey reads it relaxed, begin_asking
+     under the mutex, and both use only its value */
   __atomic_store_n(&asks, false, __ATOMIC_RELEASE);
   return NULL;
 }
@@ -279,7 +279,8 @@ static void begin_asking(Domain *d) {
       __atomic_store_n(&asks, false, __ATOMIC_RELAXED);
   }
   pthread_mutex_unlock(&mutex);
-  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d); /* chooses the word of safepoints */
+  /* it chooses the word of safepoints */
+  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
 }
 
 static void forget_after_fork(void) {

@@ -316,7 +316,8 @@ int program_call(lua_State *L, int nargs, int nresults) {
   set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_handler(SIGINT, on_termination);
-  peer_withdraw(interruptible->peer, ATTENTION_INTERRUPT); /* it came too late for this call */
+  /* it came too late for this call */
+  peer_withdraw(interruptible->peer, ATTENTION_INTERRUPT);
   lua_remove(L, handler);
   return status;
 }

@@ -24,7 +24,8 @@
 #include "throw.h"
 
 #define MAX_META_CHAIN 2000 /* steps of __index / __newindex before a cycle is assumed */
-#define MAX_TABLES 100 /* of such a chain, before the function that detects cycles takes over */
+/* of such a chain, before the function that detects cycles takes over */
+#define MAX_TABLES 100
 
 const char *const type_names[] = {
 #define TYPE_NAME(type, text) [LUA_T##type] = text,

@@ -10,12 +10,14 @@
    stack. */
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);
 void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
-bool vm_equal(lua_State *L, const TValue *a, const TValue *b);   /* L NULL: raw equality */
+/* Tells whether two values are equal; L NULL: for raw equality. */
+bool vm_equal(lua_State *L, const TValue *a, const TValue *b);
 bool vm_less(lua_State *L, const TValue *a, const TValue *b);
 bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b);
 /* Applies an operator, LUA_OPADD.., with coercions and metamethods. */
 void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result_slot);
-void vm_concat(lua_State *L, int n);                    /* the n values on top become one */
+/* Concatenates the n values on top into one. */
+void vm_concat(lua_State *L, int n);
 void vm_length(lua_State *L, const TValue *o, TValue *result_slot);
 /* Returns the metamethod, or &table_absent. */
 const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e);

@@ -10,7 +10,7 @@
 
 ALWAYS_INLINE int parse_token(const CompileState *cs) { return cs->lexer.token.kind; }
 bool parse_accept(CompileState *cs, int kind);  /* passes the token if it is there */
-/* raises unless it is there; does not pass it */
+/* Raises unless the token is there; does not pass it. */
 void parse_expect(CompileState *cs, int kind);
 void parse_consume(CompileState *cs, int kind); /* raises unless it is there; passes it */
 /* Passes `closer`, which belongs to `opener` at `line`. */
@@ -27,8 +27,8 @@ int parse_expressions(CompileState *cs, Expr *last);
 /* Parses a name or a parenthesis with its fields, indexes, calls. */
 void parse_suffixed(CompileState *cs, Expr *e);
 void parse_field(CompileState *cs, Expr *e); /* at '.' or ':': the field after it */
-/* Returns, at the '(' of a function, the column of the word `function`, or 0 if that is
- * on another line. */
+/* Returns, at the '(' of a function, the column of the word `function`, or that of the
+ * '(' if the word is on another line. */
 size_t function_column(const Lexer *lx, Position word);
 /* Notes, at the beginning of a value, the name by which it is defined if it is a
    function. */

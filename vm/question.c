@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/question.c: answers the questions of tools about a domain.
  *
- * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it, on
- * its copy of the memory. The program waits for the fork only, which copies the tables of
- * pages: 40 to 120 us for each MiB that is resident, on a busy machine.
+ * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it,
+ * on its copy of the memory. The program waits for the fork only, which copies the tables
+ * of pages: 40 to 120 us for each MiB that is resident, on a busy machine.
  *
- * The child has one thread, and may have been forked while another one held any lock. So it
- * calls nothing of the C library that allocates or locks; retain.c is made for that. The
- * clone has no signal at its end and is not seen by the program's own wait; it does not run
- * the handlers of fork, as libeventring knows (evr_domain_is_raw_child), and records
- * nothing. It keeps no descriptor of the program open except the one of its answer,
- * ANSWER_FD, is the first to be killed when memory is short, and yields to the program.
+ * The child has one thread, and may have been forked while another one held any lock. So
+ * it calls nothing of the C library that allocates or locks; retain.c is made for that.
+ * The clone has no signal at its end and is not seen by the program's own wait; it does
+ * not run the handlers of fork, as libeventring knows (evr_domain_is_raw_child), and
+ * records nothing. It keeps no descriptor of the program open except the one of its
+ * answer, ANSWER_FD, is the first to be killed when memory is short, and yields to the
+ * program.
  *
  * A domain that is asleep in a C function does not come to its safepoint. In this case a
  * thread of libeventring forks the child (answer_aside), whose copy is good if the domain
  * has not run meanwhile, which that thread sees (its producer/question.c). In the copy
- * nothing changes any more, so the child checks there that the domain is where its objects
- * can be walked: in a C function that it has called, and not in the collector. A thread
- * that has not run for half a second in such a function waits for something outside, unless
- * it waits so long for memory or a processor: then the child may end without an answer.
+ * nothing changes any more, so the child checks there that the domain is where its
+ * objects can be walked: in a C function that it has called, and not in the collector. A
+ * thread that has not run for half a second in such a function waits for something
+ * outside, unless it waits so long for memory or a processor: then the child may end
+ * without an answer.
  *
  * The answer is lines, their fields separated by tabs (their texts contain none):
  *
@@ -37,12 +39,12 @@
  *                                                      way)
  *  cut     kinds and sites  ways  objects             (not in the answer: no room for the
  *                                                      first two in MOST_ANSWER bytes;
- *                                                      objects whose way the walk does not
- *                                                      know)
+ *                                                      objects whose way the walk does
+ *                                                      not know)
  *  end
  *
- * The tool reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills the
- * child; otherwise the child ends after ANSWER_SECONDS.
+ * The tool reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills
+ * the child; otherwise the child ends after ANSWER_SECONDS.
  */
 #include "question.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain_text.c: paths as text (retain.c).
  *
- *   _G.cache.sessions[17].user
- *   main thread.<local conf in app.lua:3>["a key"].<metatable>.__index
- *   package.loaded.json.encode.<upvalue buffers>[*]
+ *  _G.cache.sessions[17].user
+ *  main thread.<local conf in app.lua:3>["a key"].<metatable>.__index
+ *  package.loaded.json.encode.<upvalue buffers>[*]
  *
- * Names and other strings are what the program chose: they are shown escaped
- * (eventring_printable) and cut. No function of stdio: that may take locks.
+ * Names and other strings are chosen by the program: they are shown escaped
+ * (eventring_printable) and cut. No function of stdio is used: it may take locks.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ void text_add_int(Text *t, int64_t i) {
   text_add(t, p);
 }
 
-/* "app.lua:12" */
+/* Adds the place of a function, "app.lua:12". */
 static void add_place(Text *t, const Prototype *p) {
   char id[LUA_IDSIZE];
   if (p->source == NULL) {
@@ -64,7 +64,7 @@ static void add_place(Text *t, const Prototype *p) {
   text_add_int(t, p->line_defined);
 }
 
-/* "function M.f app.lua:12" */
+/* Adds a function, "function M.f app.lua:12". */
 void text_add_function(Text *t, const Prototype *p) {
   text_add(t, "function ");
   if (p == NULL) return text_add(t, "?");
@@ -198,7 +198,7 @@ static void add_edge(Text *t, const GCObject *parent, uint32_t edge) {
   }
 }
 
-/* The value of an upvalue is no step. */
+/* Tells whether an entry is a step of the path; the value of an upvalue is not. */
 static bool is_step(const RetainWalk *w, uint32_t i) {
   const Visited *v = &w->queue[i];
   if (v->parent == NO_PARENT) return false;
@@ -217,8 +217,8 @@ static void add_root(const RetainWalk *w, uint32_t i, Text *t) {
   add_step(t, w->shapes[shape].step);
 }
 
-/* The first steps and the last ones; what lies between is a number. The path is read
- * backwards, a few objects at a time. */
+/* Writes the first steps of a path and the last ones, with the number of those between.
+ * The path is read backwards, a few objects at a time. */
 void retain_write_path(const RetainWalk *w, uint32_t i, Text *t) {
   uint32_t first[SHOWN_STEPS + 1], last[SHOWN_STEPS];
   uint32_t nfirst = 0, nlast = 0, left_out = 0;

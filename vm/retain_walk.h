@@ -10,9 +10,10 @@
 /* An object that was visited. The queue of the walk is the list of all, in the order of
  * their distance from the roots; the paths are in it. */
 typedef struct Visited {
-  uint64_t object_shape; /* address / 8, behind it the number of its shape */
-  uint32_t parent;       /* in the queue; NO_PARENT: a root */
-  uint32_t edge;         /* by which it was found in the parent (retain_edge.c) */
+  uint64_t object_shape; /* address / 8, then the number of its shape */
+  uint32_t parent;       /* in the queue; NO_PARENT for a root */
+  /* the edge by which it was found in the parent (retain_edge.c) */
+  uint32_t edge;
 } Visited;
 
 #define NO_PARENT UINT32_MAX
@@ -27,7 +28,7 @@ ALWAYS_INLINE uint32_t visited_shape(const Visited *v) {
   return (uint32_t)v->object_shape & (MOST_SHAPES - 1);
 }
 
-/* How one object refers to another, as far as shapes of paths tell steps apart. */
+/* How one object refers to another, as far as the shapes of paths distinguish steps. */
 typedef enum StepKind {
   STEP_ROOT,      /* of: the name, a C string */
   STEP_FIELD,     /* of: the key, a String */
@@ -39,8 +40,8 @@ typedef enum StepKind {
   STEP_LOCAL,     /* of: its name, a String; in: the function */
   STEP_TEMPORARY, /* in: the function, or NULL */
   STEP_CODE,      /* constants, functions and names in code */
-  STEP_VALUE,     /* of an upvalue, which is no step to the reader */
-  STEP_MORE       /* steps that are too many to be told apart */
+  STEP_VALUE,     /* of an upvalue, which is not a step for the reader */
+  STEP_MORE       /* steps beyond those that are distinguished */
 } StepKind;
 
 typedef struct Step {
@@ -51,12 +52,12 @@ typedef struct Step {
 /* Paths of one shape: a node of a tree. */
 typedef struct Shape {
   Step step;
-  uint32_t parent; /* 0: none; shape 0 is not used */
+  uint32_t parent; /* 0 if there is none; shape 0 is not used */
   uint16_t depth;
-  bool repeated;   /* the step occurs once or more, one behind the other */
+  bool repeated;   /* the step occurs once or more in succession */
 } Shape;
 
-/* Objects of one kind: what is told apart. */
+/* The kinds of objects that are distinguished. */
 typedef enum ObjectKind {
   KIND_NONE,
   KIND_STRING,
@@ -68,7 +69,7 @@ typedef enum ObjectKind {
   KIND_THREAD,
   KIND_UPVALUE,
   KIND_CODE,
-  KIND_OTHER         /* when there are too many kinds */
+  KIND_OTHER         /* if there are too many kinds */
 } ObjectKind;
 
 typedef struct KindKey {
@@ -80,7 +81,7 @@ typedef struct Kind {
   KindKey key;
   RetainAmount amount;
   uint32_t first; /* in the queue */
-  uint32_t first_way, nways; /* in the order of groups: those of the kind */
+  uint32_t first_way, nways; /* in the order of groups: the ways of the kind */
 } Kind;
 
 /* Objects of one kind and one shape. */
@@ -93,10 +94,10 @@ typedef struct Group {
 enum {
   MOST_KINDS = 4096,
   MOST_GROUPS = 1 << 18,
-  MOST_WINDOWS = 1 << 14, /* of 1 MiB each, in which objects lie */
+  MOST_WINDOWS = 1 << 14, /* of 1 MiB of addresses each */
   WINDOW_SHIFT = 20,
   WINDOW_BYTES = 1 << (WINDOW_SHIFT - 6), /* a bit for each 8 bytes */
-  MOST_DEPTH = 12,        /* steps by which shapes are told apart */
+  MOST_DEPTH = 12,        /* steps by which shapes are distinguished */
   MOST_LATER = 1 << 18    /* tables with weak keys, and threads */
 };
 
@@ -104,16 +105,17 @@ struct RetainWalk {
   Domain *d;
   const Table *globals, *loaded; /* _G and package.loaded, or NULL */
   RetainEnd end;
-  uint64_t deadline; /* monotonic_ns; 0: none */
+  uint64_t deadline; /* of monotonic_ns; 0 if there is none */
   RetainAmount total;
   Visited *queue;
   uint32_t n, most, next;
-  uint64_t *windows;       /* base / 1 MiB + 1 by hash, 0: free */
+  uint64_t *windows;       /* base / 1 MiB + 1 by hash; 0 for a free place */
   uint8_t *window_bits;    /* WINDOW_BYTES for each */
   uint32_t last_window;
   Shape *shapes;
   uint32_t nshapes;
-  uint32_t *shape_index;   /* by hash: number, 0: free; 2 * MOST_SHAPES */
+  /* by hash: number, or 0 for a free place; 2 * MOST_SHAPES entries */
+  uint32_t *shape_index;
   Kind *kinds;
   uint32_t nkinds;
   uint32_t *kind_index;    /* 2 * MOST_KINDS: number + 1 */
@@ -122,35 +124,38 @@ struct RetainWalk {
   uint32_t ngroups;
   uint32_t *group_index;   /* 2 * MOST_GROUPS: number + 1 */
   uint32_t *group_order;   /* by kind, most bytes first */
-  uint32_t *later;         /* what is to be followed later (once more), in the queue */
+  /* entries of the queue that are to be followed later (once more) */
+  uint32_t *later;
   uint32_t nlater;
-  char *memory;            /* all of these */
+  char *memory;            /* holds all of these */
   size_t memory_bytes;
 };
 
 /* ---- edges (retain_edge.c) ----------------------------------------------- */
 
-/* Number of the shape that paths have one step behind `shape`. */
+/* Returns the number of the shape of paths with one step behind `shape`. */
 uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step);
 /* Reaches an object, unless it was visited; 0 for `edge` of a root. */
 void retain_reach(RetainWalk *w, GCObject *o, uint32_t parent, uint32_t edge, uint32_t shape);
-/* Reaches all that queue entry i refers to. */
+/* Reaches all objects that queue entry i refers to. */
 void retain_follow(RetainWalk *w, uint32_t i);
-/* When there is nothing else: values of weak keys that were visited; if these are none
- * that are new, temporaries on stacks. False: nothing new. */
+/* Follows what remains when there is nothing else: values of weak keys that were visited;
+ * if none of these are new, temporaries on stacks. Returns false if nothing is new. */
 bool retain_follow_later(RetainWalk *w);
 bool retain_was_visited(RetainWalk *w, const GCObject *o);
-/* In retain.c: marks it; false when it was, or when there is no more room. */
+/* Marks an object as visited (retain.c). Returns false if it was, or if there is no more
+   room. */
 bool retain_visit(RetainWalk *w, const GCObject *o);
 
-/* The frame that slot `edge` of a thread is in; NULL: none. */
+/* Returns the frame that has slot `edge` of a thread, or NULL if there is none. */
 const CallInfo *retain_frame_of(const lua_State *co, uint32_t edge);
-/* The variable in the slot of a frame; `of` NULL: it has no name. */
+/* Returns the step for the variable in the slot of a frame; its `of` is NULL if it has no
+   name. */
 Step retain_slot_step(const lua_State *co, const CallInfo *ci, const TValue *slot);
 
 /* ---- order (retain_order.c) ------------------------------------------------ */
 
-/* Does entry a come before entry b? Of two different ones one does. */
+/* Tells whether entry a comes before entry b. Of two different entries one does. */
 typedef bool RetainBefore(const void *context, uint32_t a, uint32_t b);
 /* Fills `order` with 0 to n - 1 in this order. */
 void retain_order(uint32_t *order, uint32_t n, RetainBefore *before, const void *context);
@@ -172,7 +177,7 @@ void retain_write_path(const RetainWalk *w, uint32_t i, Text *t);
 void retain_write_shape(const RetainWalk *w, uint32_t shape, Text *t);
 uint32_t retain_steps(const RetainWalk *w, uint32_t i);
 
-/* The raw field of a metatable: the String, or NULL. */
+/* Returns the String in a raw field of a metatable, or NULL. */
 const String *retain_meta_string(const Domain *d, const Table *metatable, int event);
 
 #endif

@@ -12,11 +12,12 @@
 #include "domain.h"
 #include "peer.h"
 
-/* Is there a request to the domain (runtime/peer.h)? */
+/* Tells whether there is a request to the domain (runtime/peer.h). */
 ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
   return atomic_load_explicit(&d->peer->attention, memory_order_relaxed) & ATTENTION_ASKED;
 }
-/* Obeys it: raises, or returns. The frame's pc and L->top are those of a call. */
+/* Obeys the request: raises, or returns. The frame's pc and L->top are those of a
+   call. */
 void vm_take_up(lua_State *L);
 
 #define SAFE_POINT_WORK ((ptrdiff_t)1 << 18)
@@ -24,7 +25,7 @@ void vm_take_up(lua_State *L);
 
 void vm_safe_point(lua_State *L); /* L->ci is the frame of a C function; may raise */
 
-/* *left: units until the next safepoint, SAFE_POINT_WORK or 0 at first. */
+/* Counts work. *left: units until the next safepoint; SAFE_POINT_WORK or 0 at first. */
 ALWAYS_INLINE void vm_work(lua_State *L, ptrdiff_t *left, size_t units) {
   if (likely((*left -= (ptrdiff_t)units) >= 0)) return;
   *left = SAFE_POINT_WORK;

@@ -4,7 +4,7 @@
  *
  * All files are loaded first, so that nothing is written if one of them is wrong. Several
  * files become one chunk: a main function that calls each in turn is compiled, with empty
- * functions, which those of the files then take the place of. Nothing is collected
+ * functions, which are then replaced with those of the files. Nothing is collected
  * meanwhile.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@ typedef struct Options {
   const char *name;    /* of the program, for messages */
   const char *output;  /* "-": standard output */
   bool list, parse_only, strip, show_version, show_help;
-  const char *wrong;   /* the first option that is no option, or lacks what it takes */
+  const char *wrong;   /* the first word that is not an option, or lacks its argument */
   char **files;
   int count;
 } Options;
@@ -83,7 +83,7 @@ static Prototype *prototype_at(lua_State *L, int index) {
   return ((const LuaClosure *)lua_topointer(L, index))->p;
 }
 
-/* Replaces the main functions of `count` files on the stack by one that calls each. */
+/* Replaces the main functions of `count` files on the stack with one that calls each. */
 static void combine(lua_State *L, int count) {
   luaL_Buffer text;
   luaL_buffinit(L, &text);
@@ -96,7 +96,8 @@ static void combine(lua_State *L, int count) {
   for (int i = 0; i < count; i++) {
     Prototype *one = prototype_at(L, i - count - 2);
     main->p[i] = one;
-    if (one->nupvalues > 0) { /* _ENV: the main function has it as its first upvalue, too */
+    /* _ENV: the main function has it as its first upvalue, too */
+    if (one->nupvalues > 0) {
       one->upvalues[0].in_stack = 0;
       one->upvalues[0].index = 0;
     }
@@ -117,7 +118,7 @@ static bool is_plain_file(const char *name) {
   return lstat(name, &is) == 0 && S_ISREG(is.st_mode);
 }
 
-/* What could not be written whole is not left. */
+/* Writes the chunk; removes a file that could not be written completely. */
 static void write_chunk(lua_State *L, const Options *o) {
   bool to_stdout = strcmp(o->output, "-") == 0;
   FILE *file = to_stdout ? stdout : fopen(o->output, "wb");
@@ -133,7 +134,7 @@ static void write_chunk(lua_State *L, const Options *o) {
   fail_to_write(L, "write", o);
 }
 
-/* In protected mode; its argument are the options. */
+/* Compiles the files, in protected mode; its argument is the options. */
 static int compile(lua_State *L) {
   const Options *o = lua_touserdata(L, 1);
   lua_settop(L, 0);

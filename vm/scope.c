@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/scope.c: variables, blocks, labels.
  *
- * CompileState.vars is a stack of the variables of all functions being
- * compiled; those of a function start at its first_var, and the first
- * `nactive` of them are visible.  Registers are given in order of activation;
- * compile-time constants take none.  Numbers of variables (nactive in blocks,
- * labels) count from first_var.
+ * CompileState.vars is a stack of the variables of all functions being compiled; those of
+ * a function start at its first_var, and the first `nactive` of them are visible.
+ * Registers are given in order of activation; compile-time constants take none. Numbers
+ * of variables (nactive in blocks, labels) count from first_var.
  *
  * A name that is a local of an enclosing function becomes an upvalue of every function in
  * between; the block that declares it is marked, since it must close it (has_captured).
  *
- * Labels are visible in their block and in nested blocks of the same function,
- * also before their declaration: a goto whose label is unknown waits in
- * CompileState.gotos, moves out of each block that ends without the label, and is
- * resolved by scope_label or fails at the end of the function. When one of the blocks it
- * left has captured variables, the label begins with a CLOSE. `break` is a goto to a
- * label without name at the end of the loop.
+ * Labels are visible in their block and in nested blocks of the same function, also
+ * before their declaration: a goto whose label is unknown waits in CompileState.gotos,
+ * moves out of each block that ends without the label, and is resolved by scope_label or
+ * fails at the end of the function. If one of the blocks it left has captured variables,
+ * the label begins with a CLOSE. `break` is a goto to a label without name at the end of
+ * the loop.
  */
 #include "scope.h"
 
@@ -49,7 +48,7 @@ uint32_t scope_declare_hidden(CompileState *cs, const char *name) {
   return scope_declare(cs, lexer_string(&cs->lexer, name, strlen(name)));
 }
 
-/* Registers of the first n variables. */
+/* Returns the number of registers of the first n variables. */
 static int registers_of(FuncState *fs, uint32_t n) {
   while (n-- > 0) {
     const Var *var = scope_var(fs, n);
@@ -134,7 +133,7 @@ void scope_main_upvalue(FuncState *fs) {
       fs, (UpvalueDesc){.name = fs->cs->env_name, .in_stack = 1, .index = 0, .kind = VAR_REGULAR});
 }
 
-/* Marks the block that declares a local as one whose local an inner function uses. */
+/* Marks the block that declares a local that an inner function uses. */
 static void mark_captured(FuncState *fs, const Expr *local) {
   uint32_t number = local->u.local.var - fs->first_var;
   ScopeBlock *block = fs->block;
@@ -143,7 +142,7 @@ static void mark_captured(FuncState *fs, const Expr *local) {
   fs->has_captured = true;
 }
 
-/* An upvalue of fs for what `variable` is in the function around it. */
+/* Makes an upvalue of fs for `variable`, as it is in the function around it. */
 static int upvalue_for(FuncState *fs, String *name, const Expr *variable) {
   UpvalueDesc desc = {.name = name};
   if (variable->kind == EXPR_LOCAL) {
@@ -157,8 +156,8 @@ static int upvalue_for(FuncState *fs, String *name, const Expr *variable) {
   return add_upvalue(fs, desc);
 }
 
-/* Stays EXPR_VOID when the name is that of a global. Depth: nested functions,
- * bounded by the levels of the parser. */
+/* Finds a name; leaves EXPR_VOID if it is that of a global. Recurses once for each nested
+ * function, which the levels of the parser bound. */
 static void find_name(FuncState *fs, String *name, Expr *result, bool used_here) {
   expr_set(result, EXPR_VOID);
   if (fs == NULL) return;
@@ -262,7 +261,7 @@ static bool resolve_gotos(CompileState *cs, const Label *label) {
   return close;
 }
 
-/* Returns whether a CLOSE was emitted. */
+/* Places a label. Returns whether a CLOSE was emitted. */
 static bool place_label(CompileState *cs, const Label *label) {
   if (!resolve_gotos(cs, label)) return false;
   emit_ABC(cs->fs, OP_CLOSE, scope_registers(cs->fs), 0, 0);
@@ -312,7 +311,7 @@ void scope_enter(FuncState *fs, ScopeBlock *block, bool is_loop) {
   fs->block = block;
 }
 
-/* The gotos that wait leave the block that has just ended. */
+/* Moves the waiting gotos out of the block that has just ended. */
 static void move_gotos_out(FuncState *fs, const ScopeBlock *ended) {
   int level = registers_of(fs, ended->nactive);
   for (uint32_t i = ended->first_goto; i < fs->cs->ngotos; i++) {
@@ -328,7 +327,7 @@ void scope_leave(FuncState *fs) {
   int level = registers_of(fs, block->nactive);
   bool closed = false;
   deactivate_from(fs, block->nactive);
-  if (block->is_loop) { /* here the breaks arrive */
+  if (block->is_loop) { /* the breaks arrive here */
     Label end = {.name = NULL, .pc = jump_label(fs), .nactive = fs->nactive};
     closed = place_label(cs, &end);
   }

@@ -5,37 +5,37 @@
 
 #include "compile.h"
 
-/* Declares a variable of the current function; returns its number in it. It
- * is visible only after scope_activate. */
+/* Declares a variable of the current function; returns its number in it. It is visible
+ * only after scope_activate. */
 uint32_t scope_declare(CompileState *cs, String *name);
 uint32_t scope_declare_hidden(CompileState *cs, const char *name);
 /* Makes the next n declared variables visible, each with the next register. */
 void scope_activate(CompileState *cs, uint32_t n);
 Var *scope_var(FuncState *fs, uint32_t number);
-/* Registers taken by the active variables. */
+/* Returns the number of registers taken by the active variables. */
 int scope_registers(FuncState *fs);
-/* Registers taken by those declared outside of a block. */
+/* Returns the number of registers taken by the variables declared outside of a block. */
 int scope_registers_before(FuncState *fs, const ScopeBlock *block);
-/* Debug entry of a variable that is active and has a register. */
+/* Returns the debug entry of a variable that is active and has a register. */
 LocalVar *scope_debug(FuncState *fs, uint32_t number);
 
 /* Finds a name: local, upvalue, compile-time constant or field of _ENV. */
 void scope_find(CompileState *cs, String *name, Expr *result);
 void scope_main_upvalue(FuncState *fs);
-/* Raises when the variable cannot be assigned to. */
+/* Raises if the variable cannot be assigned to. */
 void scope_check_assignable(CompileState *cs, const Expr *e);
-/* The innermost block has a variable to be closed. */
+/* Marks the innermost block as one with a variable to be closed. */
 void scope_mark_tbc(FuncState *fs);
 
 void scope_enter(FuncState *fs, ScopeBlock *block, bool is_loop);
 void scope_leave(FuncState *fs);
 
-/* goto and break (name NULL): jumps is the list to be patched. */
+/* Makes a goto or a break (name NULL); jumps is the list to be patched. */
 void scope_goto(CompileState *cs, String *name, int line, int jumps);
 Label *scope_find_label(CompileState *cs, const String *name);
-/* A goto to a label that is already there. */
+/* Makes a goto to a label that exists already. */
 void scope_goto_back(CompileState *cs, const Label *label);
-/* A label here; last: only void statements follow in its block. */
+/* Places a label here; last: only void statements follow in its block. */
 void scope_label(CompileState *cs, String *name, int line, bool last);
 
 #endif

@@ -33,7 +33,7 @@ static void parse_block(CompileState *cs) {
 
 /* ---- assignments --------------------------------------------------------- */
 
-/* Makes nvalues expressions, the last of them `last`, into nvars values in registers. */
+/* Adjusts nvalues expressions, the last of them `last`, to nvars values in registers. */
 static void adjust_values(FuncState *fs, int nvars, int nvalues, Expr *last) {
   int missing = nvars - nvalues;
   if (expr_is_open(last)) {
@@ -44,16 +44,16 @@ static void adjust_values(FuncState *fs, int nvars, int nvalues, Expr *last) {
     if (missing > 0) emit_nil(fs, fs->free_reg, missing);
   }
   if (missing > 0) reg_reserve(fs, missing);
-  else fs->free_reg += missing; /* values too many */
+  else fs->free_reg += missing; /* there are too many values */
 }
 
-/* The targets of a multiple assignment, last first. */
+/* The targets of a multiple assignment, the last one first. */
 typedef struct Target {
   struct Target *before;
   Expr e;
 } Target;
 
-/* Replaces register `from` (or an upvalue as table) by `to` in a target. */
+/* Replaces register `from` (or an upvalue as table) with `to` in a target. */
 static bool redirect_target(Expr *target, const Expr *assigned, int to) {
   bool changed = false;
   if (target->kind == EXPR_INDEX_UP) {
@@ -75,9 +75,9 @@ static bool redirect_target(Expr *target, const Expr *assigned, int to) {
   return changed;
 }
 
-/* A variable that is assigned to and is also table or key of an earlier
- * target: such targets use a copy, so that every target is the one that the statement
- * named. */
+/* Resolves conflicts of a variable that is assigned to and is also table or key of an
+ * earlier target: such targets use a copy, so that every target is the one that the
+ * statement named. */
 static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *variable) {
   FuncState *fs = cs->fs;
   int copy = fs->free_reg;
@@ -90,8 +90,8 @@ static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *var
   reg_reserve(fs, 1);
 }
 
-/* The rest of an assignment, after its n-th target; `from`: the source of the first
-   one. */
+/* Parses the rest of an assignment, after its n-th target; `from`: the source of the
+   first one. */
 static void parse_assignment(CompileState *cs, Target *target, int n, const char *from) {
   FuncState *fs = cs->fs;
   if (!expr_is_variable(&target->e)) compile_error(cs, "syntax error");
@@ -143,8 +143,8 @@ static uint8_t parse_attribute(CompileState *cs) {
   compile_error_semantic(cs, string_format(cs->L, "unknown attribute '%s'", attribute)->data);
 }
 
-/* Names with attributes; returns their number. *to_close: number of the variable to be
- * closed, or -1. */
+/* Parses names with attributes; returns their number. *to_close: number of the variable
+ * to be closed, or -1. */
 static int parse_local_names(CompileState *cs, int *to_close) {
   int n = 0;
   *to_close = -1;
@@ -162,7 +162,8 @@ static int parse_local_names(CompileState *cs, int *to_close) {
   return n;
 }
 
-/* As parse_expressions, for the nvars variables that are declared last. */
+/* Parses expressions like parse_expressions, for the nvars variables that are declared
+   last. */
 static int parse_local_values(CompileState *cs, int nvars, Expr *last) {
   for (int n = 1;; n++) {
     if (n <= nvars) parse_named(cs, scope_var(cs->fs, cs->fs->nactive + (uint32_t)n - 1)->name);
@@ -201,7 +202,8 @@ static void parse_local_function(CompileState *cs) {
   scope_activate(cs, 1); /* visible in its own body */
   cs->name = name;
   parse_function(cs, &e, false, cs->lexer.line, function_column(&cs->lexer, word));
-  scope_debug(fs, number)->start_pc = fs->ncode; /* debuggers see it once it has its value */
+  /* debuggers see it when it has its value */
+  scope_debug(fs, number)->start_pc = fs->ncode;
 }
 
 /* ---- function ------------------------------------------------------------ */
@@ -222,7 +224,7 @@ static void parse_function_statement(CompileState *cs) {
   parse_function(cs, &function, is_method, line, column);
   scope_check_assignable(cs, &variable);
   expr_store(cs->fs, &variable, &function);
-  /* it is defined where it begins */
+  /* a function is defined where it begins */
   emit_set_position(cs->fs, position_make((uint32_t)line, column));
 }
 
@@ -252,7 +254,7 @@ static void parse_label(CompileState *cs, int line) {
 
 /* ---- while, repeat, if --------------------------------------------------- */
 
-/* A condition; returns the jumps to be taken when it is false. */
+/* Parses a condition; returns the jumps to be taken if it is false. */
 static int parse_condition(CompileState *cs) {
   Expr e;
   parse_expression(cs, &e);
@@ -275,9 +277,9 @@ static void parse_while(CompileState *cs, int line) {
   jump_patch_here(fs, exit);
 }
 
-/* The condition is inside the scope of the body. When it is false the code
- * falls through to the jump backwards, before which captured variables are
- * closed, as they are after it for the other case. */
+/* Parses a repeat loop. The condition is inside the scope of the body. If it is false,
+ * the code falls through to the jump backwards, before which captured variables are
+ * closed, as they are after it in the other case. */
 static void parse_repeat(CompileState *cs, int line) {
   FuncState *fs = cs->fs;
   ScopeBlock loop, scope;
@@ -307,13 +309,14 @@ static bool is_always_true(const Expr *e) {
   }
 }
 
-/* `then break` and `then goto` forwards are the jump of the condition itself. */
+/* Parses `then break` and `then goto` forwards as the jump of the condition itself.
+   Returns false for anything else. */
 static bool parse_conditional_jump(CompileState *cs, Expr *condition) {
   Lexer *lx = &cs->lexer;
   String *name = NULL;
   if (parse_token(cs) == TOKEN_GOTO) {
     if (is_always_true(condition)) return false; /* a jump without a test */
-    /* a line of its own is seen by hooks */
+    /* on a line of its own, hooks must see it */
     if (lx->line != lx->last_line || lexer_peek(lx) != TOKEN_NAME) return false;
     name = lx->ahead.u.s;
     if (scope_find_label(cs, name)) return false;
@@ -328,7 +331,8 @@ static bool parse_conditional_jump(CompileState *cs, Expr *condition) {
   return true;
 }
 
-/* [ELSEIF or IF] condition THEN block; jumps to the end of the whole go to *escapes. */
+/* Parses [ELSEIF or IF] condition THEN block; jumps to the end of the whole statement go
+   to *escapes. */
 static void parse_branch(CompileState *cs, int *escapes) {
   FuncState *fs = cs->fs;
   ScopeBlock block;
@@ -375,7 +379,7 @@ typedef struct ForOps {
 static const ForOps numeric_for = {OP_FORPREP, OP_FORLOOP, false};
 static const ForOps generic_for = {OP_TFORPREP, OP_TFORLOOP, true};
 
-/* DO block, for a loop whose hidden variables start at base and whose nvars
+/* Parses DO block, for a loop whose hidden variables start at base and whose nvars
  * visible ones are declared. */
 static void parse_for_body(CompileState *cs, const ForOps *ops, int base, Position position,
                            int nvars) {
@@ -462,7 +466,7 @@ static void parse_for(CompileState *cs) {
 
 /* ---- return -------------------------------------------------------------- */
 
-/* The values to return; returns the first register, *n their number. */
+/* Parses the values to return; returns the first register, *n their number. */
 static int parse_return_values(CompileState *cs, int *n) {
   FuncState *fs = cs->fs;
   Expr e;
@@ -481,8 +485,8 @@ static int parse_return_values(CompileState *cs, int *n) {
   return first;
 }
 
-/* The return after a tail call passes on the results of a C function: no step
- * of its own for line hooks. */
+/* Gives the return after a tail call the line of the call: it passes on the results of a
+ * C function, which is not a step of its own for line hooks. */
 static void share_call_line(FuncState *fs) {
   int before = fs->last_pc - 1;
   if (code_op(fs->code[before]) == OP_TAILCALL) emit_set_position(fs, fs->positions[before]);
@@ -501,7 +505,7 @@ static void parse_return(CompileState *cs) {
 /* ---- all statements ------------------------------------------------------ */
 
 static void parse_statement(CompileState *cs) {
-  int line = cs->lexer.line; /* for messages about what is not closed */
+  int line = cs->lexer.line; /* for messages about a block that is not closed */
   compile_enter_level(cs);
   switch (parse_token(cs)) {
     case ';': next_token(cs); break;

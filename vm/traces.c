@@ -4,38 +4,39 @@
  *
  * A span that begins with a `traceparent` has ids; a span inside has none until somebody
  * asks for a header of it (traces_outgoing). They are in the recording as an event
- * `trace` of the span's context. A coroutine that is created where a span with ids is
+ * `trace` of the span's context. A coroutine that is created while a span with ids is
  * open inherits its trace: that is an event in the coroutine's context, written before
  * its first span, and only if there is one.
  *
  * Ids are kept behind the Context of the thread, which is made anew with room for them
  * when it first needs them. So programs without traces pay nothing: a Context is as long
- * as it was, and the direct functions for begin_span and end_span test what they tested.
- * The ids of open spans are a stack. The end of a span that has ids, or is outside of one
- * that has, takes the slow path (Context.checked), which takes them off; ends of the
- * spans inside take the fast one.
+ * as before, and the direct functions for begin_span and end_span test the same fields as
+ * before. The ids of open spans are a stack. The end of a span that has ids, or is
+ * outside of one that has, takes the slow path (Context.checked), which removes them;
+ * ends of the spans inside take the fast one.
  *
- * A span is known by its depth, the number of spans open in its context up to it. Where
- * one ends that is not the innermost, the depths of those inside become less.
+ * A span is known by its depth, the number of spans open in its context up to it. When a
+ * span ends that is not the innermost, the depths of those inside decrease.
  *
  * Torn spans. While the recording is paused, or class user is off, the spans that are
  * open are torn: readers take an event after that as one outside of them. So no ids are
  * written for a span that was open then (ContextTraces.torn; eventring_trace_place says
  * that something happened, not when, so a span that began since then may count as torn,
- * too). Those that it has are known to readers, and go on to be parents of what it asks
- * of others.
+ * too). The ids that it has are known to readers, and are still used as parents in its
+ * outgoing requests.
  *
- * Losses. What was written in a former block of the ring may be lost for a reader that
- * reads this one: ids that are asked for are written again then, as is what was
- * inherited, before spans begin.
+ * Losses. Events in a former block of the ring may be lost for a reader that reads this
+ * one: in this case, ids that are asked for are written again, and inherited ones are
+ * written again before spans begin.
  *
- * Nothing is said that is not recorded: an id that could not be written is given to
- * nobody, and while nothing is recorded no header is (traces_outgoing). A span that
+ * Nothing is passed on that is not recorded: an id that could not be written is given to
+ * nobody, and while nothing is recorded no header is given (traces_outgoing). A span that
  * should have had ids hides the trace outside of it, which is another request's, as long
  * as it is open: if it began unrecorded inside a span with ids, or where some were
- * inherited, it stands among those as unknown, with the depth of the span that it is in.
- * It goes with its own end or, where that is missing, with the end of that span. All
- * spans outside of it are torn then, so that its own end concerns no reader.
+ * inherited, it is in the stack of ids as unknown, with the depth of the span that
+ * contains it. It is removed by its own end or, if that is missing, by the end of that
+ * span. All spans outside of it are torn in this case, so its own end does not matter to
+ * readers.
  */
 #include "traces.h"
 
@@ -46,7 +47,8 @@
 #include "gc_inline.h"
 
 #define FIRST_ROOM 4
-#define MOST_ROOM (CONTEXT_SPANS + 1) /* one says that there are more */
+/* one more than there are spans says that there are more */
+#define MOST_ROOM (CONTEXT_SPANS + 1)
 #define NO_BLOCK UINT64_MAX /* not written yet */
 
 static uint32_t depth_of(const Context *c) { return c->hidden + c->count; }
@@ -76,8 +78,8 @@ static size_t bytes_with(unsigned room) {
   return sizeof(Context) + sizeof(ContextTraces) + room * sizeof(SpanTrace);
 }
 
-/* Fills a longer context from the one that there was, or NULL. The finalizer of that
- * finds nothing to do. */
+/* Fills a longer context from the former one, or from nothing (NULL). The finalizer of
+ * the former one then finds nothing to do. */
 static void take_over(Context *c, Context *old, unsigned room) {
   ContextTraces *t = context_traces(c);
   memset(c, 0, sizeof *c + sizeof *t);
@@ -95,7 +97,7 @@ static void take_over(Context *c, Context *old, unsigned room) {
   context_set_checked(c);
 }
 
-/* Gives `owner` a context with room for the ids of so many spans. L runs; may collect. */
+/* Gives `owner` a context with room for the ids of `room` spans. L runs; may collect. */
 static COLD void make_longer(lua_State *L, lua_State *owner, unsigned room) {
   Domain *d = L->domain;
   gc_make_room(L, bytes_with(room));
@@ -122,7 +124,7 @@ static unsigned more_room(unsigned room) {
 }
 
 void traces_prepare(lua_State *L) {
-  for (;;) { /* a finalizer may have used what was made */
+  for (;;) { /* a finalizer may have used the room */
     const Context *c = context_find(L);
     if (!has_room(c)) make_longer(L, L, more_room(room_of(c)));
     else if (L != L->domain->main_thread && !c->has_finalizer) context_give_finalizer(L);
@@ -132,8 +134,8 @@ void traces_prepare(lua_State *L) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* Looks whether open spans were torn, and stores the present block of the ring. False:
- * the domain cannot be recorded. */
+/* Checks whether open spans were torn, and stores the present block of the ring. Returns
+ * false if the domain cannot be recorded. */
 static bool look(Domain *d, Context *c, uint64_t *block) {
   struct eventring_trace_place place = {.size = sizeof place};
   ContextTraces *t = context_traces(c);
@@ -147,7 +149,7 @@ static bool look(Domain *d, Context *c, uint64_t *block) {
   return true;
 }
 
-/* Writes the ids, in the context. False: that was not possible. */
+/* Writes the ids, in the context. Returns false if that was not possible. */
 static bool write_ids(Domain *d, Context *c, SpanTrace *s) {
   eventring_set_context(d->rings, EVENTRING_USER, c->id);
   return eventring_span_trace(d->rings, &s->ids) == EVENTRING_OK && look(d, c, &s->block);
@@ -158,11 +160,12 @@ void traces_before_begin(Domain *d, Context *c) {
   uint64_t block;
   if (!look(d, c, &block)) return;
   if (t->inherits && depth_of(c) == 0 && t->inherited.block != block)
-    write_ids(d, c, &t->inherited); /* if it cannot be, the spans are in no trace */
+    /* if it cannot be written, the spans are in no trace */
+    write_ids(d, c, &t->inherited);
 }
 
-/* There is room, or as many as are kept: of the two outermost it is no longer known then
- * which ids they have. */
+/* Adds ids. There is room, or there are as many as are kept: then the ids of the two
+ * outermost spans are not known any more. */
 static void add(Context *c, const SpanTrace *s) {
   ContextTraces *t = context_traces(c);
   if (t->count == t->room) {
@@ -174,8 +177,8 @@ static void add(Context *c, const SpanTrace *s) {
   context_set_checked(c);
 }
 
-/* Writes and keeps the ids of the innermost span. There is room. False: it could not be
-   written. */
+/* Writes and keeps the ids of the innermost span. There is room. Returns false if they
+   could not be written. */
 static bool add_ids(Domain *d, Context *c, const struct eventring_trace *ids) {
   SpanTrace s = {.ids = *ids, .depth = depth_of(c)};
   if (!write_ids(d, c, &s)) return false;
@@ -200,7 +203,7 @@ void traces_begun(lua_State *L, const struct eventring_trace *ids) {
   if (!add_ids(L->domain, c, ids) && would_hide(c)) add_unknown(c, EVENTRING_ID_OTHER);
 }
 
-/* Numbers that are no ids */
+/* Returns a number that is not an id. */
 static uint32_t own_end(Domain *d) {
   return EVENTRING_MAX_EVENTS + d->unrecorded_spans++ % (UINT32_MAX - EVENTRING_MAX_EVENTS);
 }
@@ -226,14 +229,16 @@ void traces_ended(Context *c, uint32_t depth) {
   ContextTraces *t = context_traces(c);
   unsigned inside = t->count;
   while (inside > 0 && t->of[inside - 1].depth > depth) t->of[--inside].depth--;
-  unsigned kept = inside; /* the span itself, and unknown ones right inside */
+  unsigned kept = inside; /* the span itself, and unknown ones directly inside */
   while (kept > 0 && t->of[kept - 1].depth == depth) kept--;
   remove_traces(t, kept, inside);
   if (depth <= t->torn) t->torn--;
   context_set_checked(c);
 }
 
-/* An end closes the innermost span that has its name, of both kinds. */
+/* Removes the innermost span that began unrecorded and has this end, unless a recorded
+   one is further in: an end closes the innermost span that has its name, of both
+   kinds. */
 bool traces_end_unrecorded(Context *c, uint32_t end, uint32_t depth) {
   ContextTraces *t = context_traces(c);
   if (end == EVENTRING_ID_OTHER) return false;
@@ -260,8 +265,8 @@ void traces_all_ended(Context *c) {
 
 /* ---- what goes out ------------------------------------------------------- */
 
-/* The ids of the nearest enclosing span that has some, or what was inherited; NULL: none,
- * or they are not known. */
+/* Returns the ids of the nearest enclosing span that has some, or the inherited ones;
+ * NULL if there are none, or if they are not known. */
 static SpanTrace *nearest(const Context *c) {
   if (c == NULL || !c->has_traces) return NULL;
   ContextTraces *t = context_traces(c);
@@ -269,14 +274,15 @@ static SpanTrace *nearest(const Context *c) {
   return t->of[t->count - 1].is_unknown ? NULL : &t->of[t->count - 1];
 }
 
-/* Is the innermost span known to readers as open, and does it lack ids? */
+/* Tells whether the innermost span is known to readers as open, and lacks ids. */
 static bool lacks_ids(const Context *c) {
   const SpanTrace *s = nearest(c);
   const uint32_t depth = depth_of(c);
   return s != NULL && c->count > 0 && s->depth != depth && depth > context_traces(c)->torn;
 }
 
-/* The parent is the span right outside, if it has ids, or can get none any more. */
+/* Gives ids to the innermost span. Its parent is the span directly outside, if that has
+   ids, or can get none any more. */
 static void name_innermost(Domain *d, Context *c) {
   const SpanTrace *s = nearest(c);
   const uint32_t outside = depth_of(c) - 1;
@@ -287,7 +293,7 @@ static void name_innermost(Domain *d, Context *c) {
   add_ids(d, c, &ids);
 }
 
-/* Readers that come late see the ids again. */
+/* Writes the ids again in a new block, for readers that come late. */
 static void write_again(Domain *d, Context *c, uint64_t block) {
   SpanTrace *s = nearest(c);
   if (s->depth == 0 || s->depth != depth_of(c) || s->depth <= context_traces(c)->torn) return;
@@ -307,7 +313,8 @@ bool traces_outgoing(lua_State *L, struct eventring_trace *ids) {
     write_again(d, c, block);
   }
   const SpanTrace *s = nearest(c);
-  if (s == NULL || !is_recorded(d)) return false; /* a finalizer has ended the span, or all */
+  /* a finalizer has ended the span, or all spans */
+  if (s == NULL || !is_recorded(d)) return false;
   *ids = s->ids;
   return true;
 }
@@ -324,10 +331,10 @@ static void inherit(lua_State *L, lua_State *co, const struct eventring_trace *i
   context_set_checked(c);
 }
 
-#define SLOTS 4 /* of the stack, for what is made here */
+#define SLOTS 4 /* of the stack, for the values made here */
 
-/* A host may create a coroutine with no more than one free slot. Where the stack cannot
- * grow any more, nothing is inherited. */
+/* Lets a coroutine inherit the trace. A host may create it with no more than one free
+ * slot. If the stack cannot grow any more, nothing is inherited. */
 void traces_inherit(lua_State *L, lua_State *co) {
   struct eventring_trace ids;
   if (nearest(context_find(L)) == NULL || !lua_checkstack(L, SLOTS)) return;

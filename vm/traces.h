@@ -9,48 +9,49 @@
 
 /* ---- spans; L runs ---- */
 
-/* To be called before the begin of a span that gets ids: afterwards context_begin_span
- * and traces_begun neither collect nor raise. May collect, and raise when memory is
- * short. */
+/* Prepares the begin of a span that gets ids: to be called before it. Afterwards
+ * context_begin_span and traces_begun neither collect nor raise. May collect, and raise
+ * if memory is short. */
 void traces_prepare(lua_State *L);
-/* The span whose begin was written just now has these ids. Writes them. */
+/* Writes the ids of the span whose begin has just been written. */
 void traces_begun(lua_State *L, const struct eventring_trace *ids);
-/* The ids for what L asks of others: the trace of the nearest enclosing span that has
- * one, or that L inherited, and the id of the innermost span, which may get it here.
- * False: there is none, it is not known, or nothing is recorded. May collect, and raise
- * when memory is short. */
+/* Sets *ids to those for outgoing requests of L: the trace of the nearest enclosing span
+ * that has one, or that L inherited, and the id of the innermost span, which may get it
+ * here. Returns false if there is none, if it is not known, or if nothing is recorded.
+ * May collect, and raise if memory is short. */
 bool traces_outgoing(lua_State *L, struct eventring_trace *ids);
 
 /* ---- spans that would have ids, but begin while nothing is recorded ---- */
 
-/* Would such a span hide a trace? If not, nothing need be known of it. */
+/* Tells whether such a span would hide a trace. If not, it need not be noted. */
 bool traces_would_hide(const lua_State *L);
-/* It has begun; `id` is that of its name if end_span is to end it, otherwise
- * EVENTRING_ID_OTHER. Returns what its end is known by: the id, or a number that is none.
- * May collect, and raise when memory is short. */
+/* Notes that such a span has begun; `id` is that of its name if end_span is to end it,
+ * otherwise EVENTRING_ID_OTHER. Returns the number by which its end is known: the id, or
+ * a number that is not an id. May collect, and raise if memory is short. */
 uint32_t traces_begun_unrecorded(lua_State *L, unsigned id);
-/* It has ended. Does nothing if it is not known any more. */
+/* Notes that such a span has ended. Does nothing if it is not known any more. */
 void traces_ended_unrecorded(lua_State *L, uint32_t end);
 
 /* ---- coroutines and domains ---- */
 
-/* co was created by L, which runs; the same. Only where Domain.traces. */
+/* Lets co, created by L, which runs, inherit the trace of L; to be called only if
+   Domain.traces. May collect, and raise if memory is short. */
 void traces_inherit(lua_State *L, lua_State *co);
-/* The main thread L of a new domain gets what traces_outgoing said in another. The
-   same. */
+/* Lets the main thread L of a new domain inherit the ids that traces_outgoing set in
+   another domain. May collect, and raise if memory is short. */
 void traces_inherit_from(lua_State *L, const struct eventring_trace *ids);
 
 /* ---- for contexts.c ---- */
 
-/* A span is about to begin in the context, whose class is recorded. Only if it
-   has_traces. */
+/* Writes inherited ids if needed, before a span begins in the context, whose class is
+   recorded. This and the functions below are called only if the context has_traces. */
 void traces_before_begin(Domain *d, Context *c);
-/* One of its open spans has ended, which was the depth-th. The same. */
+/* Notes that one of its open spans has ended, which was the depth-th. */
 void traces_ended(Context *c, uint32_t depth);
-/* All have. The same. */
+/* Notes that all of its open spans have ended. */
 void traces_all_ended(Context *c);
-/* Does an end that is known by this belong to a span that began unrecorded, inside the
- * depth-th open one? Then that has ended. The same. */
+/* Tells whether an end that is known by this number belongs to a span that began
+ * unrecorded, inside the depth-th open one; if so, that span has ended. */
 bool traces_end_unrecorded(Context *c, uint32_t end, uint32_t depth);
 /* Computes Context.checked anew. */
 void context_set_checked(Context *c);

@@ -6,10 +6,10 @@
 #include "object.h"
 #include "message.h"
 
-/* What stands in a message. A value is a token with what follows it:
- *   count  unsigned, seven bits a byte, lowest first, the highest bit set but in the last
- *   text   count of bytes, bytes
- * "new" tokens number the objects of the message, from 0 on, as they come. */
+/* The contents of a message. A value is a token, followed by:
+ *  count  unsigned, seven bits a byte, lowest first, the highest bit set but in the last
+ *  text   count of bytes, bytes
+ * "new" tokens number the objects of the message, from 0 on, in their order. */
 typedef enum Token {
   TOKEN_NIL,
   TOKEN_FALSE,
@@ -23,7 +23,7 @@ typedef enum Token {
   /* new; byte 0 and the new prototype: 4 bytes size, binary chunk; or byte 1, count: the
      prototype */
   TOKEN_FUNCTION,
-  TOKEN_UPVALUE,   /* new; where an upvalue stands */
+  TOKEN_UPVALUE,   /* new; in the place of an upvalue */
   TOKEN_OBJECT,    /* count: one that came before */
   TOKEN_GLOBALS,   /* the receiver's table of globals */
   TOKEN_CHANNEL,   /* count: which of the message's channels */
@@ -34,17 +34,16 @@ typedef enum Token {
   TOKEN_AGREED     /* text: name of a metatable (metatables only) */
 } Token;
 
-/* Puts the `n` values on top into a message; they stay. `root` names them in the
- * error of a value that cannot be sent ("arg" gives arg.list[3], or, when there are
- * several, arg[2].list[3]); `function`: the first one is the function of a new
- * domain. Raises. */
+/* Puts the `n` values on top into a message; they stay. `root` names them in the error
+ * about a value that cannot be sent ("arg" gives arg.list[3], or, if there are several,
+ * arg[2].list[3]); `function`: the first one is the function of a new domain. Raises. */
 Message *transfer_encode(lua_State *L, int n, const char *root, bool function);
-/* The same without raising: NULL with the text of the error, of at most `size` bytes, in
-   *text. */
+/* Puts values into a message without raising: returns NULL on failure, with the text of
+ * the error, of at most `size` bytes, in *text. */
 Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text,
                              size_t size);
-/* Pushes the values of a message and frees it, also when it raises; returns their number.
- * Loads modules, so that it may run guest code. */
+/* Pushes the values of a message and frees it, also if it raises; returns their number.
+ * Loads modules, so it may run guest code. */
 int transfer_decode(lua_State *L, Message *m);
 
 #endif

@@ -2,7 +2,7 @@
 /* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
  *
  * First everything that runs guest code: handles of channels and modules, gathered in a
- * table. Then the objects. Nothing collects while a small message becomes objects, so
+ * table. Then the objects. Nothing is collected while a small message becomes objects, so
  * none of them needs an anchor. A large one has safepoints after each body and within
  * long ones; its objects are in a table on the stack until all are complete, since their
  * containers may be weak. Finalizers may run at these points, but a cancel waits until
@@ -37,9 +37,9 @@ typedef struct Decoder {
   lua_State *L;
   Message *message;
   const char *cursor;
-  Table *references; /* channels, then modules; NULL: none */
+  Table *references; /* channels, then modules; NULL if there are none */
   GCObject **objects;
-  Table *anchor; /* holds them instead, when the message is large; else NULL */
+  Table *anchor; /* holds the objects instead if the message is large; otherwise NULL */
   uint32_t nobjects;
 } Decoder;
 
@@ -106,7 +106,8 @@ static String *get_large(Decoder *d) {
   return s;
 }
 
-/* The prototype's first function is the one that loading its code makes. */
+/* Decodes a function. The first function of a prototype is the one that loading its code
+   makes. */
 static LuaClosure *decode_function(Decoder *d) {
   if (decode_byte(d) == 1) {
     LuaClosure *f = lua_closure_new(d->L, (Prototype *)decoded_object(d, decode_count(d)));
@@ -145,7 +146,7 @@ static void *get_pointer(Decoder *d) {
   return p;
 }
 
-/* (a macro that uses s twice) */
+/* Sets a value to a string (set_string is a macro that uses s twice). */
 static void decode_put_string(TValue *v, String *s) { set_string(v, s); }
 
 static void get_value(Decoder *d, TValue *v) {
@@ -221,8 +222,8 @@ static Table *get_metatable(Decoder *d) {
   return is_table(&v) ? as_table(&v) : NULL;
 }
 
-/* Count of array values, those values, count of pairs: the size of the hash part comes
- * after the array, so it is found by a second resize. */
+/* Decodes a table: count of array values, those values, count of pairs. The size of the
+ * hash part comes after the array, so it is set by a second resize. */
 static void get_table(Decoder *d, Table *t) {
   uint32_t narray = (uint32_t)decode_count(d);
   if (narray > 0) {
@@ -305,7 +306,7 @@ static void allocate_objects(Decoder *d) {
   if (d->objects == NULL) error_memory(d->L);
 }
 
-/* Puts the n values on top in the place of what is `below` of them. */
+/* Moves the n values on top down over the `below` values under them. */
 static void move_down(lua_State *L, uint32_t n, int below) {
   if (below == 0) return;
   for (TValue *v = L->top - n; v < L->top; v++) value_copy(v - below, v);
@@ -339,7 +340,8 @@ int transfer_decode(lua_State *L, Message *m) {
   Decoder d = {.L = L, .message = m, .cursor = m->bytes};
   int n = (int)m->nvalues;
   Peer *peer = L->domain->peer;
-  peer_mask(peer); /* the modules that are loaded: this thread alone has the message now */
+  /* for the modules that are loaded: only this thread has the message now */
+  peer_mask(peer);
   L->ncalls_nonyieldable++;
   MemprofOrigin origin = memprof_set_origin(L->domain, MEMPROF_FROM_MESSAGE);
   int status = vm_protect(L, decode_message, &d, stack_save(L, L->top), L->errfunc);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/transfer_encode.c: values into messages. (And back: transfer_decode.c.)
  *
- * What is sent is a graph. It is written breadth first: values refer to objects by
+ * A message is a graph. It is written breadth first: values refer to objects by
  * number, and the body of each object comes after all that was found before it. So deep
  * structures use no C stack, and the decoder, which makes each object at its "new" token,
  * always has the object of a number.
  *
- *   message   values; body of each object with one, in their order; modules
- *   table     count of array values, values; count of pairs, keys and values;
- *             metatable: a value, TOKEN_NIL, or TOKEN_AGREED
- *   function  its upvalues: TOKEN_UPVALUE (new) or TOKEN_OBJECT
- *   upvalue   a value
- *   modules   texts
+ *  message   values; body of each object with one, in their order; modules
+ *  table     count of array values, values; count of pairs, keys and values;
+ *            metatable: a value, TOKEN_NIL, or TOKEN_AGREED
+ *  function  its upvalues: TOKEN_UPVALUE (new) or TOKEN_OBJECT
+ *  upvalue   a value
+ *  modules   texts
  *
  * Objects keep their identity within a message: tables, functions, upvalues (also
- * recursive ones), prototypes. What belongs to a domain is replaced by the receiver's
- * own: the table of globals, loaded modules (values of package.loaded: the receiver
- * requires them), C functions that are fields of those. C functions without upvalues that
- * are part of this program are the same everywhere.
+ * recursive ones), prototypes. Values that belong to a domain are replaced with the
+ * receiver's own: the table of globals, loaded modules (values of package.loaded: the
+ * receiver requires them), C functions that are fields of those. C functions without
+ * upvalues that are part of this program are the same everywhere.
  *
  * A prototype goes as the binary chunk of string.dump, unstripped: code is copied,
  * since each domain's interpreter writes its caches into it.
@@ -50,11 +50,11 @@
 #define MODULE_BITS 512
 #define FEW_ITEMS 8 /* objects that are searched for without a hash table */
 
-/* How an object was reached, for the message about what cannot be sent. */
+/* How an object was reached, for the message about a value that cannot be sent. */
 typedef enum Step { STEP_ROOT, STEP_FIELD, STEP_KEY, STEP_UPVALUE, STEP_METATABLE } Step;
 
 typedef struct Origin {
-  uint32_t parent; /* item; of STEP_ROOT: which value */
+  uint32_t parent; /* item; for STEP_ROOT: the number of the value */
   Step step;
   TValue key;      /* of STEP_FIELD and STEP_KEY; the name, or nil, of STEP_UPVALUE */
 } Origin;
@@ -73,14 +73,15 @@ typedef struct Encoder {
   size_t used, room;
   Item *items;
   uint32_t nitems, items_room;
-  uint32_t *hash;   /* item + 1, by address; 0: free; NULL while there are few */
+  /* item + 1, by address; 0 for a free place; NULL while there are few items */
+  uint32_t *hash;
   uint32_t hash_size;
   Origin here;      /* of the value being written */
   GcVector channels, large, modules; /* Channel *, LargeHeader *, const String * */
-  const char *failed; /* what cannot be sent, or NULL */
+  const char *failed; /* the value that cannot be sent, or NULL */
   bool no_memory;
   bool modules_known; /* module_bits is made */
-  /* a bit for each loaded module, by address: most tables are none */
+  /* a bit for each loaded module, by address: most tables are not modules */
   uint64_t module_bits[MODULE_BITS / 64];
   Origin failed_at;
   char staged[STAGED_BYTES];
@@ -97,7 +98,8 @@ static void encode_fail(Encoder *e, const char *what) {
 
 /* ---- growing memory ------------------------------------------------------ */
 
-/* Room for one more of `size` bytes; the first room may be in the encoder itself. */
+/* Makes room for one more element of `size` bytes; the first room may be in the encoder
+   itself. Returns false if there is no memory. */
 static bool encode_grow(Encoder *e, void *array, const void *own, uint32_t used, uint32_t *room,
                         size_t size) {
   void *old = *(void **)array;
@@ -128,7 +130,7 @@ static bool encode_push(Encoder *e, GcVector *v, const void *item) {
   return true;
 }
 
-/* Room for `size` more bytes of data. */
+/* Makes room for `size` more bytes of data. Returns false if there is no memory. */
 static bool encode_reserve(Encoder *e, size_t size) {
   if (size <= e->room - e->used) return true;
   size_t room = e->room * 2;
@@ -181,7 +183,7 @@ static void enter_hash(Encoder *e, uint32_t item) {
   e->hash[at] = item + 1;
 }
 
-/* At most half full. */
+/* Keeps the hash table at most half full. Returns false if there is no memory. */
 static bool grow_hash(Encoder *e) {
   if (e->nitems < FEW_ITEMS || (e->hash != NULL && e->nitems * 2 < e->hash_size)) return true;
   uint32_t size = e->hash != NULL ? e->hash_size * 2 : FEW_ITEMS * 8;
@@ -197,7 +199,7 @@ static bool grow_hash(Encoder *e) {
   return true;
 }
 
-/* Number of the object, or -1. */
+/* Returns the number of the object, or -1. */
 static int64_t find_item(const Encoder *e, const void *object) {
   if (e->hash == NULL) {
     for (uint32_t i = 0; i < e->nitems; i++)
@@ -220,8 +222,8 @@ static void add_item(Encoder *e, const void *object) {
   e->nitems++;
 }
 
-/* Writes the number of an object that came before; false: it is new, and is one now, with
- * that token. */
+/* Writes the number of an object that came before; otherwise returns false: it is new,
+ * and gets a number now, with that token. */
 static bool put_known(Encoder *e, const void *object, Token token) {
   int64_t item = find_item(e, object);
   if (item >= 0) {
@@ -241,13 +243,13 @@ static Table *globals_of(lua_State *L) {
   return is_table(v) ? as_table(v) : NULL;
 }
 
-/* The pair at position `at` or behind; returns the position to continue from, 0 at the
- * end. */
+/* Finds the pair at position `at` or behind; returns the position to continue from, 0 at
+ * the end. */
 static uint32_t encode_next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
   return table_iterate(e->L->domain, t, at, &pair[0], &pair[1]);
 }
 
-/* The name under which the object is loaded, or NULL. */
+/* Returns the name under which the object is loaded, or NULL. */
 static const String *module_name(const Encoder *e, const void *object) {
   Table *loaded = e->L->domain->sharing.loaded;
   TValue pair[2];
@@ -287,7 +289,7 @@ static bool put_module(Encoder *e, const void *object) {
   return true;
 }
 
-/* The field of the table that holds the function, or NULL. */
+/* Returns the field of the table that holds the function, or NULL. */
 static const String *member_name(const Encoder *e, Table *t, const void *function) {
   TValue pair[2];
   for (uint32_t at = 0; (at = encode_next_pair(e, t, at, pair)) != 0;)
@@ -313,7 +315,8 @@ static bool put_member(Encoder *e, const void *function) {
   return false;
 }
 
-/* Is the function part of this program, not of a module that can be unloaded? */
+/* Tells whether the function is part of this program, and not of a module that can be
+   unloaded. */
 static bool is_native(lua_CFunction f) {
   Dl_info ours, theirs;
   return dladdr((const void *)(uintptr_t)&transfer_encode, &ours) != 0 &&
@@ -510,7 +513,7 @@ static void put_body(Encoder *e, uint32_t i) {
     }
     case TYPE_LUA_CLOSURE: encode_upvalues(e, i, (const LuaClosure *)item.object); break;
     case TYPE_UPVALUE:
-      e->here = item.origin; /* an upvalue is no step of its own */
+      e->here = item.origin; /* an upvalue is not a step of its own */
       put_value(e, ((const UpValue *)item.object)->v);
       break;
     default: break; /* long strings, prototypes */
@@ -557,8 +560,8 @@ static void describe_step(const Encoder *e, char *text, size_t size, const Origi
   }
 }
 
-/* Puts `piece` before what is in the text, or dots when there is no room. False: no
-   room. */
+/* Puts `piece` before the present text, or dots if there is no room. Returns false if
+   there is none. */
 static bool put_before(char *text, size_t size, const char *piece) {
   size_t length = strlen(piece), used = strlen(text);
   bool fits = length + used + 4 < size;
@@ -568,7 +571,7 @@ static bool put_before(char *text, size_t size, const char *piece) {
   return fits;
 }
 
-/* From the value back to its root. */
+/* Writes the path from its root to the value, beginning with the value. */
 static void describe_path(const Encoder *e, char *text, size_t size) {
   char piece[128];
   const Origin *o = &e->failed_at;
@@ -614,7 +617,7 @@ static void write_all(Encoder *e) {
   for (uint32_t i = 0; i < e->nitems && !has_failed(e); i++) put_body(e, i);
 }
 
-/* The message takes over what the encoder holds. */
+/* Makes a message, which takes over the contents of the encoder. */
 static Message *encode_seal(Encoder *e) {
   size_t modules_at = e->used;
   for (size_t i = 0; i < e->modules.n; i++) put_string_text(e, e->modules.items[i]);

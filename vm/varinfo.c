@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/varinfo.c: names for values, found in the bytecode.
  *
- * An error message wants to name the variable that a value came from. The code before the
- * failing instruction is walked backwards, without branching, to find the instruction
- * that loaded the register last, mostly a few words before; a load inside code that a
- * forward jump may have skipped proves nothing, so all code before it is searched for
- * such a jump. What that instruction reads is the name. Only strings of the prototype are
- * returned, so the names live as long as it does.
+ * An error message names the variable that a value came from. The code before the failing
+ * instruction is walked backwards, without branching, to find the instruction that loaded
+ * the register last, mostly a few words before. A load inside code that a forward jump
+ * may have skipped proves nothing, so all code before it is searched for such a jump. The
+ * operand of that instruction has the name. Only strings of the prototype are returned,
+ * so the names live as long as it does.
  */
 #include "varinfo.h"
 
@@ -24,7 +24,8 @@
 static NOINLINE bool sets_among_others(Instruction i, int reg) {
   RegisterRun runs[MOST_RUNS];
   int loses_from = op_loses_from(i), n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
-  if (loses_from >= 0 && reg >= loses_from) return true; /* a call may have changed all above */
+  /* a call may have changed all registers above */
+  if (loses_from >= 0 && reg >= loses_from) return true;
   for (int j = 0; j < n; j++)
     if (reg >= runs[j].first && reg < runs[j].first + runs[j].n) return true;
   return false;
@@ -36,21 +37,22 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
          (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
-/* Where an instruction begins that is at pc or, in a run of words that all look like the
- * first of two, before it: behind a word that does not look so, an instruction begins. */
+/* Returns where an instruction begins that is at pc or, in a run of words that all look
+ * like the first of two, before it: behind a word that does not look so, an instruction
+ * begins. */
 static int run_start(const Prototype *p, int pc) {
   while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
   return pc;
 }
 
-/* The start of the instruction that the word pc belongs to. */
+/* Returns the start of the instruction that the word pc belongs to. */
 static int instruction_start(const Prototype *p, int pc) {
   int next = run_start(p, pc), start;
   for (start = next; next <= pc; next += op_length(INS_OP(p->code[next]))) start = next;
   return start;
 }
 
-/* Does a jump lead from before `at` to behind it, though not behind pc? */
+/* Tells whether a jump leads from before `at` to behind it, though not behind pc. */
 static bool may_be_skipped(const Prototype *p, int at, int pc) {
   for (int from = 0; from < at;) {
     int end = from + 16 < at ? from + 16 : at;
@@ -66,7 +68,7 @@ static bool may_be_skipped(const Prototype *p, int at, int pc) {
   return false;
 }
 
-/* The last instruction in [from, to) that sets the register, or -1. */
+/* Returns the last instruction in [from, to) that sets the register, or -1. */
 ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
   int found = -1;
   for (int at = from; at < to; at += op_length(INS_OP(p->code[at])))
@@ -74,8 +76,8 @@ ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
   return found;
 }
 
-/* The instruction before pc that set the register, or -1 if that is not certain. Each run
- * is passed over once, whatever its length. */
+/* Returns the instruction before pc that set the register, or -1 if that is not certain.
+ * Each run is passed over once, whatever its length. */
 static int find_setter(const Prototype *p, int pc, int reg) {
   for (int end = pc, start; end > 0; end = start) {
     start = run_start(p, end - 1);
@@ -97,8 +99,9 @@ static const char *constant_name(const Prototype *p, uint32_t index) {
   return is_string(k) ? as_string(k)->data : NULL;
 }
 
-/* Names that need no search in a table: locals, upvalues, constants. *setter becomes the
- * instruction that set the register when none of them applies. */
+/* Finds a name that needs no search in a table: a local, an upvalue, a constant. Returns
+ * its kind, or NULL. *setter becomes the instruction that set the register if none of
+ * them applies. */
 static const char *simple_name(const Prototype *p, int pc, int reg, const char **name,
                                int *setter) {
   *setter = -1;
@@ -126,7 +129,7 @@ static const char *simple_name(const Prototype *p, int pc, int reg, const char *
   }
 }
 
-/* A key in a register, if it is a constant string. */
+/* Returns the key in a register if it is a constant string, otherwise "?". */
 static const char *key_name(const Prototype *p, int pc, int reg) {
   const char *name;
   int setter;
@@ -134,7 +137,7 @@ static const char *key_name(const Prototype *p, int pc, int reg) {
   return kind && *kind == 'c' ? name : "?";
 }
 
-/* "global" when the table is the variable _ENV. */
+/* Returns "global" if the table is the variable _ENV, otherwise "field". */
 static const char *field_kind(const char *table_name) {
   return table_name && strcmp(table_name, "_ENV") == 0 ? "global" : "field";
 }
@@ -180,7 +183,7 @@ const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char 
 _Static_assert(OP_SHR - OP_ADD == META_SHR - META_ADD && OP_SHRK - OP_ADDK == META_SHR - META_ADD,
                "arithmetic in one order in both tables");
 
-/* The metamethod that an instruction may call, or META_COUNT. */
+/* Returns the metamethod that an instruction may call, or META_COUNT. */
 static Metamethod metamethod_of(Instruction i) {
   OpCode op = op_base(i);
   if (op >= OP_ADD && op <= OP_SHR) return (Metamethod)(META_ADD + (op - OP_ADD));

@@ -5,9 +5,9 @@
 
 #include "object.h"
 
-/* Which variable does a value / a called function come from (symbolic execution of the
- * bytecode). */
-/* kind ("local", "global", ...) or NULL */
+/* These find the variable that a value or a called function comes from (symbolic
+ * execution of the bytecode). */
+/* Returns the kind ("local", "global", ...) or NULL. */
 const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char **name);
 const char *varinfo_of_call(lua_State *L, const Prototype *p, int pc, const char **name);
 

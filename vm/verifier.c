@@ -7,31 +7,31 @@
  * registers that other instructions have prepared. Code from a binary chunk runs only
  * after this file has proved, for every path:
  *
- *  1. Form: each word is an opcode or its aux word; registers, constants,
- *     upvalues and prototypes exist; constants have the kind that the
- *     instruction expects; a test is followed by a JMP, jumps lead to the
- *     start of an instruction, backwards only where there is a safepoint, and
- *     no path runs off the end.
- *  2. Open results (C == 0) are consumed by the very next instruction
- *     (B == 0), which nothing else leads to.
- *  3. A register is read only when it was written in this activation.
- *  4. SETLIST works on a table, FORLOOP on what FORPREP has prepared, TFORCALL
- *     on what TFORPREP has prepared.
- *  5. Variables to be closed are marked in ascending order; a register with an
- *     open upvalue or a pending close is not covered by the frame of a call,
- *     and the function closes it before it returns.
+ * 1. Form: each word is an opcode or its aux word; registers, constants,
+ *    upvalues and prototypes exist; constants have the kind that the
+ *    instruction expects; a test is followed by a JMP, jumps lead to the
+ *    start of an instruction, backwards only where there is a safepoint, and
+ *    no path runs off the end.
+ * 2. Open results (C == 0) are consumed by the very next instruction
+ *    (B == 0), which nothing else leads to.
+ * 3. A register is read only when it was written in this activation.
+ * 4. SETLIST works on a table, FORLOOP on registers that FORPREP has prepared, TFORCALL
+ *    on registers that TFORPREP has prepared.
+ * 5. Variables to be closed are marked in ascending order; a register with an
+ *    open upvalue or a pending close is not covered by the frame of a call,
+ *    and the function closes it before it returns.
  *
  * 1 and 2 examine each instruction (check_...).  3 to 5 are an abstract run over
- * what opcodes.def says that an instruction uses and sets: for each register a set of
+ * what an instruction uses and sets according to opcodes.def: for each register a set of
  * facts that hold on every path (FACT_...). The state at each jump target is the
  * intersection over all paths to it; a change puts the target back on the list of those
  * to be run from, which is processed in rounds from the start of the code to its end.
  * Facts only get fewer, so this ends.
  *
  * Cost.  A fact is a set of registers, a state a few words; each instruction and
- * each merge takes constant time. Compiled code needs two or three rounds (the deepest
- * nests of loops that the parser accepts, too). Code made to lose one fact a round would
- * need a thousand: beyond a budget (STEPS_PER_WORD) code is refused.
+ * each merge takes constant time. Compiled code needs two or three rounds (even the
+ * deepest nests of loops that the parser accepts). Code made to lose one fact a round
+ * would need a thousand: beyond a budget (STEPS_PER_WORD) code is refused.
  *
  * Most instructions are `simple`: their form depends on their operands alone. Most of
  * these are `plain`: they read and write a register or two and do nothing else. A table
@@ -72,32 +72,36 @@ typedef enum Fact {
   FACT_COUNT
 } Fact;
 
-enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 }; /* marks of a word */
+/* marks of a word */
+enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 };
 
 #define MOST_GROUPS 4 /* of 64 registers */
 #define SMALL_CODE 512 /* words of code whose notes fit on the C stack */
 #define STEPS_PER_WORD 16 /* programs of all kinds need at most 2 */
 #define STEPS_AT_LEAST 1000 /* small functions may need any number */
 
-/* Which registers each fact holds for. */
+/* The registers for which each fact holds. */
 typedef struct State {
-  uint64_t holds[FACT_COUNT * MOST_GROUPS]; /* a fact's groups stand together: v->ngroups */
+  /* the groups of one fact are adjacent: v->ngroups */
+  uint64_t holds[FACT_COUNT * MOST_GROUPS];
 } State;
 
 typedef struct Verifier {
-  Domain *d;            /* whose scratch memory it is; NULL: malloc's */
+  Domain *d;            /* the domain that owns the scratch memory; NULL for malloc */
   const Prototype *p;
   uint8_t *marks;       /* of each word */
-  bool any_jumps;       /* else there are no targets, and nothing for them */
+  /* if there are none, there are no targets, and no memory for them */
+  bool any_jumps;
   uint32_t *state_of;   /* number of a target */
-  uint64_t *states;     /* of target n, once it is WORD_REACHED: from n * state_words on */
+  /* of target n, once it is WORD_REACHED: from n * state_words on */
+  uint64_t *states;
   uint64_t *pending;    /* a heap of the targets to run from: round << 32 | pc */
   State now;            /* before or after the instruction being run */
   int ngroups;
   bool few_registers;   /* less than 64: one group */
   size_t state_words;
   uint32_t ntargets, npending;
-  uint64_t running;     /* round and pc of the target that is run from */
+  uint64_t running;     /* round and pc of the target from which the run goes */
   int64_t steps_left;
   const char *error;    /* the first one found */
 } Verifier;
@@ -137,7 +141,8 @@ static void check_key(Verifier *v, OpCode op, uint32_t index, uint32_t aux) {
   }
 }
 
-/* top: where the values of an instruction with open operands end. */
+/* Checks that the registers of an instruction exist. top: where the values of an
+   instruction with open operands end. */
 static void check_registers(Verifier *v, Instruction i, int top) {
   RegisterRun runs[MOST_RUNS];
   const OpInfo *info = &op_info[INS_OP(i)];
@@ -148,7 +153,7 @@ static void check_registers(Verifier *v, Instruction i, int top) {
       require_that(v, runs[j].first + runs[j].n <= last, "register out of range");
   }
   switch (INS_OP(i)) {
-    case OP_CLOSE: case OP_RETURN0: /* a mere level */
+    case OP_CLOSE: case OP_RETURN0: /* here A is only a level */
       require_that(v, (int)INS_A(i) <= last, "register out of range");
       break;
     case OP_TFORCALL: /* the frame that it calls from */
@@ -170,7 +175,7 @@ static void check_references(Verifier *v, Instruction i, uint32_t aux) {
   if (key >= 0) check_key(v, op, (uint32_t)key, aux);
 }
 
-/* Sizes are bounded by what code of this length can have requested. */
+/* Tells whether the sizes are within what code of this length can have requested. */
 static bool sizes_fit(const Prototype *p, Instruction i, uint32_t aux) {
   uint64_t limit = (uint64_t)p->ncode * 64;
   if (limit > INT32_MAX) limit = INT32_MAX;
@@ -199,7 +204,8 @@ static bool takes_open(Instruction i) {
   return (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
 }
 
-/* previous: the instruction before it in the code, or NULL. */
+/* Checks that open results are consumed. previous: the instruction before it in the code,
+   or NULL. */
 static void check_open_results(Verifier *v, const Instruction *previous, Instruction i,
                                uint32_t pc) {
   bool open = previous && leaves_open(*previous);
@@ -236,7 +242,7 @@ static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t 
   if (leaves_open(i)) require_that(v, pc + 1 < p->ncode, "open results not consumed");
 }
 
-/* Splits the code into instructions; false when that fails. */
+/* Splits the code into instructions; returns false if that fails. */
 static bool find_starts(Verifier *v) {
   const Prototype *p = v->p;
   uint32_t pc = 0, jumps = 0;
@@ -255,7 +261,8 @@ static bool find_starts(Verifier *v) {
   return v->error == NULL;
 }
 
-/* Variable arguments must not be prepared again. */
+/* Checks that the target of a jump exists. Variable arguments must not be prepared
+   again. */
 static void check_target(Verifier *v, Instruction i, uint32_t pc, int64_t target) {
   const Prototype *p = v->p;
   bool exists = target >= (p->is_vararg ? 1 : 0) && target < p->ncode;
@@ -299,7 +306,7 @@ static bool more_is_sound(const Prototype *p, const OpPlan *plan, uint32_t pc, u
   return !plan->has_size || sizes_fit(p, i, aux);
 }
 
-/* Is the form of the instruction at pc, which is simple, valid? */
+/* Tells whether the form of the instruction at pc, which is simple, is valid. */
 ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, uint32_t pc) {
   const Instruction i = p->code[pc];
   uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i), last = p->max_stack;
@@ -313,8 +320,9 @@ ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, 
   return sound && constants_are_sound(p, plan, i, aux);
 }
 
-/* Passes over valid instructions; returns the position of one that may not be. previous:
- * the instruction before it, which leaves nothing open; NULL: none. */
+/* Passes over valid instructions; returns the position of one that may not be valid.
+ * previous: the instruction before it, which leaves nothing open, or NULL if there is
+ * none. */
 static uint32_t pass_simple_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
   const Instruction *before = *previous;
   while (pc < p->ncode) {
@@ -351,7 +359,7 @@ static void check_form(Verifier *v) {
 
 /* ---- the abstract run: sets of registers --------------------------------- */
 
-/* Those registers of a group that are in [from, to). */
+/* Returns the set of the registers of a group that are in [from, to). */
 static uint64_t in_group(int group, int from, int to) {
   from -= group * 64;
   to -= group * 64;
@@ -362,13 +370,14 @@ static uint64_t in_group(int group, int from, int to) {
 
 static uint64_t *groups_of(Verifier *v, Fact fact) { return &v->now.holds[fact * v->ngroups]; }
 
-/* Those in [from, to), 0 <= from, where there is one group. */
+/* Returns the set of the registers in [from, to), 0 <= from, if there is only one
+   group. */
 ALWAYS_INLINE uint64_t in_one_group(int from, int to) {
   uint64_t below = to >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << to) - 1;
   return from >= 64 ? 0 : below & ~UINT64_C(0) << from;
 }
 
-/* Does the fact hold for all of [from, to)? */
+/* Tells whether the fact holds for all registers in [from, to). */
 static bool fact_holds(Verifier *v, Fact fact, int from, int to) {
   const uint64_t *groups = groups_of(v, fact);
   if (likely(v->ngroups == 1)) return (in_one_group(from, to) & ~*groups) == 0;
@@ -407,7 +416,7 @@ ALWAYS_INLINE void reads_set(Verifier *v, uint64_t set) {
   require_that(v, (set & ~v->now.holds[FACT_WRITTEN]) == 0, not_written);
 }
 
-/* spoils, of a set of few registers. */
+/* Spoils a set of few registers; see spoils_registers. */
 ALWAYS_INLINE void spoils_set(Verifier *v, uint64_t set) {
   uint64_t *holds = v->now.holds;
   holds[FACT_TABLE] &= ~set;
@@ -415,8 +424,8 @@ ALWAYS_INLINE void spoils_set(Verifier *v, uint64_t set) {
   holds[FACT_GENERIC] &= ~(set | set >> 1 | set >> 2 | set >> 3);
 }
 
-/* What these registers hold may have changed. A loop is no longer what it was once one of
- * its first registers has. */
+/* Removes the facts about these registers, whose values may have changed. A loop is no
+ * longer prepared once one of its first registers has changed. */
 static void spoils_registers(Verifier *v, int first, int n) {
   if (n == 0) return;
   if (likely(v->few_registers)) {
@@ -433,7 +442,7 @@ static void writes_registers(Verifier *v, int first, int n) {
   gain_fact(v, FACT_WRITTEN, first, first + n);
 }
 
-/* The registers from `from` on lose their values: a call's frame covers them, or
+/* Takes away the values of the registers from `from` on: a call's frame covers them, or
  * the collector may clear them. */
 static void loses_from(Verifier *v, int from) {
   int end = v->p->max_stack;
@@ -443,13 +452,14 @@ static void loses_from(Verifier *v, int from) {
   lose_fact(v, FACT_WRITTEN, from, end);
 }
 
-/* An upvalue refers to the register from now on, or it is pending a close. */
+/* Notes that an upvalue refers to the register from now on, or that it is pending a
+   close. */
 static void exposes_register(Verifier *v, int reg) {
   spoils_registers(v, reg, 1);
   lose_fact(v, FACT_PRIVATE, reg, reg + 1);
 }
 
-/* The registers that the fact is about must be out of reach for others. */
+/* Adds a fact, if the registers that it is about are out of reach for others. */
 static void gains_if_private(Verifier *v, Fact fact, int reg, int n) {
   if (fact_holds(v, FACT_PRIVATE, reg, reg + n)) gain_fact(v, fact, reg, reg + 1);
 }
@@ -467,7 +477,7 @@ static void marks_to_close(Verifier *v, int marked) {
   lose_fact(v, FACT_NO_CLOSE, marked, marked + 1);
 }
 
-/* An exit of the function: this must hold for all registers. */
+/* Checks an exit of the function: the fact must hold for all registers. */
 static void leaves_with(Verifier *v, Fact fact) {
   require_that(v, fact_holds(v, fact, 0, v->p->max_stack), "variable not closed");
 }
@@ -492,10 +502,11 @@ static void captures_registers(Verifier *v, Instruction i) {
 ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) {
   return (uint64_t)condition << (i & 63);
 }
-ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; } /* i < 64 */
+/* Returns the i lowest bits, i < 64. */
+ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; }
 
-/* The registers that `operands`, a column of the instruction, names, where there are
-   few. */
+/* Returns the set of the registers that `operands`, a column of the instruction, names,
+   if there are few registers. */
 ALWAYS_INLINE uint64_t register_set(Instruction i, uint32_t operands, int top) {
   uint64_t set = (uint64_t)(operands & FIRST_FIVE) << (INS_A(i) & 63);
   if (!(operands & (OPERAND_RB | OPERAND_RC | ALL_RUNS))) return set;
@@ -512,7 +523,7 @@ static void relies_on(Verifier *v, Fact fact, int reg, const char *what) {
   require_that(v, fact_holds(v, fact, reg, reg + 1), what);
 }
 
-/* What must hold before i runs. */
+/* Checks the conditions that must hold before i runs. */
 static void run_uses(Verifier *v, Instruction i, int top) {
   const OpInfo *info = &op_info[INS_OP(i)];
   RegisterRun runs[MOST_RUNS];
@@ -537,7 +548,7 @@ static void run_uses(Verifier *v, Instruction i, int top) {
   }
 }
 
-/* The registers that i writes, where it does. */
+/* Applies the writes of i to the state; `certain`: on every path. */
 static void run_writes(Verifier *v, Instruction i, bool certain) {
   if (likely(v->few_registers)) {
     uint64_t set = register_set(i, op_info[INS_OP(i)].sets, 0);
@@ -578,8 +589,8 @@ static void swap_pending(Verifier *v, uint32_t a, uint32_t b) {
   v->pending[b] = target;
 }
 
-/* Targets that lie behind are for the next round, which then sees all that this one has
- * lost. */
+/* Adds a target to run from. Targets that are behind are for the next round, which then
+ * sees everything that this one has lost. */
 static void push_pending(Verifier *v, uint32_t target) {
   if (v->marks[target] & WORD_PENDING) return;
   v->marks[target] |= WORD_PENDING;
@@ -621,8 +632,8 @@ static void merge_states(Verifier *v, uint32_t target) {
   if (lost) push_pending(v, target);
 }
 
-/* What i sets, on each of the paths that follow. What it sets on one of them is spoiled
- * on the other. */
+/* Applies what i sets, on each of the paths that follow. A register that it sets on one
+ * of them is spoiled on the other. */
 static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
   uint32_t sets = op_info[INS_OP(i)].sets;
   int64_t target = op_jump_target(i, pc);
@@ -660,9 +671,9 @@ ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) {
   return i > n ? bits & bits_below(i - n) : 0;
 }
 
-/* Runs instructions that are plain and may run, from pc on, where there are few
- * registers. Returns the position of one that is not, or of a target. Each does what
- * run_uses and run_sets would do. */
+/* Runs instructions that are plain and may run, from pc on, if there are few registers.
+ * Returns the position of one that is not, or of a target. Has the same effect as
+ * run_uses and run_sets for each. */
 static uint32_t run_plain(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
   uint64_t written = v->now.holds[FACT_WRITTEN], table = v->now.holds[FACT_TABLE];
@@ -704,7 +715,7 @@ static uint32_t run_plain(Verifier *v, uint32_t pc) {
   return pc;
 }
 
-/* The path has reached pc: does it go on there? */
+/* Tells whether the path, which has reached pc, continues there. */
 static bool is_open_path(Verifier *v, uint32_t pc) {
   if (pc >= v->p->ncode) {
     reject_code(v, "code without end");
@@ -777,7 +788,7 @@ static size_t states_bytes(const Verifier *v) {
 
 static size_t pending_bytes(const Verifier *v) { return v->ntargets * sizeof *v->pending + 1; }
 
-/* There is a number for each target, in their order. */
+/* Gives each target a number, in their order. Returns false if there is no memory. */
 static bool number_targets(Verifier *v) {
   const uint32_t n = v->p->ncode;
   v->state_of = scratch(v, n * sizeof *v->state_of);
@@ -811,7 +822,8 @@ static void check_paths(Verifier *v) {
 
 /* ---- the rest of a prototype --------------------------------------------- */
 
-/* Is their number at every place at most that of the registers? */
+/* Checks that at every place the number of active locals is at most that of the
+   registers. */
 static void check_active_locals(Verifier *v) {
   const Prototype *p = v->p;
   int32_t small[SMALL_CODE + 1], *change = small, active = 0;
@@ -832,7 +844,7 @@ static void check_active_locals(Verifier *v) {
   if (change != small) discard(v, change, (p->ncode + (size_t)1) * sizeof *change);
 }
 
-/* In the order of their starts. */
+/* Checks the local variables, which are in the order of their starts. */
 static void check_locals(Verifier *v) {
   const Prototype *p = v->p;
   uint32_t start = 0;

@@ -7,8 +7,9 @@
 #include "domain.h"
 
 /* Checks a prototype whose arrays and header are in place and whose inner prototypes were
- * checked already. Returns NULL, or what is wrong; the latter is verify_no_memory when
- * there is no scratch memory, which is the domain's (NULL: malloc's). Raises nothing. */
+ * checked already. Returns NULL, or what is wrong; the latter is verify_no_memory if
+ * there is no scratch memory, which is the domain's (NULL: from malloc). Raises
+ * nothing. */
 const char *verify_prototype(Domain *d, const Prototype *p);
 extern const char verify_no_memory[];
 

@@ -10,7 +10,7 @@
 #define JUMPS(op, flags) \
   (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || \
    (op) == OP_FORPREP || (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
-/* Those for which verifier.c has rules beyond opcodes.def. */
+/* The opcodes for which verifier.c has rules beyond opcodes.def. */
 #define IS_SPECIAL(op) \
   ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || \
    (op) == OP_LOADKX)
@@ -22,7 +22,7 @@
   (((uses) & ~(uint32_t)PLAIN_USES) == 0 && ((sets) & ~(uint32_t)PLAIN_SETS) == 0 && \
    ((flags) & ~(OPFLAG_X | OPFLAG_S)) == 0 && !JUMPS(op, flags) && !IS_SPECIAL(op))
 
-/* Those whose form does not depend on their operands alone. */
+/* The opcodes whose form depends on their operands alone. */
 #define IS_SIMPLE(op) \
   (!((op) == OP_VARARGPREP || (op) == OP_VARARG || (op) == OP_TAILCALL || (op) == OP_TFORCALL || \
      (op) == OP_TFORLOOP || (op) == OP_LOADKX || (op) == OP_CLOSE))
@@ -65,7 +65,8 @@ const OpPlan verifier_plans[256] = {
                  .has_size = HAS_SIZE(OP_##name),                         \
                  .test = ((flags) & T) != 0,                              \
                  .fits = OP_##name >= OP_ADDK && OP_##name <= OP_SHRK},
-#define QUICK(name, base, format, flags, uses, sets, text) /* none of these is loaded */
+/* QUICK opcodes are never loaded */
+#define QUICK(name, base, format, flags, uses, sets, text)
 #include "opcodes.def"
 #undef OP
 };

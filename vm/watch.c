@@ -5,36 +5,36 @@
  * (watch.h). lua_State.instrumented says which of them there are; 0 is the plain state,
  * which does nothing for watching. Everything follows from that word:
  *
- *   - the table of handlers. Plain: the normal ones. With single steps (line and count
- *     hooks): one that checks each instruction before it runs. Otherwise: one in which
- *     calls and returns take their general paths, and all else the normal ones. (While lines
- *     are sampled from outside, one that notes each instruction first: noting.c.)
- *   - these general paths, and calls from C, test it: for watching, vm_call_entered and
- *     vm_call_left are the only way into and out of a call. Hooks see a pcall, resume or
- *     yield as a call of C, as in the reference. A pcall stays in the loop all the same; a
- *     resume or yield under a hook is a C function, unless it began before the hook was set:
- *     then its end is reported from the loop. For a watcher all of them stay in the loop, so
- *     that nothing depends on whether there is one.
+ *  - The table of handlers. Plain: the normal ones. With single steps (line and count
+ *    hooks): one that checks each instruction before it runs. Otherwise: one in which
+ *    calls and returns take their general paths, and all else the normal ones. (While
+ *    lines are sampled from outside: one that notes each instruction first, noting.c.)
+ *  - These general paths, and calls from C, test it: for watching, vm_call_entered and
+ *    vm_call_left are the only way into and out of a call. Hooks see a pcall, resume or
+ *    yield as a call of C, as in the reference. A pcall stays in the loop all the same; a
+ *    resume or yield under a hook is a C function, unless it began before the hook was
+ *    set: then its end is reported from the loop. For a watcher all of them stay in the
+ *    loop, so that nothing depends on whether there is one.
  *
  * A coroutine that has open spans in the recording is marked in the same word
  * (contexts.c); that changes no table.
  *
- * The same table of single steps is in force briefly when there is a request to the
+ * The table of single steps is also in force briefly when there is a request to the
  * domain or a collection is due: that is not watching, and is not in the word.
  *
  * Frames that were reported to the watcher are marked (CALL_WATCHED); they are the lowest
  * ones of their thread. So code that pushes or drops frames need not report it:
  *
- *   - Native frames are pushed without a report. The next event enters them first
- *     (enter_frames): the call of another function, a switch to another thread, or their
- *     own end.
- *   - An error drops frames without a report: L->ci is a lower one then. Every place that
- *     lands an error calls vm_set_current, before a new frame can take the place of one
- *     that was dropped, and that makes the frames leave (leave_dropped). Those of a
- *     coroutine that died stay for tracebacks; they leave as another thread runs.
- *   - Frames that were there before are entered when their thread is first seen to run.
- *     Its marks of an earlier watch are cleared then; Domain.watch counts watches for
- *     that.
+ *  - Native frames are pushed without a report. The next event enters them first
+ *    (enter_frames): the call of another function, a switch to another thread, or their
+ *    own end.
+ *  - An error drops frames without a report: L->ci is a lower one then. Every place that
+ *    lands an error calls vm_set_current, before a new frame can take the place of one
+ *    that was dropped, and that makes the frames leave (leave_dropped). Those of a
+ *    coroutine that died stay for tracebacks; they leave when another thread runs.
+ *  - Frames that existed before are entered when their thread is first seen to run.
+ *    Its marks of an earlier watch are cleared then; Domain.watch counts watches for
+ *    that.
  *
  * vm_set_current has one test for all this, that for requests: ATTENTION_WATCHED is in
  * the same word, from the first watch of a domain on. (It stays: threads that did not run
@@ -57,8 +57,9 @@ static const void *const *handlers_for(uint8_t instrumented, bool noting) {
   return instrumented & INSTRUMENT_GENERAL ? vm_dispatch_calls : vm_dispatch_normal;
 }
 
-/* A signal handler may interrupt this, and set a hook or a request (interrupt): so the
- * mask is read again, and requests are read last. */
+/* Recomputes L->instrumented and L->dispatch. A signal handler may interrupt this, and
+ * set a hook or a request (interrupt): so the mask is read again, and requests are read
+ * last. */
 void vm_update_dispatch(lua_State *L) {
   const volatile uint8_t *hook_mask = &L->hook_mask;
   uint8_t mask;
@@ -67,6 +68,9 @@ void vm_update_dispatch(lua_State *L) {
     L->instrumented = (uint8_t)(mask | (L->domain->watcher != NULL ? INSTRUMENT_CALLS : 0) |
                                 (L->instrumented & INSTRUMENT_OWN));
     L->dispatch = handlers_for(L->instrumented, L->domain->noting);
+    /* pairs with lua_sethook in a signal handler of this thread, which stores the mask
+       and then calls this function: both words are stored before the mask is read
+       again */
     atomic_signal_fence(memory_order_seq_cst);
   } while (*hook_mask != mask);
   if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_each;
@@ -93,7 +97,7 @@ static void enter_frames(lua_State *L, CallEntry how) {
   while (known != L->ci) report_entry(L, known = known->next, how);
 }
 
-/* Leaves those above `last` that it knows, from the highest. */
+/* Leaves the frames above `last` that the watcher knows, from the highest. */
 static void leave_frames(lua_State *L, CallInfo *last, CallExit how) {
   CallInfo *frame = last;
   while (frame->next != NULL && (frame->next->status & CALL_WATCHED)) frame = frame->next;
@@ -102,7 +106,7 @@ static void leave_frames(lua_State *L, CallInfo *last, CallExit how) {
 
 static void leave_dropped(lua_State *L) { leave_frames(L, L->ci, EXIT_UNWOUND); }
 
-/* The first time in this watch that L is seen. */
+/* Meets L, if this is the first time in this watch that it is seen. */
 static void meet_thread(lua_State *L) {
   if (L->watch == L->domain->watch) return;
   L->watch = L->domain->watch;
@@ -219,9 +223,10 @@ void vm_call_entered(lua_State *L) {
   if (unlikely(L->hook_mask != 0) && L->allow_hook) hook_call(L);
 }
 
-/* A native frame has its results from the slot of its function on. For hooks they go to
- * where they are in the reference, and the function returns to its slot. (A function of
- * coroutine.wrap keeps it, see vm_deliver.) */
+/* Moves the results of a native frame to where hooks expect them. They are in the slot of
+ * its function and above; for hooks they go to their places in the reference, and the
+ * function returns to its slot. (A function of coroutine.wrap keeps it, see
+ * vm_deliver.) */
 static TValue *show_results(lua_State *L, const CallInfo *ci, TValue *first, int n) {
   int at = 2;
   PrimitiveId id = PRIM_RESUME;
@@ -239,7 +244,8 @@ static TValue *show_results(lua_State *L, const CallInfo *ci, TValue *first, int
   return ci->func + at;
 }
 
-/* The return event; the caller's line hook goes on from where it was. */
+/* Calls the hook for the return event; the caller's line hook continues from where it
+   was. */
 static NOINLINE TValue *hook_return(lua_State *L, TValue *first, int n) {
   CallInfo *ci = L->ci, *caller = ci->prev;
   first = show_results(L, ci, first, n);

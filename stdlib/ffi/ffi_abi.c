@@ -7,8 +7,8 @@
  *   - up to 16 bytes: word by word (of 8 bytes), into a floating-point register if all in
  *     that word is floating, into a general one if anything else is there, into none if
  *     the word is padding; all in registers, or all in memory;
- *   - larger ones, those with a member that is not aligned, and those with a long double: in
- *     memory. A long double alone is returned where a bare one is.
+ *   - larger ones, those with a member that is not aligned, and those with a long double:
+ *     in memory. A long double alone is returned where a bare one is.
  * The rules of arm64:
  *   - up to four members of one floating type and nothing else, padding included: in
  *     floating-point registers;
@@ -234,10 +234,10 @@ static bool take_registers(Registers *left, const Words *words) {
   return true;
 }
 
-/* Describes the words that go into registers, of which `left` are left; returns the number
- * of parts. Works around two errors of libffi:
- *  - for a struct whose second word is padding, its callbacks take a register for that word
- *    too: it is described as its first word alone;
+/* Describes the words that go into registers, of which `left` are left; returns the
+ * number of parts. Works around two errors of libffi:
+ *  - for a struct whose second word is padding, its callbacks take a register for that
+ *    word too: it is described as its first word alone;
  *  - for one whose first word goes into the last general register and whose second one is
  *    floating, its calls (before 3.4.8) copy both words to the place of the general
  *    registers, over the first floating one behind it: the words are described as two

@@ -298,7 +298,8 @@ void ffi_journal_begin(Ffi *ffi, Journal *j);
 void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
 String *ffi_keep_string(lua_State *L, Ffi *ffi, String *s);
-void *ffi_lookup(Table *t, String *name);              /* light userdata under a name, or NULL */
+/* Returns the light userdata under a name, or NULL. */
+void *ffi_lookup(Table *t, String *name);
 /* Defines a name; `what` NULL removes it. */
 void ffi_define(lua_State *L, Table *t, String *name, void *what);
 void ctype_open(lua_State *L, Ffi *ffi);
