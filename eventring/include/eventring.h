@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring.h: flight-recorder rings of spans, counters and other events, for a program that
- * records.
+/* eventring.h: flight-recorder rings of spans, counters and other events, for a program
+ * that records.
  *
  * A program (the *host*: a language runtime, or any program with threads) records what it
  * does in one file, `<pid>.eventring`. Each thread that records is a *domain* and writes
  * into rings of its own; the newest events of a ring overwrite its oldest. A span costs
  * two clock reads and two stores into the ring. doc/FORMAT.md specifies the file.
  *
- * This header starts and stops a recording, defines events and owns domains; the probes that
- * write events are in <eventring/probe.h>. Recordings are read through <eventring/read.h>,
- * in the same process or in another one. Conventions of all headers (errors, threads, texts,
- * times, structures): <eventring/types.h>.
+ * This header starts and stops a recording, defines events and owns domains; the probes
+ * that write events are in <eventring/probe.h>. Recordings are read through
+ * <eventring/read.h>, in the same process or in another one. Conventions of all headers
+ * (errors, threads, texts, times, structures): <eventring/types.h>.
  */
 #ifndef EVENTRING_H
 #define EVENTRING_H
@@ -51,9 +51,9 @@ enum eventring_start_mode {
 enum eventring_preserve {
   EVENTRING_PRESERVE_NEVER = 0,   /* remove the file at an orderly end */
   EVENTRING_PRESERVE_ALWAYS = 1,  /* keep it */
-  EVENTRING_PRESERVE_ON_ERROR = 2 /* remove it, unless the exit status is not 0, an error
-                                     was noted (eventring_note_error), or a signal ends the
-                                     process (eventring_note_signal) */
+  EVENTRING_PRESERVE_ON_ERROR = 2 /* remove it, unless the exit status is not 0, an
+                                     error was noted (eventring_note_error), or a
+                                     signal ends the process (eventring_note_signal) */
 };
 enum { EVENTRING_DEFAULT_KEEP = 8, EVENTRING_MAX_KEEP = 1000000 };
 
@@ -73,93 +73,103 @@ struct eventring_config {
                              recording ends; default: ON_ERROR */
   uint64_t classes;       /* class mask at the start; EVENTRING_CLASSES_DEFAULT: the
                              classes that are on by default */
-  /* Called when a domain cannot be recorded, or cannot be recorded any further (there is no
-     memory, for example; also when eventring_domain_start returns the same error), on
-     the thread that finds out, at most once for each domain; when the file was taken
-     from the recording (eventring_repair_fault); when the recording of a forked child
-     cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); once when a ring
-     finds no room on the disk and goes on in the blocks that it has, or a stream finds none
-     and events are lost, until there is room again (EVENTRING_LOSING); once for each trigger of which
-     a copy cannot be saved (EVENTRING_UNSAVED); when the file was deleted and recording goes
-     on in a new one, and once if there can be none (EVENTRING_DELETED: words of the control
-     page, as eventring_calls_word returns them, are to be asked for again); and with E_LEFT
-     when the recording has ended, also at exit, and its file could not be removed. It must
-     not call this library. NULL: no warnings. */
+  /* Called on the thread that finds out, and must not call this library. NULL: no
+     warnings. It is called
+     - at most once for each domain that cannot be recorded, or not any further (there is
+       no memory, for example; also when eventring_domain_start returns the same error);
+     - when the file was taken from the recording (eventring_repair_fault);
+     - when the recording of a forked child cannot start, or starts elsewhere
+       (EVENTRING_ELSEWHERE);
+     - once when a ring finds no room on the disk and goes on in the blocks that it has,
+       or a stream finds none and events are lost, until there is room again
+       (EVENTRING_LOSING);
+     - once for each trigger of which a copy cannot be saved (EVENTRING_UNSAVED);
+     - when the file was deleted and recording goes on in a new one, and once if there can
+       be none (EVENTRING_DELETED: words of the control page, as eventring_calls_word
+       returns them, must be asked for again);
+     - with E_LEFT when the recording has ended, also at exit, and its file could not be
+       removed. */
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;     /* the first argument of `warn` */
   bool leave_sigbus;      /* do not set a handler of SIGBUS: see eventring_repair_fault */
   /* Template of the file's name, without slash and control characters. The name that it
-     expands to has at most 210 bytes. %p stands for the pid, %n for the program's name, %t
-     for the time in seconds since 1970, %h for the host's name, %% for a %. NULL or empty:
-     "%p". EVENTRING_SUFFIX is appended where it is missing. The file of a further copy of
-     the library in the same process has ".2" and so on before the suffix. A recording of a
-     dead process in this place is renamed to <name>-<its start in seconds since
-     1970>.eventring. When a live process uses the name, eventring_start fails with
+     expands to has at most 210 bytes. %p stands for the pid, %n for the program's name,
+     %t for the time in seconds since 1970, %h for the host's name, %% for a %. NULL or
+     empty: "%p". EVENTRING_SUFFIX is appended where it is missing. The file of a further
+     copy of the library in the same process has ".2" and so on before the suffix. A
+     recording of a dead process in this place is renamed to <name>-<its start in seconds
+     since 1970>.eventring. When a live process uses the name, eventring_start fails with
      E_EXISTS. */
   const char *name;
-  /* Rings that would hold less than the last hold_ns nanoseconds grow, until they hold them
-     or the rings have grown by grow_bytes bytes together, one ring by a quarter of that at
-     most. 0: rings keep the size that wsize says; grow_bytes 0: EVENTRING_DEFAULT_GROW. */
+  /* Rings that would hold less than the last hold_ns nanoseconds grow, until they hold
+     them or the rings have grown by grow_bytes bytes together, one ring by a quarter of
+     that at most. 0: rings keep the size that wsize says; grow_bytes 0:
+     EVENTRING_DEFAULT_GROW. */
   uint64_t hold_ns;
   uint64_t grow_bytes;
   /* With preserve ON_ERROR: at most this many recordings of dead processes with the same
-     name of the program stay in the directory, 1 to EVENTRING_MAX_KEEP, 0: no bound; default:
-     EVENTRING_DEFAULT_KEEP. At a start, and at an end that keeps the file, the oldest are
-     removed; never those that were to be preserved ALWAYS, snapshots, and what is another
-     user's. With `keep_preserved` the same holds of preserve ALWAYS, and of the recordings that
-     were to be preserved ALWAYS. */
+     name of the program stay in the directory, 1 to EVENTRING_MAX_KEEP, 0: no bound;
+     default: EVENTRING_DEFAULT_KEEP. At a start, and at an end that keeps the file, the
+     oldest are removed; never those that were to be preserved ALWAYS, snapshots, and
+     files of another user. With `keep_preserved` the same holds for preserve ALWAYS, and
+     for recordings that were to be preserved ALWAYS. */
   unsigned keep;
-  /* The child of a fork is recorded as its parent was (eventring_fork_pending), unless it execs
-     or exits soon. Default: false. */
+  /* The child of a fork is recorded as its parent was (eventring_fork_pending), unless it
+     execs or exits soon. Default: false. */
   bool follow_forks;
   bool no_cpu_time;       /* do not measure for how long threads are not on a processor:
                              eventring_off_cpu_begin returns 0, and definitions of spans
                              do not say OFF_CPU */
-  /* A path makes this recording a stream: its file is there and not in `directory`, with a
-     name that is a template like `name`, and blocks of events are appended to it, so that
-     nothing is overwritten. The file stays at the end, whatever `preserve` says. While there
-     is no room for more, events are lost, and counted; `warn` is called once. The path ends
-     before a comma. NULL or empty: rings. Rings without a stream (stream_rings) are in the
-     same file, used in a circle. */
+  /* A path makes this recording a stream: its file is there and not in `directory`, with
+     a name that is a template like `name`, and blocks of events are appended to it, so
+     that nothing is overwritten. The file stays at the end, whatever `preserve` says.
+     While there is no room for more, events are lost, and counted; `warn` is called once.
+     The path ends before a comma. NULL or empty: rings. Rings without a stream
+     (stream_rings) are in the same file, used in a circle. */
   const char *stream;
-  uint64_t stream_max;    /* bytes that the file may have, EVENTRING_LEAST_STREAM or more; 0: no
-                             limit but the disk */
+  uint64_t stream_max;    /* most bytes of the file, EVENTRING_LEAST_STREAM or more; 0:
+                             no limit but the disk */
   uint32_t stream_rings;  /* bit n: ring n of each domain is a stream; 0: all are */
   bool has_samples;       /* the host samples allocations as the recording asks for it
                              (eventring_memory_rate); default: false */
   double sample_rate;     /* at which it is to begin, 0 (not at all) to 1, see
-                             eventring_memory_parse_rate. Above 0, class ALLOC is on at the
-                             start, whatever `classes` says */
-  bool profiles_calls;    /* the host keeps a profile of calls when eventring_calls_word says
-                             so (<eventring/calls.h>). Default: false */
+                             eventring_memory_parse_rate. Above 0, class ALLOC is on at
+                             the start, whatever `classes` says */
+  bool profiles_calls;    /* the host keeps a profile of calls when
+                             eventring_calls_word says so (<eventring/calls.h>).
+                             Default: false */
   bool names_calls;       /* its spans of class calls are those of the functions that
-                             eventring_calls_names lists (<eventring/calls.h>). Default: false */
+                             eventring_calls_names lists (<eventring/calls.h>).
+                             Default: false */
   bool writes_stacks;     /* the host writes stacks when eventring_stack_asked says so
                              (<eventring/stack.h>). Default: false */
-  /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces the
-     one of an earlier recording. NULL or empty: none. */
+  /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces
+     the one of an earlier recording. NULL or empty: none. */
   const char *triggers;
   bool answers;           /* the host answers questions of tools (<eventring/question.h>).
                              Default: false */
-  bool closed;            /* other processes change nothing: what they write into the control
-                             page is ignored, and their commands say so. Default: false. (In a
-                             process with privileges that its user does not have, or that is not
-                             dumpable, they can pause and resume and switch classes, no more.) */
-  bool keep_preserved;    /* `keep` bounds what is preserved ALWAYS, too; default: false */
-  bool lets_read;         /* every process of the same user may read the memory of this one while
-                             it records, also where kernel.yama.ptrace_scope is 1
-                             (PR_SET_PTRACER of prctl(2), which is 0 afterwards). Default:
+  bool closed;            /* other processes change nothing: what they write into the
+                             control page is ignored, and their commands say so.
+                             Default: false. (In a process with privileges that its
+                             user does not have, or that is not dumpable, they can
+                             pause and resume and switch classes, no more.) */
+  bool keep_preserved;    /* `keep` bounds what is preserved ALWAYS, too; default:
                              false */
+  bool lets_read;         /* every process of the same user may read the memory of this
+                             one while it records, also where kernel.yama.ptrace_scope
+                             is 1 (PR_SET_PTRACER of prctl(2), which is 0 afterwards).
+                             Default: false */
   /* Answers a question for a domain that is asleep, and so comes to no safepoint: see
      <eventring/question.h>. NULL: such a domain does not answer. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
-  /* What is never to be in the file: a list of classes (not lifecycle), and of names in quotes,
-     a * at the end of which stands for any end: `calls,"card","tenant*"`; a backslash takes the
-     next character as it is. Events of the classes are not recorded, whoever switches them on.
-     Names are those of classes USER and CALLS. One that is registered by itself while this holds
-     gets EVENTRING_ID_OTHER; one that was registered before, or in a table, is written as
-     "(redacted ID)". (What a program writes with such an event, its payload and its link, is not
-     looked at, nor are conditions of triggers.) At most 4095 bytes. It replaces that of an earlier
+  /* What is never to be in the file: a list of classes (not lifecycle), and of names in
+     quotes, where a * at the end stands for any end: `calls,"card","tenant*"`; a
+     backslash takes the next character as it is. Events of the classes are not recorded,
+     whoever switches them on. Names are those of classes USER and CALLS. A name that is
+     registered by itself while this holds gets EVENTRING_ID_OTHER; one that was
+     registered before, or in a table, is written as "(redacted ID)". (What a program
+     writes with such an event, its payload and its link, is not looked at, nor are
+     conditions of triggers.) At most 4095 bytes. It replaces that of an earlier
      recording. NULL or empty: nothing. */
   const char *redact;
 };
@@ -186,8 +196,8 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_KEEP      0 to EVENTRING_MAX_KEEP; sets keep_preserved
      <prefix>_NAME      the template of the file's name
      <prefix>_CPU_TIME  empty or "1"; "0" sets no_cpu_time
-     <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE; without _SECONDS, rings
-                        keep this size
+     <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE; without _SECONDS,
+                        rings keep this size
      <prefix>_SECONDS   hold_ns in seconds, 0 to 86400, with up to nine decimals
      <prefix>_GROW      grow_bytes, 0 (rings keep their size) or more, with K, M or G for
                         powers of 1024
@@ -196,9 +206,9 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_FORK      "0" or "1": sets follow_forks
      <prefix>_REMOTE    "0" sets closed, "allow" lets_read; "1": neither
      <prefix>_REDACT    sets redact
-     <prefix>_STREAM    PATH[,max=SIZE][,rings=NAME[+NAME]...]: sets stream, stream_max (as
-                        in _GROW) and stream_rings; starts the recording unless _START says
-                        otherwise. The path must not contain a comma
+     <prefix>_STREAM    PATH[,max=SIZE][,rings=NAME[+NAME]...]: sets stream, stream_max
+                        (as in _GROW) and stream_rings; starts the recording unless
+                        _START says otherwise. The path must not contain a comma
      <prefix>_TRIGGER   sets triggers; starts the recording unless _START says otherwise
    Strings are not copied: *config points into the environment. At the first bad variable
    the function stops, sets config->start to OFF and returns E_CONFIG with a text that
@@ -209,9 +219,10 @@ int eventring_config_from_env(struct eventring_config *config,
                               const char *prefix,
                               struct eventring_error *error);
 
-/* Sets stream, stream_max and stream_rings of *config, as <prefix>_STREAM does, and the start
-   mode to ON if it is OFF. *config points into `text`. E_CONFIG, with a text that says what
-   is allowed. E_ARGUMENT: *config was not made by eventring_config_init. Any thread. */
+/* Sets stream, stream_max and stream_rings of *config, as <prefix>_STREAM does, and the
+   start mode to ON if it is OFF. *config points into `text`. E_CONFIG, with a text that
+   says what is allowed. E_ARGUMENT: *config was not made by eventring_config_init. Any
+   thread. */
 int eventring_config_stream(struct eventring_config *config, const char *text,
                             struct eventring_error *error);
 
@@ -220,105 +231,111 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
    already, that recording goes on unchanged, the caller has joined it, and the result is
    EVENTRING_JOINED: several hosts in one process, such as two language runtimes, need not
    know of each other. Starts and stops are counted, and the last stop ends the recording.
-   After that, a new start makes a new file. The result is EVENTRING_ELSEWHERE, and *error
-   has a line that names the file and the reason, when config->directory is not set, the
-   current directory cannot be used, and the file is in $XDG_RUNTIME_DIR, $XDG_STATE_HOME/saros
-   or ~/.local/state/saros (neither in a program that runs set-user-id), /var/lib/saros or
-   /tmp: the first of them that no other user but root could remove the file from. Errors: E_LIBRARY (compiled for another
-   version, see eventring_check_version), E_ARGUMENT (*config was not made by
-   eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
-   E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
-   often while domains of other threads had no probe). Any thread. */
+   After that, a new start makes a new file.
+     The result is EVENTRING_ELSEWHERE, and *error has a line that names the file and the
+     reason, when config->directory is not set and the current directory cannot be used.
+     The file is then in the first of these from which no other user but root could remove
+     it: $XDG_RUNTIME_DIR, $XDG_STATE_HOME/saros or ~/.local/state/saros (neither in a
+     program that runs set-user-id), /var/lib/saros, /tmp.
+     Errors: E_LIBRARY (compiled for another version, see eventring_check_version),
+     E_ARGUMENT (*config was not made by eventring_config_init), E_CONFIG (a member is out
+     of range), E_DIRECTORY, E_PERMISSION, E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM,
+     E_STATE (stopped and started again too often while domains of other threads had no
+     probe). Any thread. */
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 
 /* Ends the recording: marks the file ended, so that attached readers deliver the last
-   event and then see the end, and removes it unless it is to be kept. While other
-   hosts have joined, the call only takes back one start and returns EVENTRING_JOINED.
-   Domains stay valid and record nothing until the next start. Events that other threads
-   write at this very moment may be missing. Returns 0, also when nothing was started;
-   E_LEFT: the recording has ended, but its file could not be removed (`warn` gets a text
-   that names it and says why); E_STATE only in a child made by the clone system call
-   itself (eventring_fork_pending). Any thread. At exit the library does the same, and the file
+   event and then see the end, and removes it unless it is to be kept. While other hosts
+   have joined, the call only takes back one start and returns EVENTRING_JOINED. Domains
+   stay valid and record nothing until the next start. Events that other threads write at
+   this very moment may be missing. Returns 0, also when nothing was started; E_LEFT: the
+   recording has ended, but its file could not be removed (`warn` gets a text that names
+   it and says why); E_STATE only in a child made by the clone system call itself
+   (eventring_fork_pending). Any thread. At exit the library does the same, and the file
    says the exit status. */
 int eventring_stop(void);
 
 /* Records the error with which the process is about to end: `size` bytes of text, usually
    a message and a traceback, cut to EVENTRING_MAX_END_TEXT bytes at a character boundary;
    control characters except newline and tab, and bytes that are not UTF-8, become '?'. No
-   event overwrites it. Of several texts the last holds. With preserve ON_ERROR the file is
-   then kept whatever the exit status is. Call it before eventring_stop. Returns 0;
+   event overwrites it. Of several texts the last holds. With preserve ON_ERROR the file
+   is then kept whatever the exit status is. Call it before eventring_stop. Returns 0;
    E_STATE: nothing is recorded; E_SPACE: the text found no room (the file is kept all the
    same); E_ARGUMENT: no text. Any thread. */
 int eventring_note_error(const char *text, size_t size);
 
 /* Records the number of the signal that is about to end the process, for handlers that
-   restore the default action and raise it again. An exit after it still counts as an end
-   by this signal. It does nothing else: the recording goes on until the process dies. For
-   an orderly end call eventring_end_in_handler after it. Any thread, async-signal-safe. */
+   restore the default action and raise it again. An exit after it still counts as an
+   end by this signal. It does nothing else: the recording goes on until the process
+   dies. For an orderly end call eventring_end_in_handler after it. Any thread,
+   async-signal-safe. */
 void eventring_note_signal(int number);
 
-/* For handlers of signals that wait for other threads, called first: true if the signal has
-   interrupted this library on this thread while it holds a mutex, for which other threads may
-   wait. Then the handler is to return at once; the signal is raised again when the mutex is
-   released. Any thread, async-signal-safe. */
+/* Defers a signal, as the first call of a handler that waits for other threads. Returns
+   true if the signal has interrupted this library on this thread while it holds a mutex,
+   for which other threads may wait. Then the handler must return at once; the signal is
+   raised again when the mutex is released. Any thread, async-signal-safe. */
 bool eventring_defer_signal(int number);
 
-/* For handlers of signals that end the process, called right before the default action:
-   has the effect of eventring_stop on readers and on the file, which with preserve
-   ON_ERROR is kept if a signal was noted. Nothing is recorded afterwards. Any thread, async-signal-safe. */
+/* Ends the recording in a handler of a signal that ends the process, right before the
+   default action: has the effect of eventring_stop on readers and on the file, which with
+   preserve ON_ERROR is kept if a signal was noted. Nothing is recorded afterwards. Any
+   thread, async-signal-safe. */
 void eventring_end_in_handler(void);
 
-/* Anyone who may write to the file of a recording can cut it short; the next store into
-   it then raises SIGBUS. Unless config.leave_sigbus is set, eventring_start sets a
-   handler of that signal. It puts anonymous memory in the place of the file and so ends
-   the recording for good: the state is STOPPED, and the recording's `warn` is called at
-   the next stop or start. It passes on every other SIGBUS to the handler that was there
-   before. A host that has a handler of its own sets it before the start. Where it sets
-   one later, the library sets its own above that, at most seven times, and passes on to
-   it: when it begins a block or at eventring_domain_check, if it has not looked for 100
-   ms. Until then, and with leave_sigbus, the host's handler calls this function. Returns true if
+/* Repairs an access to memory of the library whose file was cut short. Anyone who may
+   write to the file of a recording can cut it short; the next store into it then raises
+   SIGBUS. Unless config.leave_sigbus is set, eventring_start sets a handler of that
+   signal. It puts anonymous memory in the place of the file and so ends the recording for
+   good: the state is STOPPED, and the recording's `warn` is called at the next stop or
+   start. It passes on every other SIGBUS to the handler that was there before. A host
+   that has a handler of its own sets it before the start. Where it sets one later, the
+   library sets its own above that, at most seven times, and passes on to it: when it
+   begins a block or at eventring_domain_check, if it has not looked for 100 ms. Until
+   then, and with leave_sigbus, the host's handler calls this function. Returns true if
    `address` (si_addr) was in memory of the library and the access can be repeated. A
    thread that blocks SIGBUS is not protected. Any thread, async-signal-safe. */
 bool eventring_repair_fault(const void *address);
 
-/* Pause: nothing is recorded; rings and file stay. Resume: recording goes on, or starts
-   if it stands by. Spans that are open across the gap are delivered as torn. Return 0,
-   also when that is the state already; E_STATE when stopped. Any thread. */
+/* Pauses the recording: nothing is recorded; rings and file stay. Or resumes it:
+   recording goes on, or starts if it stands by. Spans that are open across the gap are
+   delivered as torn. Returns 0, also when that is the state already; E_STATE when
+   stopped. Any thread. */
 int eventring_pause(void);
 int eventring_resume(void);
-/* The state of this process's recording. Any thread. */
+/* Returns the state of this process's recording. Any thread. */
 enum eventring_state eventring_state(void);
 
 /* Copies the absolute path of the present file into `buffer`, cut to `size` bytes with
    the terminating 0. Returns the full length of the path, 0 when stopped. Any thread. */
 size_t eventring_path(char *buffer, size_t size);
 
-/* Switches classes (bits) on or off, also while paused, and leaves the others alone, which
-   another thread or a tool may be switching at this moment. Bits of classes without a name are
-   ignored, and class lifecycle stays on. Returns 0, or E_STATE when stopped, or when one that is
-   to be on must not be recorded (config.redact): then nothing changes. Any thread. */
+/* Switches classes (bits) on or off, also while paused, and leaves the others alone,
+   which another thread or a tool may be switching at this moment. Bits of classes without
+   a name are ignored, and class lifecycle stays on. Returns 0, or E_STATE when stopped,
+   or when a class that is to be on must not be recorded (config.redact): then nothing
+   changes. Any thread. */
 int eventring_switch_classes(uint64_t classes, bool on);
-/* Stores the mask of the classes wanted in *classes. Returns 0, or E_STATE when stopped. Any
-   thread. */
+/* Stores the mask of the classes wanted in *classes. Returns 0, or E_STATE when stopped.
+   Any thread. */
 int eventring_get_classes(uint64_t *classes);
 
-/* Names a class of the host and says whether it is on by default. `index` is
+/* Gives a class of the host its name, and says whether it is on by default. `index` is
    EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. A recording
    has the classes that were defined when it was started: one that is defined later is off
-   in it.
-   For a class that the library names, it says whether this process has it, so that it is
-   offered only where it has events: `name` is the library's, as at the start, or NULL when
-   the process writes none of its events. `lifecycle` and `user` are always there.
-   Returns 0, E_ARGUMENT (index, or not the library's name), E_NAME, E_CONFLICT (another
-   class has this name; or events of a class to be taken out are registered) or E_STATE (the
-   class has another name or is to be taken out, and a recording is started or stands by).
-   Any thread. */
+   in it. For a class that the library names, it says whether this process has it, so that
+   it is offered only where it has events: `name` is the library's, as at the start, or
+   NULL when the process writes none of its events. `lifecycle` and `user` are always
+   there. Returns 0, E_ARGUMENT (index, or not the library's name), E_NAME, E_CONFLICT
+   (another class has this name; or events of a class to be taken out are registered) or
+   E_STATE (the class has another name or is to be taken out, and a recording is started
+   or stands by). Any thread. */
 int eventring_define_class(unsigned index, const char *name, bool on);
-/* Names a ring of the host, EVENTRING_RING_HOST to 7, for readers, who else show its
-   number. `name` is as that of a class. Returns 0, E_ARGUMENT (index), E_NAME, E_CONFLICT
-   (another ring has this name) or E_STATE (the name is new, and a recording is started or
-   stands by). Any thread. */
+/* Gives a ring of the host, EVENTRING_RING_HOST to 7, its name for readers, which
+   otherwise show its number. `name` is as that of a class. Returns 0, E_ARGUMENT (index),
+   E_NAME, E_CONFLICT (another ring has this name) or E_STATE (the name is new, and a
+   recording is started or stands by). Any thread. */
 int eventring_define_ring(unsigned index, const char *name);
 /* Returns the index of the class with this name in this process, E_NOT_FOUND, or E_STATE
    when the library names such a class and this process has none of its events; and the
@@ -330,15 +347,16 @@ const char *eventring_class_name(unsigned index);
    stopped. Any thread. */
 uint64_t eventring_now(void);
 
-/* For how long a thread was not on a processor (it waited for one, or slept), in two
-   calls on the same thread. The first is made before what is to be measured, a span for
-   instance, and returns what the second gets; 0: it is not measured (config.no_cpu_time).
-   The second returns the nanoseconds in between; 0 when begun is 0. Less than 2 us in one
-   go does not count. Such pairs may be nested; the difference of two results of the first
-   is the time off the processor between them. Each call costs about 10 ns as long as the
-   thread is not interrupted, otherwise, and once in a tick of the kernel (1 to 10 ms), two
-   readings of clocks, one of them a system call; that each time where the kernel has no
-   restartable sequences that can be used (glibc before 2.35, valgrind). Any thread. */
+/* Measures for how long a thread was not on a processor (it waited for one, or slept), in
+   two calls on the same thread. The first is made before what is to be measured, a span
+   for instance, and returns what the second gets; 0: it is not measured
+   (config.no_cpu_time). The second returns the nanoseconds in between; 0 when begun is 0.
+   Less than 2 us in one go does not count. Such pairs may be nested; the difference of
+   two results of the first is the time off the processor between them. Each call costs
+   about 10 ns as long as the thread is not interrupted; otherwise, and once in a tick of
+   the kernel (1 to 10 ms), it reads two clocks, one of them by a system call. Where the
+   kernel has no restartable sequences that can be used (glibc before 2.35, valgrind),
+   each call does that. Any thread. */
 uint64_t eventring_off_cpu_begin(void);
 uint64_t eventring_off_cpu_since(uint64_t begun);
 
@@ -364,10 +382,10 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
 
 /* Registers one definition and returns its id. The same kind, class and name again return
    the same id when ring and payload agree, else E_CONFLICT; unit, doc and fields of the
-   first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the definition is
-   counted as dropped. For a name in config.redact the result is EVENTRING_ID_OTHER, too, and
-   nothing is counted. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any thread; takes a
-   lock, so keep the id. */
+   first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the
+   definition is counted as dropped. For a name in config.redact the result is
+   EVENTRING_ID_OTHER, too, and nothing is counted. Errors: E_ARGUMENT, E_NAME,
+   E_CONFLICT, E_MEMORY. Any thread; takes a lock, so keep the id. */
 int eventring_register_def(const struct eventring_def *def, size_t def_size,
                            struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,
@@ -375,14 +393,15 @@ static inline int eventring_register(const struct eventring_def *def,
   return eventring_register_def(def, sizeof *def, error);
 }
 
-/* As eventring_register, for an event of class USER in the user ring: `kind`, `name` of
-   `size` bytes (which need not be terminated), `payload`; no unit, no doc. Any thread. */
+/* Registers an event as eventring_register does, of class USER in the user ring: `kind`,
+   `name` of `size` bytes (which need not be terminated), `payload`; no unit, no doc. Any
+   thread. */
 int eventring_register_user(enum eventring_def_kind kind, const char *name,
                             size_t size, enum eventring_payload payload,
                             struct eventring_error *error);
 
-/* Returns the name of the event that this process has registered with this id, valid as long
-   as the process lives; NULL: none. Any thread; takes a lock. */
+/* Returns the name of the event that this process has registered with this id, valid as
+   long as the process lives; NULL: none. Any thread; takes a lock. */
 const char *eventring_event_name(unsigned id);
 
 /* Checks a name for an event: 1 to EVENTRING_MAX_NAME bytes of UTF-8 without control
@@ -427,27 +446,27 @@ void eventring_domain_check(eventring_domain *domain);
 /* Returns the bytes of the domain's rings; 0 when it is not recorded. Owner. */
 uint64_t eventring_domain_bytes(const eventring_domain *domain);
 
-/* The child of a fork never writes into its parent's file and never
-   removes it. Its domains (those of the forking thread) stay valid and record nothing
-   until the host calls eventring_start, which makes a file of its own. Spans that are
-   open at the fork end in the parent; in the child, their ends are torn. A cursor on the
-   parent's own recording (eventring_open_self) goes on reading that in the child. Any
-   thread.
+/* Tells whether this is a forked child whose recording is yet to start by itself. The
+   child of a fork never writes into its parent's file and never removes it. Its domains
+   (those of the forking thread) stay valid and record nothing until the host calls
+   eventring_start, which makes a file of its own. Spans that are open at the fork end in
+   the parent; in the child, their ends are torn. A cursor on the parent's own recording
+   (eventring_open_self) goes on reading that in the child.
      With config.follow_forks such a recording starts by itself, with the settings of the
-   parent's and the classes that were wanted at the fork: at the child's first event in
-   ring EVENTRING_USER, its first call of eventring_domain_start, _start, _pause, _resume,
-   _state, _path, _open_self or a function of classes; or, 50 ms or more after the fork,
-   at any other event or at eventring_domain_check. If the parent stood by or was paused, the
-   child's recording stands by, from eventring_domain_check on. When it cannot start,
-   config.warn is called. It counts as started by all hosts that had started the parent's.
-   Its file has the child's pid in its name: where the template has no %p, "-%p" is
-   appended.
+     parent's and the classes that were wanted at the fork: at the child's first event in
+     ring EVENTRING_USER, its first call of eventring_domain_start, _start, _pause,
+     _resume, _state, _path, _open_self or a function of classes; or, 50 ms or more after
+     the fork, at any other event or at eventring_domain_check. If the parent stood by or
+     was paused, the child's recording stands by, from eventring_domain_check on. When it
+     cannot start, config.warn is called. It counts as started by all hosts that had
+     started the parent's. Its file has the child's pid in its name: where the template
+     has no %p, "-%p" is appended.
      A child made by the clone system call itself, past the C library, shares its parent's
-   rings. It must not run a probe. It may call eventring_domain_stop and eventring_stop,
-   which do nothing there, and it may exec, _exit or exit.
-     Returns true in such a child as long as its recording is still to start by itself. A
-   host that waits for a start from standby at safepoints calls eventring_domain_check
-   there until this is false. Any thread. */
+     rings. It must not run a probe. It may call eventring_domain_stop and eventring_stop,
+     which do nothing there, and it may exec, _exit or exit.
+     Returns true in a child as long as its recording is still to start by itself. A host
+     that waits for a start from standby at safepoints calls eventring_domain_check there
+     until this is false. Any thread. */
 bool eventring_fork_pending(void);
 
 #pragma GCC visibility pop

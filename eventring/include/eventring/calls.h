@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* calls.h: an exact profile of calls, for any host.
  *
- * A host reports each entry of a function and each exit, with the time; this library keeps
- * a *trie* of calls: a node for each path of functions from the root, with the number of
- * calls, their time, the shortest and the longest, and a histogram of durations. Times are
- * of any clock that the host likes, in its units (*ticks*); eventring_ticks is the usual one.
+ * A host reports each entry of a function and each exit, with the time; this library
+ * keeps a *trie* of calls: a node for each path of functions from the root, with the
+ * number of calls, their time, the shortest and the longest, and a histogram of
+ * durations. Times are of any clock that the host likes, in its units (*ticks*);
+ * eventring_ticks is the usual one.
  *
  *   eventring_calls *calls = eventring_calls_new(16 << 20);
  *   eventring_calls_start(calls, eventring_ticks());
@@ -12,35 +13,36 @@
  *   ...
  *   eventring_calls_exit(calls, MY_FUNCTION, eventring_ticks());
  *
- * How time is counted. Between two reports the time goes to the node that is current: that
- * is its *exclusive* time. The inclusive time of a node is the sum of exclusive and lost
- * times of its subtree. So they always agree, also while functions are
- * open, and the exclusive times of all nodes add up to the time since the start. A clock
- * that goes back counts as standing still, and `backwards` says how often.
+ * How time is counted. Between two reports the time goes to the node that is current:
+ * that is its *exclusive* time. The inclusive time of a node is the sum of exclusive and
+ * lost times of its subtree. So they always agree, also while functions are open, and the
+ * exclusive times of all nodes add up to the time since the start. A clock that goes back
+ * counts as standing still, and `backwards` says how often.
  *
- * Flows of control. Each coroutine has a stack of its own (eventring_calls_stack_new). The
- * frames of a coroutine lie below the function that resumes it, whoever that is; the time
- * while it is suspended belongs to none of them, and is counted apart.
+ * Flows of control. Each coroutine has a stack of its own (eventring_calls_stack_new).
+ * The frames of a coroutine lie below the function that resumes it, whoever that is; the
+ * time while it is suspended belongs to none of them, and is counted apart.
  *
  * Recursion. A path has the same function at most twice: if it is entered once more, the
  * node of its innermost activation on the path is used again. So the first node has the
- * calls from outside and the second one all that recur, directly or through others, however
- * deep. Counts and exclusive times stay exact, inclusive times contain everything once.
- * What recurs is timed call by call: those within others are in `most` and in the histogram
- * like any other.
+ * calls from outside and the second one all that recur, directly or through others,
+ * however deep. Counts and exclusive times stay exact, inclusive times contain everything
+ * once. What recurs is timed call by call: those within others are in `most` and in the
+ * histogram like any other.
  *
- * When the budget is used up the trie is full, and no path is added any more. A call on a path
- * that is not there is *flat*, and so is all that it calls. A sixteenth of the budget is kept
- * for them: a node for each function, with the count, exclusive time and durations of its flat
- * calls, in no path (eventring_calls_flat_at). Functions that find no room there have one node
- * in common. So the counts of all nodes and flat nodes add up to the number of calls, and
- * their exclusive times to the time since the start. Where flat calls were made is known as
- * well: each node has the time and the number of those below it (eventring_calls_lost_below).
- * So the inclusive times of the trie stay exact; views show flat calls as a child "(path not
- * kept)". What a flat call has called in its turn is not known, so it has no inclusive time.
+ * When the budget is used up the trie is full, and no path is added any more. A call on a
+ * path that is not there is *flat*, and so is all that it calls. A sixteenth of the
+ * budget is kept for them: a node for each function, with the count, exclusive time and
+ * durations of its flat calls, in no path (eventring_calls_flat_at). Functions that find
+ * no room there have one node in common. So the counts of all nodes and flat nodes add up
+ * to the number of calls, and their exclusive times to the time since the start. Where
+ * flat calls were made is known as well: each node has the time and the number of those
+ * below it (eventring_calls_lost_below). So the inclusive times of the trie stay exact;
+ * views show flat calls as a child "(path not kept)". What a flat call has called in its
+ * turn is not known, so it has no inclusive time.
  *
- * Threads: a trie (`eventring_calls *`) belongs to one thread. None of its functions is for
- * signal handlers that may interrupt another one.
+ * Threads: a trie (`eventring_calls *`) belongs to one thread. None of its functions is
+ * for signal handlers that may interrupt another one.
  */
 #ifndef EVENTRING_CALLS_H
 #define EVENTRING_CALLS_H
@@ -85,7 +87,7 @@ struct eventring_calls_rest {
   uint64_t suspended; /* ticks for which calls that are over were suspended */
   uint32_t open;      /* entries of calls that began before the start */
   uint32_t carried;   /* private */
-  uint16_t far[EVENTRING_CALLS_BUCKETS - EVENTRING_CALLS_NEAR]; /* private: other buckets */
+  uint16_t far[EVENTRING_CALLS_BUCKETS - EVENTRING_CALLS_NEAR]; /* private: others */
   uint16_t repeats;   /* nodes of this function above it on the path */
 };
 #define EVENTRING_CALLS_ROOT UINT32_MAX
@@ -96,7 +98,8 @@ struct eventring_calls_frame { /* private */
   struct eventring_calls_node *node;
   uint64_t *charge;   /* where the time of the function itself goes */
   uint64_t entered;
-  uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: it began before the start */
+  uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: began before the
+                         start */
 };
 #define EVENTRING_CALLS_OPEN ((uint64_t)1 << 63)
 #define EVENTRING_CALLS_NO_ID UINT64_MAX /* of the root; of flat calls without a node */
@@ -105,12 +108,12 @@ struct eventring_calls_frame { /* private */
 typedef struct eventring_calls_stack {
   struct eventring_calls_frame *top;   /* behind the innermost frame */
   struct eventring_calls_frame *limit; /* top may not go beyond it */
-  struct eventring_calls_frame *base;  /* exits of the frame here, or below which there is
-                                          none, take the slow path */
+  struct eventring_calls_frame *base;  /* exits of the frame here, or below which there
+                                          is none, take the slow path */
   uint64_t suspended;  /* ticks for which it was, all together */
   uint64_t left;       /* when it was left; 0: it was not */
   uint64_t unpushed;   /* frames that found no room, above all others */
-  struct eventring_calls_segment *segment; /* that it is in; NULL: the first frames, below */
+  struct eventring_calls_segment *segment; /* that it is in; NULL: the first frames */
   struct eventring_calls_segment *more;    /* the first of its segments */
   struct eventring_calls_frame first[5];
 } eventring_calls_stack;
@@ -126,51 +129,53 @@ typedef struct eventring_calls {
   eventring_calls_stack *first_stack;
 } eventring_calls;
 
-/* A trie that takes at most `budget` bytes (at least 64 KiB are taken for one; memory is
-   touched as it is needed). NULL: no memory. It is started. Any thread. */
+/* Makes a trie that takes at most `budget` bytes (at least 64 KiB are taken for one;
+   memory is touched as it is needed). NULL: no memory. It is started. Any thread. */
 eventring_calls *eventring_calls_new(size_t budget);
 void eventring_calls_free(eventring_calls *calls);
-/* Time counts from now on. */
+/* Starts the time: it counts from now on. */
 void eventring_calls_start(eventring_calls *calls, uint64_t now);
 
-/* Nodes there are, the root included: the root is 0, and parents come before children. */
+/* Returns the number of nodes, the root included, or a node: the root is 0, and parents
+   come before children. */
 size_t eventring_calls_count(const eventring_calls *calls);
 const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,
                                                            size_t number);
-/* Time and number of the flat calls below the node: of all that have no flat call above
-   them on their path, with all that these called. */
+/* Returns time and number of the flat calls below the node: of all that have no flat call
+   above them on their path, with all that these called. */
 struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *calls,
                                                        const struct eventring_calls_node *node);
 const struct eventring_calls_rest *eventring_calls_rest_of(const eventring_calls *calls,
                                                            const struct eventring_calls_node *node);
 
-/* Returns the flat node with this number, counted from 0; NULL: there are not that many (a trie
-   that was never full has none). Each function with flat calls has one; the last one, if there
-   are any, is that of functions that found no room: its id is EVENTRING_CALLS_NO_ID. Its
-   `exclusive` has all ticks up to the last report when this returns. Its rest is that of any
-   node, without repeats. */
+/* Returns the flat node with this number, counted from 0; NULL: there are not that many
+   (a trie that was never full has none). Each function with flat calls has one; the last
+   one, if there are any, is that of functions that found no room: its id is
+   EVENTRING_CALLS_NO_ID. Its `exclusive` has all ticks up to the last report when this
+   returns. Its rest is that of any node, without repeats. */
 const struct eventring_calls_node *eventring_calls_flat_at(const eventring_calls *calls,
                                                            size_t number);
 
-/* A stack for a further flow of control; NULL: no room. Without frames. */
+/* Makes a stack, without frames, for a further flow of control; NULL: there is no
+   room. */
 eventring_calls_stack *eventring_calls_stack_new(eventring_calls *calls);
-/* Frees it; it must not be the running one, nor the first of the trie. */
+/* Frees a stack; it must not be the running one, nor the first of the trie. */
 void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *stack);
 
 typedef enum eventring_calls_switch_how {
   EVENTRING_CALLS_RESUME, /* the running one resumes it and waits for it */
-  EVENTRING_CALLS_LEAVE   /* the running one is suspended, or over, and gives it control; one
-                             that never ran is resumed all the same */
+  EVENTRING_CALLS_LEAVE   /* the running one is suspended, or over, and gives it
+                             control; one that never ran is resumed all the same */
 } eventring_calls_switch_how;
-/* From now on this stack runs. */
+/* Switches to this stack, which runs from now on. */
 void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
                             eventring_calls_switch_how how, uint64_t now);
-/* The stack of a trie that runs first. */
+/* Returns the stack of a trie that runs first. */
 static inline eventring_calls_stack *eventring_calls_first_stack(eventring_calls *calls) {
   return calls->first_stack;
 }
 
-/* Out of line of those below. */
+/* Completes, out of line, what the functions below begin. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id);
 bool eventring_calls_extend(eventring_calls *calls, uint64_t id);
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now);
@@ -181,7 +186,7 @@ void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *
 void eventring_calls_tally_far(eventring_calls *calls, struct eventring_calls_node *node,
                                unsigned bucket);
 
-/* The time up to now goes to the current function. */
+/* Charges the current function with the time up to now. */
 static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) {
   uint64_t passed = now - calls->last_ticks;
   if (__builtin_expect((int64_t)passed < 0, 0)) {
@@ -192,7 +197,7 @@ static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) 
   *calls->charge += passed;
 }
 
-/* The function `id` begins. `id` is any number below 2^63. */
+/* Enters the function `id`, which begins. `id` is any number below 2^63. */
 static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_node *child = calls->current->last;
@@ -232,8 +237,8 @@ static inline void eventring_calls_tally(eventring_calls *calls,
     eventring_calls_carry(calls, node, bucket);
 }
 
-/* The innermost function that is open with this id ends, and all that it called; without
-   one nothing happens. */
+/* Ends the innermost function that is open with this id, and all that it called; if there
+   is none, does nothing. */
 static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_frame *frame = stack->top - 1;
@@ -251,12 +256,12 @@ static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uin
   calls->charge = frame[-1].charge;
 }
 
-/* The innermost function ends, whatever its id. */
+/* Ends the innermost function, whatever its id. */
 static inline void eventring_calls_leave(eventring_calls *calls, uint64_t now) {
   eventring_calls_exit(calls, calls->stack->top[-1].id, now);
 }
 
-/* ---- in a recording ------------------------------------------------------------------ */
+/* ---- in a recording ---------------------------------------------------------------- */
 
 enum eventring_calls_function_kind {
   EVENTRING_CALLS_CODE = 0,   /* of the language that the host runs */
@@ -293,32 +298,33 @@ struct eventring_profile_source {
 int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
                           struct eventring_error *error);
 
-/* The word of the control page by which others ask for a profile (FORMAT.md, section 4:
-   call_profile); NULL: the domain is not recorded. It is valid as long as the recording.
-   Owner. */
+/* Returns the word of the control page by which others ask for a profile (FORMAT.md,
+   section 4: call_profile); NULL: the domain is not recorded. It is valid as long as the
+   recording. Owner. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain);
-/* Whose calls are to be spans while class calls is on: names of functions with commas between them,
-   as other processes have chosen (EVENTRING_CONTROL_SPANS); "": those of all. `version`: that of
-   the list that the host has seen, 0 at first. If there is another one, fills in both; else leaves
-   both as they are. What a name means is the host's to say. Returns 0; E_STATE (the domain is not
-   recorded, or may not be asked from outside), E_BUSY (the list is being changed: bit 1 of the word
-   is set when that is done). Owner. */
+/* Fills in the functions whose calls are to be spans while class calls is on: names with
+   commas between them, as other processes have chosen (EVENTRING_CONTROL_SPANS); "":
+   those of all functions. `version`: that of the list that the host has seen, 0 at first.
+   If there is another one, fills in both; else leaves both as they are. What a name means
+   is the host's to say. Returns 0; E_STATE (the domain is not recorded, or may not be
+   asked from outside), E_BUSY (the list is being changed: bit 1 of the word is set when
+   that is done). Owner. */
 int eventring_calls_names(const eventring_domain *domain, char names[EVENTRING_MAX_CALL_NAMES + 1],
                           uint32_t *version);
-/* Sleeps until that word asks for something, or for `ns`; returns whether it does. For a host
-   whose safepoints test another word while it keeps a profile. That a profile is kept is not
-   asked any more once bit 3 says so, its end once that is clear. Requests by programs that do
-   not wake who waits, and those in a recording that begins meanwhile, are seen within a second.
-   With 0 it only looks. Any thread. */
+/* Sleeps until that word asks for something, or for `ns`; returns whether it does. For a
+   host whose safepoints test another word while it keeps a profile. A profile that is
+   kept no longer counts as asked for once bit 3 says so, nor does its end once that bit
+   is clear. Requests by programs that do not wake the waiter, and those in a recording
+   that begins meanwhile, are seen within a second. With 0 it only looks. Any thread. */
 bool eventring_calls_wait(uint64_t ns);
-/* Nanoseconds for which the calling thread was not on a processor, from some moment on. It
-   costs a few ns if the thread was not interrupted since the last call. 0: it is not
-   measured. */
+/* Returns the nanoseconds for which the calling thread was not on a processor, from some
+   moment on. It costs a few ns if the thread was not interrupted since the last call. 0:
+   it is not measured. */
 uint64_t eventring_off_cpu(void);
-/* Returns whether eventring_ticks reads the clock of recordings; where it does not, that clock
-   is CLOCK_MONOTONIC in ns. Any thread. */
+/* Returns whether eventring_ticks reads the clock of recordings; where it does not, that
+   clock is CLOCK_MONOTONIC in ns. Any thread. */
 bool eventring_ticks_are_inline(void);
-/* What a tick is, to within a few percent at least. Any thread. */
+/* Returns how many ns a tick is, to within a few percent at least. Any thread. */
 double eventring_ns_per_tick(void);
 
 #pragma GCC visibility pop

@@ -45,7 +45,7 @@ enum eventring_figure {
   EVENTRING_QUANTILE /* `quantile` says which: p50, p99.9 */
 };
 
-/* How it is compared. X(name, text, operator of C) */
+/* How the value is compared. X(name, text, operator of C) */
 #define EVENTRING_COMPARISONS(X) \
   X(LESS, "<", <) X(NOT_MORE, "<=", <=) X(MORE, ">", >) X(NOT_LESS, ">=", >=) \
   X(EQUAL, "==", ==) X(DIFFERENT, "!=", !=)
@@ -55,7 +55,7 @@ enum eventring_comparison {
 #undef EVENTRING_ENUM
 };
 
-/* Of the number that it is compared with. */
+/* The unit of the number that it is compared with. */
 enum eventring_number_unit {
   EVENTRING_PLAIN, /* a number; of a heap: bytes */
   EVENTRING_TIME   /* was given in ns, us, ms or s; is in ns */
@@ -66,7 +66,7 @@ struct eventring_condition {
   uint8_t figure;     /* enum eventring_figure */
   uint8_t comparison; /* enum eventring_comparison */
   uint8_t unit;       /* enum eventring_number_unit */
-  bool cpu;           /* of PAUSE and SPAN: only the time for which the thread was on a processor */
+  bool cpu;           /* of PAUSE and SPAN: only the thread's time on a processor */
   uint32_t quantile;  /* in 1/100000: 50000 is the median */
   double number;
   char name[EVENTRING_MAX_NAME + 1];   /* of the subjects SPAN, COUNTER, NAME; else "" */
@@ -74,19 +74,18 @@ struct eventring_condition {
 };
 
 /* Reads a condition at the start of `text`, which need not be terminated. `end` NULL: the
-   whole text must be one. Otherwise *end is the number of bytes read, with spaces behind
-   it: what follows is none of the condition, or the text is over. Returns 0, or E_CONFIG
-   with a text that says at which column what is wrong; *end is then that place. Any
-   thread. */
+   whole text must be one condition. Otherwise *end is the number of bytes read, with
+   spaces behind them: what follows is not part of the condition, or the text is over.
+   Returns 0, or E_CONFIG with a text that says at which column what is wrong; *end is
+   then that place. Any thread. */
 int eventring_condition_parse(struct eventring_condition *condition, const char *text,
                               size_t size, size_t *end, struct eventring_error *error);
 /* Writes a condition as a text that parses to the same condition (its number has nine
-   decimals), cut to `room` bytes
-   with the terminating 0. Returns its full length. 512 bytes are always enough. Any
-   thread. */
+   decimals), cut to `room` bytes with the terminating 0. Returns its full length. 512
+   bytes are always enough. Any thread. */
 size_t eventring_condition_text(const struct eventring_condition *condition, char *text,
                                 size_t room);
-/* Does a value, in ns, bytes or as it is, fulfil the comparison? Any thread. */
+/* Tells whether a value, in ns, bytes or as it is, fulfils the comparison. Any thread. */
 static inline bool eventring_condition_holds(const struct eventring_condition *condition,
                                              double value) {
   switch ((enum eventring_comparison)condition->comparison) {
@@ -99,12 +98,13 @@ static inline bool eventring_condition_holds(const struct eventring_condition *c
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* What is known of a value: of a span or a pause for how many ns of it the thread was not on a
-   processor (eventring_event_off_cpu), below 0: nobody knows; of all else 0. */
+/* What is known of a value: for a span or a pause, off_cpu is for how many ns of it the
+   thread was not on a processor (eventring_event_off_cpu), below 0: that is not known;
+   for all else 0. */
 struct eventring_measured {
   double value, off_cpu;
 };
-/* Finds what a condition compares. False: nobody knows. Any thread. */
+/* Finds what a condition compares. Returns false when that is not known. Any thread. */
 static inline bool eventring_condition_value(const struct eventring_condition *condition,
                                              const struct eventring_measured *measured,
                                              double *value) {
@@ -112,10 +112,10 @@ static inline bool eventring_condition_value(const struct eventring_condition *c
   return !condition->cpu || measured->off_cpu >= 0;
 }
 
-/* A pause is an outermost span of class gc of a domain; it lasts from the time of its begin to
-   that of its end. One of these follows a domain; zeroed: none is open. Begins and ends of all
-   its spans of that class are shown to it, with their depth (struct eventring_event), by one
-   thread at a time. */
+/* A pause is an outermost span of class gc of a domain; it lasts from the time of its
+   begin to that of its end. One of these follows a domain; zeroed: no pause is open. It
+   is shown the begins and ends of all spans of that class of the domain, with their depth
+   (struct eventring_event), by one thread at a time. */
 struct eventring_pause {
   uint64_t since; /* the time of the begin, of whatever clock */
   uint32_t depth;
@@ -131,8 +131,8 @@ static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t
   pause->id = id;
   pause->open = true;
 }
-/* Is it the end of the pause? (The end of a span around it says that its own was missed.) One
-   thread at a time. */
+/* Takes an end, and tells whether it is the end of the pause. (The end of a span around
+   it says that its own end was missed.) One thread at a time. */
 static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t depth) {
   if (!pause->open || depth > pause->depth) return false;
   pause->open = false;
@@ -141,44 +141,44 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
 
 /* ---- Triggers ---------------------------------------------------------- */
 
-/* A trigger is a condition that this process evaluates while it records, on its own events
-   as they are written. When it is fulfilled, a copy of the recording is made: what the rings
-   hold of the time before, and all records. Its text:
+/* A trigger is a condition that this process evaluates while it records, on its own
+   events as they are written. When it is fulfilled, a copy of the recording is made: what
+   the rings hold of the time before, and all records. Its text:
 
      CONDITION [, dir=PATH] [, cooldown=TIME] [, max=N] [, size=SIZE]
 
    dir: the directory of the copies, made when it is not there (its parent must be); the
-   path may be in quotes; default: that of the recording. cooldown: the least time from one
-   copy to the next, default 10s. max: copies made at most, default 10. size: bytes that all
-   copies of the trigger may have on the disk together (K, M, G), default 1G.
+   path may be in quotes; default: that of the recording. cooldown: the least time from
+   one copy to the next, default 10s. max: copies made at most, default 10. size: bytes
+   that all copies of the trigger may have on the disk together (K, M, G), default 1G.
 
    Conditions of triggers are about pause, span, heap, counter, error or signal, without a
-   figure and without `within`. A pause or a span fires when it ends, each that fulfils the
-   condition. A heap or a counter fires when its value comes to fulfil it, and again only
-   after another value did not. `error` fires at eventring_note_error, `signal` at
+   figure and without `within`. A pause or a span fires when it ends, each that fulfils
+   the condition. A heap or a counter fires when its value comes to fulfil it, and again
+   only after another value did not. `error` fires at eventring_note_error, `signal` at
    eventring_note_signal.
 
    Setting a trigger switches on the class that it needs (gc for pause and heap, user for
-   span and counter). While there are triggers, events of the rings with what they are about
-   take the library's slow path; without triggers nothing is slower.
+   span and counter). While there are triggers, events of the rings with what they are
+   about take the library's slow path; without triggers nothing is slower.
 
-   The event costs its thread some microseconds; a thread of the library makes the copy, as
-   NAME-triggerN-WHAT.eventring: NAME is that of the recording without suffix, N a number,
-   WHAT the subject. While it is written, its name ends with `.part` in addition; what a
-   killed process leaves of one is removed by the next copy in the directory and by
-   eventring_remove_parts. The recording has an event "trigger CONDITION" of kind LIFECYCLE
-   with the value (ns, bytes, number), in the copy, too. What cannot be saved is reported to
-   eventring_config.warn, with the code EVENTRING_UNSAVED, once for each trigger. The end of
-   the recording waits for the copies that are due, at most five seconds; eventring_note_signal
-   at most one. */
+   The event costs its thread some microseconds; a thread of the library makes the copy,
+   as NAME-triggerN-WHAT.eventring: NAME is that of the recording without suffix, N a
+   number, WHAT the subject. While it is written, its name ends with `.part` in addition;
+   what a killed process leaves of one is removed by the next copy in the directory and by
+   eventring_remove_parts. The recording has an event "trigger CONDITION" of kind
+   LIFECYCLE with the value (ns, bytes, number), in the copy, too. What cannot be saved is
+   reported to eventring_config.warn, with the code EVENTRING_UNSAVED, once for each
+   trigger. The end of the recording waits for the copies that are due, at most five
+   seconds; eventring_note_signal at most one. */
 
 enum {
   EVENTRING_MAX_TRIGGERS = 64,     /* at once */
   EVENTRING_MAX_TRIGGER_TEXT = 480 /* bytes of the text of one or of a list of them */
 };
 
-/* Checks a list of triggers, with `;` between them. Returns their number, or E_CONFIG with
-   a text that says at which column what is wrong. Any thread. */
+/* Checks a list of triggers, with `;` between them. Returns their number, or E_CONFIG
+   with a text that says at which column what is wrong. Any thread. */
 int eventring_triggers_check(const char *text, size_t size, struct eventring_error *error);
 /* Sets a trigger of this process and returns its number, 1 or more, which is not used
    again. It stays until it is removed, whether the process records or not, and in the
@@ -204,15 +204,15 @@ struct eventring_trigger {
   uint64_t fired;   /* how often the condition was fulfilled */
   uint64_t saved;   /* copies that were made, */
   uint64_t bytes;   /* that they have on the disk, */
-  uint64_t skipped; /* that were not made, for the cooldown or a limit, or because one was
-                       being made, */
+  uint64_t skipped; /* that were not made, because of the cooldown, a limit, or a copy
+                       being made */
   uint64_t failed;  /* and that could not be made */
 };
 /* Fills *trigger with the one at `index`, from 0 on, of those that are set. Returns 0 or
    E_NOT_FOUND. Any thread. */
 int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger);
-/* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or E_BUSY
-   when that was too short. Any thread. */
+/* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or
+   E_BUSY when that was too short. Any thread. */
 int eventring_triggers_wait(uint64_t ns);
 
 #pragma GCC visibility pop

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* footprint.h: what the memory of a domain is used for.
  *
- * A host says of each domain, and of its process, how many bytes it uses for what, as rows
- * with names of its choice. The latest rows of each domain are kept in the recording, in two
- * blocks that are written in turns: whoever reads it, also after a SIGKILL, finds those of one
- * moment. A host writes them when it knows them at no cost (after a collection), and when a
- * tool asks (question.h, EVENTRING_ASKS_MEMORY).
+ * A host says of each domain, and of its process, how many bytes it uses for what, as
+ * rows with names of its choice. The latest rows of each domain are kept in the
+ * recording, in two blocks that are written in turns: whoever reads it, also after a
+ * SIGKILL, finds those of one moment. A host writes them when it knows them at no cost
+ * (after a collection), and when a tool asks (question.h, EVENTRING_ASKS_MEMORY).
  *
- * Rows do not overlap. What lies in memory that malloc gave is a part of the heap of the C
- * library, of which a tool knows the whole from the system.
+ * Rows do not overlap. What lies in memory that malloc gave is a part of the heap of the
+ * C library, of which a tool knows the whole from the system.
  *
- * Threads: a function that takes an `eventring_domain *` is for the owner of the domain; one
- * that takes an `eventring_pages *` may be called by one thread at a time for each.
+ * Threads: a function that takes an `eventring_domain *` is for the owner of the
+ * domain; one that takes an `eventring_pages *` may be called by one thread at a time
+ * for each.
  */
 #ifndef EVENTRING_FOOTPRINT_H
 #define EVENTRING_FOOTPRINT_H
@@ -40,7 +41,7 @@ enum eventring_footprint_in { /* where it lies */
 
 struct eventring_footprint_row {
   const char *name; /* UTF-8 without control characters, not empty */
-  const char *doc;  /* the same, or NULL */
+  const char *doc;  /* UTF-8 without control characters, not empty, or NULL */
   uint64_t resident; /* bytes that take memory now */
   uint64_t reserved; /* bytes that the host has, touched or not: at least `resident` */
   enum eventring_footprint_of of;
@@ -52,10 +53,11 @@ struct eventring_footprint_row {
 /* Bits of `flags`. */
 enum {
   EVENTRING_FOOTPRINT_MEASURED = 1, /* `resident` was asked of the system, not reckoned */
-  EVENTRING_FOOTPRINT_SYSTEM = 2    /* ask the C library for the amounts of its heap. That
-                                       takes a lock of malloc's, and time in proportion to
-                                       the free pieces in it: for questions, and rarely.
-                                       Without it the amounts are those of the last time */
+  EVENTRING_FOOTPRINT_SYSTEM = 2    /* ask the C library for the amounts of its heap.
+                                       That takes a lock of malloc's, and time in
+                                       proportion to the free pieces in it: for
+                                       questions, and rarely. Without it the amounts
+                                       are those of the last time */
 };
 
 /* Writes the rows of the domain into the recording that it is attached to, in place of
@@ -71,13 +73,14 @@ struct eventring_footprint_own { /* bytes that the library has mapped for itself
   uint64_t process_resident, process_reserved; /* for the recording */
 };
 struct eventring_pages;
-/* Beside the recording's file, which the kernel counts, and what lies in malloc's heap. Returns
-   0; E_STATE: the domain is not attached. */
+/* Fills in what the library has mapped, besides the recording's file, which the kernel
+   counts, and what lies in malloc's heap. Returns 0; E_STATE: the domain is not
+   attached. */
 int eventring_footprint_own(eventring_domain *domain, struct eventring_pages *pages,
                             struct eventring_footprint_own *own);
 
-/* Which pages take memory. A page that was read and never written takes none: it counts where
-   the system does not say so (before Linux 6.7 without /proc). */
+/* Finds which pages take memory. A page that was read and never written takes none; where
+   the system does not tell these apart (before Linux 6.7 without /proc), it counts. */
 struct eventring_pages { /* the library's, but for `size` */
   size_t size; /* bytes of a page */
   int pagemap, memory;
@@ -86,14 +89,15 @@ struct eventring_pages { /* the library's, but for `size` */
 /* Opens two files of /proc, which are closed on exec; without them less is known. */
 void eventring_pages_open(struct eventring_pages *pages);
 void eventring_pages_close(struct eventring_pages *pages);
-/* there[i] is 1: page i, of `count` from `first` on, takes memory, else 0. `first` is the
-   beginning of a page. Some ns for each page, and some hundred for a call; a page that a fork
-   left shared with a child takes a microsecond before Linux 6.7. What cannot be known counts as
-   there. One thread at a time for each `pages`. */
+/* Stores whether pages take memory: there[i] is 1 if page i, of `count` from `first` on,
+   does, else 0. `first` is the beginning of a page. Costs some ns for each page, and some
+   hundred for a call; a page that a fork left shared with a child takes a microsecond
+   before Linux 6.7. A page about which nothing can be known counts as there. One thread
+   at a time for each `pages`. */
 void eventring_pages_there(struct eventring_pages *pages, const void *first, size_t count,
                            unsigned char *there);
-/* Bytes of the pages of [from, from + size) that take memory now, the first and the last page
-   in proportion. */
+/* Returns the bytes of the pages of [from, from + size) that take memory now, the first
+   and the last page in proportion. */
 uint64_t eventring_pages_resident(struct eventring_pages *pages, const void *from, size_t size);
 
 #pragma GCC visibility pop

@@ -2,15 +2,15 @@
 /* eventring/introspection.h: where a running process keeps the stacks of its programs, as
  * data that another process of the same user reads.
  *
- * A host (a language runtime) fills one `struct eventring_introspection`, which lies still
- * for the life of the process, and places EVENTRING_INTROSPECTION_NOTE(name) in the same
- * file. A reader (`eventring stack`) finds it through an ELF note of the executable or the
- * library, and reads the process's memory by process_vm_readv: without stopping,
+ * A host (a language runtime) fills one `struct eventring_introspection`, which lies
+ * still for the life of the process, and places EVENTRING_INTROSPECTION_NOTE(name) in the
+ * same file. A reader (`eventring stack`) finds it through an ELF note of the executable
+ * or the library, and reads the process's memory by process_vm_readv: without stopping,
  * signalling or slowing it. doc/INTROSPECTION.md has the layout by offset, what makes it
  * valid, the algorithm of the reader, and what the host must keep to.
  *
- * Offsets are bytes from the start of the structure named. Texts are ASCII, ended by a NUL.
- * C11 and C++11; no functions.
+ * Offsets are bytes from the start of the structure named. Texts are ASCII, ended by a
+ * NUL. C11 and C++11; no functions.
  */
 #ifndef EVENTRING_INTROSPECTION_H
 #define EVENTRING_INTROSPECTION_H
@@ -46,7 +46,7 @@ struct eventring_rule {
   uint32_t mask, value;           /* holds if (integer & mask) == value ... */
   uint32_t differs;               /* ... or, if this is not 0, != value */
   uint32_t activity;              /* enum eventring_activity */
-  struct eventring_location subject; /* with has_subject: uint32_t, number of what it waits for */
+  struct eventring_location subject; /* with has_subject: uint32_t, the number awaited */
   uint32_t has_subject;
   char text[EVENTRING_RULE_TEXT]; /* "receiving from channel" */
 };
@@ -93,12 +93,12 @@ struct eventring_introspection {
 
   struct {
     struct eventring_location id;     /* uint32_t */
-    struct eventring_location thread; /* int32_t: its OS thread, as it calls itself; 0: none */
-    struct eventring_location name;   /* text of at most name_size bytes, ended by a NUL */
+    struct eventring_location thread; /* int32_t: its OS thread, by its own id; 0: none */
+    struct eventring_location name;   /* text, at most name_size bytes, ended by a NUL */
     uint32_t name_size;
     uint32_t current;              /* pointer: the thread that runs */
     uint32_t main;                 /* pointer: its main thread */
-    uint32_t roots;                /* value: a table whose field `modules` is a table of tables */
+    uint32_t roots;                /* value: table with `modules`, a table of tables */
     char modules[16];              /* the fields of those name functions */
   } domain;
 
@@ -117,18 +117,18 @@ struct eventring_introspection {
 
   struct {
     uint32_t size;
-    uint32_t function;       /* pointer: value, the function that runs; its variables follow */
+    uint32_t function;       /* pointer: value, the running function, then variables */
     uint32_t previous;       /* pointer: the frame that called it */
     uint32_t next;           /* pointer: the frame to be used next, or NULL */
     uint32_t status;         /* uint32_t */
     uint32_t c_mask;         /* status & mask: a C function runs in it ... */
-    uint32_t finalizer_mask; /* ... it has called a finalizer, which runs in the next frame ... */
-    uint32_t tail_mask;      /* ... what was called by a tail call */
+    uint32_t finalizer_mask; /* ... it called a finalizer, which runs in the next frame */
+    uint32_t tail_mask;      /* ... what runs in it was called by a tail call */
     uint32_t identity;       /* word: that of the prototype that runs (not with c_mask) */
-    uint32_t c_function;     /* word: the C function that runs (with c_mask), 0: not known */
-    uint32_t pc;             /* pointer: behind the last instruction noted (not with c_mask) */
+    uint32_t c_function;     /* word: the C function (with c_mask); 0: not known */
+    uint32_t pc;             /* pointer: behind the last instruction noted (not c_mask) */
     uint32_t depth;          /* uint32_t: number of frames below it */
-    uint32_t entries;        /* uint32_t: changes when another function runs in the frame */
+    uint32_t entries;        /* uint32_t: changes when another function runs in it */
   } frame;
 
   struct {
@@ -145,17 +145,18 @@ struct eventring_introspection {
     uint32_t size;
     uint32_t type, is_type;  /* uint8_t, and its value in every prototype */
     uint32_t identity;       /* word, different in each prototype */
-    uint32_t source;         /* pointer: string "@FILE", "=TEXT" or the source; NULL: unknown */
+    uint32_t source;         /* pointer: string "@FILE", "=TEXT", source; NULL: unknown */
     uint32_t name;           /* pointer: string, by which it is defined; NULL: by none */
     uint32_t code, code_count;   /* pointer; uint32_t */
     uint32_t instruction;    /* bytes of one */
-    uint32_t lines, line_count;  /* pointer to words of 4 bytes, one an instruction; uint32_t */
+    uint32_t lines, line_count;  /* pointer to uint32_t, one an instruction; uint32_t */
     struct eventring_line_form forms[EVENTRING_MAX_LINE_FORMS];
     uint32_t first_line, last_line; /* uint32_t; 0: the main chunk */
     uint32_t locals, local_count;   /* pointer; uint32_t */
     uint32_t local_size;     /* of one: */
     uint32_t local_name;     /* pointer: string */
-    uint32_t local_from, local_to; /* uint32_t: instructions, from and up to which it exists */
+    uint32_t local_from, local_to; /* uint32_t: instructions, from and up to which it
+                                      exists */
   } prototype;
 
   struct {
@@ -168,18 +169,18 @@ struct eventring_introspection {
   struct {
     uint32_t nodes;          /* pointer: entries with keys */
     uint32_t node_mask;      /* uint32_t: their number less one */
-    uint32_t state, half_more; /* uint8_t; state & half_more: there are half as many more */
+    uint32_t state, half_more; /* uint8_t; state & half_more: half as many more */
     uint32_t node_size, node_value, node_value_tag, node_key, node_key_tag;
   } table;
 
   struct {                   /* for the search of suspended threads */
-    struct eventring_location first; /* in the domain, pointer: a chunk of memory, or NULL */
+    struct eventring_location first; /* in the domain, pointer: a chunk, or NULL */
     uint32_t next;           /* of a chunk, pointer: another one, or NULL */
     uint32_t size;           /* bytes of a chunk */
     uint32_t used_from;      /* offset of the first one that a thread may begin at */
     uint32_t step;           /* threads begin at multiples of it */
-    /* in the domain, pointer: a chunk whose memory is not behind it but in pieces, NULL, or the
-       chunk at `first`; the list goes on by `next`. Since version 4 */
+    /* in the domain, pointer: a chunk whose memory is not behind it but in pieces, NULL,
+       or the chunk at `first`; the list goes on by `next`. Since version 4 */
     struct eventring_location scattered;
     uint32_t pieces;         /* of such a chunk */
     uint32_t piece;          /* pointer: the first one; NULL: it has no memory */
@@ -191,29 +192,30 @@ struct eventring_introspection {
 
   struct {                   /* a thread as a coroutine that may wait; since version 3 */
     uint32_t size;           /* bytes from its start that hold all of the following */
-    uint32_t new_status;     /* thread.status of one that has not begun: it has first_frame
-                                alone, and its function is its second value */
+    uint32_t new_status;     /* thread.status of one that has not begun: it has
+                                first_frame alone, and its function is its second value */
     uint32_t top;            /* pointer: behind its last value in use */
     uint32_t frames;         /* uint32_t: frames that it keeps */
     uint32_t created_in;     /* pointer: the prototype that created it; NULL: not known */
-    uint32_t created_at;     /* uint32_t: index in it of the instruction behind the call */
-    uint32_t resumed_in;     /* pointer: the prototype that resumed it last; NULL: none did */
+    uint32_t created_at;     /* uint32_t: index in it of the one behind the call */
+    uint32_t resumed_in;     /* pointer: the prototype that resumed it last; NULL: none */
     uint32_t resumed_at;     /* uint32_t: as created_at */
     uint32_t state, settled_mask; /* uint8_t; state & mask: the next two hold */
     uint32_t ran_after, ran_before; /* uint32_t, ticks: it ran last between these */
-    struct eventring_location looked; /* in the domain, uint32_t, ticks: one without the mask
-                                         has run, or was created, after this */
-    uint32_t young_mask;     /* state & mask: it exists only if ran_before is not less than ... */
-    struct eventring_location lives; /* ... this, in the domain, uint32_t, modulo 2^32 */
-    uint32_t lines, line_size; /* in a chunk of the heap: bytes, one for each line_size bytes from
-                                  its start, or of piece after piece; without the mask it exists only
-                                  if all that it covers are not 0. line_size 0: there are none */
+    struct eventring_location looked; /* in the domain, uint32_t, ticks: one without
+                                         the mask has run, or was created, after this */
+    uint32_t young_mask;     /* state & mask: exists only if ran_before is at least */
+    struct eventring_location lives; /* this: in the domain, uint32_t, modulo 2^32 */
+    uint32_t lines, line_size; /* in a chunk of the heap: bytes, one for each line_size
+                                  bytes from its start, or of piece after piece;
+                                  without the mask it exists only if all that it covers
+                                  are not 0. line_size 0: there are none */
     uint32_t ticks;          /* of CLOCK_MONOTONIC in a second, modulo 2^32 */
     uint32_t bytes;          /* that a thread takes besides its values and frames */
     uint32_t spare_values;   /* behind stack_end */
   } coroutine;
 
-  struct {                   /* what a thread has open in the recording; since version 3 */
+  struct {                   /* a thread's open spans in the recording; since version 3 */
     uint32_t tag;            /* of the thread's first value where it has any */
     uint32_t id;             /* in the object of that value: uint64_t, the context */
     uint32_t count;          /* uint16_t: how many ids there are */
@@ -222,8 +224,9 @@ struct eventring_introspection {
   } spans;
 
   struct {                   /* since version 4 */
-    struct eventring_location noted; /* in the domain, uint8_t: not 0 while each instruction is
-                                        noted in its frame (frame.pc) before it runs */
+    struct eventring_location noted; /* in the domain, uint8_t: not 0 while each
+                                        instruction is noted in its frame (frame.pc)
+                                        before it runs */
   } lines;
 };
 
@@ -231,22 +234,22 @@ struct eventring_introspection {
    (doc/INTROSPECTION.md, "Requests"). */
 enum {
   EVENTRING_REQUEST_START = 1, /* to record; in the lowest byte */
-  EVENTRING_REQUEST_LINES = 256, /* to look at lines_until; in the second byte, by itself */
+  EVENTRING_REQUEST_LINES = 256, /* to look at lines_until; alone in the second byte */
   EVENTRING_REQUEST_PATH = 1024
 };
 struct eventring_request {
   uint32_t word;     /* 0: none. EVENTRING_REQUEST_x, each byte of it written last */
-  uint32_t refused;  /* written by the host: 0, or why the last one was refused, an errno */
+  uint32_t refused;  /* written by the host: 0, or the errno of the last refusal */
   uint32_t taken_up; /* counts the requests that were taken up */
   uint32_t allowed;  /* 0: the host ignores requests */
   char directory[EVENTRING_REQUEST_PATH]; /* of the file; "": as the environment says */
-  uint64_t lines_until; /* each instruction is to be noted up to this time, ns of CLOCK_MONOTONIC */
+  uint64_t lines_until; /* ns of CLOCK_MONOTONIC: note each instruction until then */
 };
 
-/* Of two names by which modules have a C function, which is the one to show? The one with fewer
-   dots ("table.insert" before "pl.List.push"), the shorter one, the first in the order of bytes.
-   Host and readers use it, so that a function has one name. Returns less than 0 if it is `a`,
-   more if it is `b`, 0 if they are the same. Any thread. */
+/* Compares two names by which modules have a C function, to find the one to show: the one
+   with fewer dots ("table.insert" before "pl.List.push"), the shorter one, the first in
+   the order of bytes. Host and readers use it, so that a function has one name. Returns
+   less than 0 if it is `a`, more if it is `b`, 0 if they are the same. Any thread. */
 static inline int eventring_compare_names(const char *a, const char *b) {
   int dots = 0;
   const char *at;
@@ -258,9 +261,9 @@ static inline int eventring_compare_names(const char *a, const char *b) {
   return a_length != b_length ? (a_length < b_length ? -1 : 1) : strcmp(a, b);
 }
 
-/* The ELF note by which readers find the structure `name`, which has external linkage: its
-   name is "eventring", its type 1, its descriptor the distance from the descriptor to the
-   structure, 8 bytes. */
+/* The ELF note by which readers find the structure `name`, which has external linkage:
+   its name is "eventring", its type 1, its descriptor the distance from the descriptor to
+   the structure, 8 bytes. */
 #define EVENTRING_INTROSPECTION_NOTE(name)                                       \
   __asm__(".pushsection .note.eventring, \"a\", %note\n"                         \
           ".balign 4\n"                                                          \

@@ -8,9 +8,10 @@
  *     first use;
  *   - writes samples, promotions and deallocations as events of class ALLOC into the ring
  *     EVENTRING_ALLOC;
- *   - keeps for each domain a *heap profile*: by stack, kind, origin and span, how much was
- *     allocated and how much of it is alive. At each collection it is brought up to date in
- *     the file, where it is found after a SIGKILL as it was at the last collection.
+ *   - keeps for each domain a *heap profile*: by stack, kind, origin and span, how much
+ *     was allocated and how much of it is alive. At each collection it is brought up to
+ *     date in the file, where it is found after a SIGKILL as it was at the last
+ *     collection.
  *
  * Order of calls in a domain:
  *
@@ -24,10 +25,10 @@
  *   eventring_memory_collected   after each collection
  *   eventring_memory_stop        the profile ends
  *
- * All of these work whether anything is recorded or not, so that a host may use the stacks
- * for purposes of its own; a recording that begins later gets the profile with the next
- * collection. Sampling is the host's business; a profile has one rate from its start to its
- * stop, because the estimates depend on it.
+ * All of these work whether anything is recorded or not, so that a host may use the
+ * stacks for purposes of its own; a recording that begins later gets the profile with the
+ * next collection. Sampling is the host's business; a profile has one rate from its start
+ * to its stop, because the estimates depend on it.
  */
 #ifndef EVENTRING_MEMORY_SAMPLES_H
 #define EVENTRING_MEMORY_SAMPLES_H
@@ -55,7 +56,7 @@ struct eventring_function {
   const char *name;    /* UTF-8, not terminated; NULL: none. Cut to
                           EVENTRING_MAX_FUNCTION_NAME bytes */
   size_t name_size;
-  const char *source;  /* file or chunk; of one that is too long the end is kept,
+  const char *source;  /* file or chunk; if it is too long, its end is kept,
                           EVENTRING_MAX_FUNCTION_SOURCE bytes */
   size_t source_size;
   uint32_t line;       /* where it is defined; 0: not known */
@@ -66,8 +67,8 @@ struct eventring_function {
    more; stacks may contain it all the same. Any thread; takes a lock, so keep the id. */
 uint32_t eventring_function(const struct eventring_function *function);
 
-/* A frame of a stack: the function, and a position in it, by which the host knows line and
-   column (an instruction, for example). */
+/* A frame of a stack: the function, and a position in it, by which the host knows line
+   and column (an instruction, for example). */
 struct eventring_frame {
   uint32_t function; /* id */
   uint32_t position;
@@ -78,36 +79,37 @@ struct eventring_place {
 };
 /* Returns the id of a stack of `count` frames, innermost first: the same for the same
    frames, as long as the process lives. 0: it has no frames, or there is no room for more
-   stacks. Frames beyond EVENTRING_MAX_DEPTH are left out (the outermost). For a stack that
-   is new, `resolve` is called for each of its frames, with the index of the frame; it must
-   not call this library. The usual case, a stack that the domain has seen, takes no lock and
-   about 2 ns a frame. (A domain knows its stacks by 64 bits of hash.) Owner of the domain. */
+   stacks. Frames beyond EVENTRING_MAX_DEPTH are left out (the outermost). For a stack
+   that is new, `resolve` is called for each of its frames, with the index of the frame;
+   it must not call this library. The usual case, a stack that the domain has seen, takes
+   no lock and about 2 ns a frame. (A domain knows its stacks by 64 bits of hash.) Owner
+   of the domain. */
 typedef struct eventring_place eventring_resolve(void *context, size_t index);
 uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
                          size_t count, eventring_resolve *resolve, void *context);
 
-/* What has names in the samples of a host. */
+/* The things that have names in the samples of a host. */
 enum eventring_memory_name {
   EVENTRING_MEMORY_KIND = 0,  /* kinds of blocks, 0 .. 63 */
   EVENTRING_MEMORY_ORIGIN = 1 /* origins of allocations, 0 .. 15 */
 };
-/* Names a kind or an origin of this host, for readers, who else show the number. A kind whose
-   name ends in " part" is of blocks that belong to an object: their bytes count, objects they
-   are none. To be called before the recording starts. Returns 0, E_ARGUMENT, E_NAME. Any
-   thread. */
+/* Gives a kind or an origin of this host its name for readers, which otherwise show the
+   number. A kind whose name ends in " part" is of blocks that belong to an object: their
+   bytes count, but they do not count as objects. To be called before the recording
+   starts. Returns 0, E_ARGUMENT, E_NAME. Any thread. */
 int eventring_memory_name(enum eventring_memory_name of, unsigned number, const char *name);
 
 /* ---- What a recording asks for --------------------------------------------- */
 
 #define EVENTRING_MEMORY_DEFAULT_RATE 1e-4
 
-/* Reads "on" (EVENTRING_MEMORY_DEFAULT_RATE), "off" or "0" (0), or a rate above 0 and up to
-   1. Returns 0, or E_ARGUMENT with a text that says what is allowed. Any thread. */
+/* Reads "on" (EVENTRING_MEMORY_DEFAULT_RATE), "off" or "0" (0), or a rate above 0 and up
+   to 1. Returns 0, or E_ARGUMENT with a text that says what is allowed. Any thread. */
 int eventring_memory_parse_rate(const char *text, double *rate, struct eventring_error *error);
-/* Returns the rate at which the recording wants this domain to sample, above 0 and up to 1;
-   0: not at all (nothing is recorded, class ALLOC is off, or no rate is set). It changes
-   when a tool changes it (EVENTRING_CONTROL_SAMPLE), so read it at safepoints: it costs some
-   loads. Owner. */
+/* Returns the rate at which the recording wants this domain to sample, above 0 and up to
+   1; 0: not at all (nothing is recorded, class ALLOC is off, or no rate is set). It
+   changes when a tool changes it (EVENTRING_CONTROL_SAMPLE), so read it at safepoints: it
+   costs some loads. Owner. */
 double eventring_memory_rate(const eventring_domain *domain);
 
 /* ---- Profiles ---------------------------------------------------------------- */
@@ -115,8 +117,8 @@ double eventring_memory_rate(const eventring_domain *domain);
 /* Begins a heap profile of this domain at `rate`; the one that it has ends. Returns 0,
    E_ARGUMENT (rate), E_MEMORY. Owner. */
 int eventring_memory_start(eventring_domain *domain, double rate);
-/* Ends the profile: the file keeps it as it is at this moment. What is tracked must not be
-   passed to the functions below any more (if it is, nothing happens). Owner. */
+/* Ends the profile: the file keeps it as it is at this moment. What is tracked must not
+   be passed to the functions below any more (if it is, nothing happens). Owner. */
 void eventring_memory_stop(eventring_domain *domain);
 
 /* A block of which at least one word was sampled. */
@@ -128,19 +130,19 @@ struct eventring_sample {
   uint8_t kind;     /* 0 .. 63, what it is */
   uint8_t origin;   /* 0 .. 15, why it was allocated */
 };
-/* What the library needs to know of it later: the host keeps it with the block. */
+/* What the library needs to know of a block later: the host keeps it with the block. */
 struct eventring_tracked {
   uint64_t words;
   uint64_t samples;
-  uint64_t block;   /* its number in this domain, by which readers know it: from 1 on, modulo
+  uint64_t block;   /* its number in this domain, as readers know it: from 1 on, modulo
                        2^40 */
   uint32_t entry;   /* of the profile */
   uint32_t profile; /* its number */
   uint32_t born;    /* collections before it */
   uint32_t stack;   /* of the sample */
 };
-/* A sample follows soon: loads what it needs into the cache, while the host finds out which
-   one it is. Changes nothing. Owner. */
+/* Loads what a sample that follows soon needs into the cache, while the host finds out
+   which one it is. Changes nothing. Owner. */
 void eventring_memory_expect(const eventring_domain *domain);
 /* Counts a block as allocated and alive, writes the event and fills *tracked. Without a
    profile *tracked is empty, and nothing is written. Owner. */
@@ -156,9 +158,9 @@ struct eventring_fate {
   enum eventring_fate_kind kind;
 };
 /* Says what has become of `count` blocks, in this order. The clock is read once, so their
-   events have one time: that is what they cost most where reading it takes long. A few dozen
-   at once are best: so events of other domains do not come between that time and the
-   writing. Owner. */
+   events have one time: reading it is what they cost most where that takes long. A few
+   dozen at once are best: then events of other domains do not come between that time and
+   the writing. Owner. */
 void eventring_memory_fates(eventring_domain *domain, const struct eventring_fate *fates,
                             size_t count);
 
@@ -168,7 +170,8 @@ static inline void eventring_memory_promoted(eventring_domain *domain,
   const struct eventring_fate fate = {block, EVENTRING_FATE_PROMOTED};
   eventring_memory_fates(domain, &fate, 1);
 }
-/* Says that one is dead; `old`: it had been promoted, or allocated as old. Owner. */
+/* Says that one block is dead; `old`: it had been promoted, or allocated as old.
+   Owner. */
 static inline void eventring_memory_freed(eventring_domain *domain,
                                           const struct eventring_tracked *block, bool old) {
   const struct eventring_fate fate = {block, old ? EVENTRING_FATE_FREED_OLD

@@ -77,8 +77,8 @@ struct eventring_domain {
    eventring_emit_slow with the number of payload words. Owner.
      eventring_emit_slow: an event of which the probe has read the clock (`ticks`).
      eventring_emit_bytes: an event with a payload STRING or BYTES of `size` bytes.
-     eventring_emit_words: an event with `count` payload words as FORMAT.md describes them;
-       a host writes payloads VALUES and linked events with a payload with it.
+     eventring_emit_words: an event with `count` payload words as in FORMAT.md; with it, a
+       host writes payloads VALUES and linked events with a payload.
      The others write a change of the context, see eventring_set_context. */
 #pragma GCC visibility push(default)
 void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
@@ -120,8 +120,8 @@ static inline bool eventring_enabled(const eventring_domain *domain,
   return __builtin_expect((classes >> event_class & 1) != 0, 0);
 }
 
-/* Write an event without payload, or with one payload word, at `ticks`, if the inline path
-   suffices; return whether they did. They do not test the gate. Owner. */
+/* Writes an event without payload, or with one payload word, at `ticks`, if the inline
+   path suffices; returns whether it did. Does not test the gate. Owner. */
 static inline int eventring_put0(struct eventring_lane *lane, uint64_t ticks, uint64_t tail) {
   uint64_t *next = lane->next;
   uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
@@ -138,15 +138,15 @@ static inline int eventring_put1(struct eventring_lane *lane, uint64_t ticks, ui
   if (__builtin_expect((uintptr_t)next + 16 > (uintptr_t)limit || ticks > lane->expires, 0))
     return 0;
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
-  /* release: pairs with the reader's acquire load of this word; whoever sees it sees the
-     payload */
+  /* release: pairs with the reader's acquire load of this word (R2, reader/block.c);
+     whoever sees it sees the payload */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 2;
   lane->extra += 1;
   return 1;
 }
 
-/* The same, which write it in any case. Do not test the gate. Owner. */
+/* Writes an event as these two do, but in any case. Does not test the gate. Owner. */
 static inline void eventring_emit0(eventring_domain *domain,
                                    enum eventring_ring ring, uint64_t tail) {
   uint64_t ticks = eventring_ticks();
@@ -171,7 +171,7 @@ static inline uint64_t eventring_double_bits(double value) {
  *
  * Each tests the gate and does nothing when its class is off. For all: owner. */
 
-/* Write the begin and the end of a span. */
+/* Writes the begin, or the end, of a span. */
 static inline void eventring_begin(eventring_domain *domain,
                                    enum eventring_ring ring,
                                    enum eventring_class event_class,
@@ -212,8 +212,8 @@ static inline void eventring_begin_int(eventring_domain *domain,
 }
 
 /* Writes the begin of a span with text or bytes, as the definition says: the name of what
-   is done, for example. Bytes beyond EVENTRING_MAX_PAYLOAD are cut and the event is marked
-   TRUNCATED. */
+   is done, for example. Bytes beyond EVENTRING_MAX_PAYLOAD are cut and the event is
+   marked TRUNCATED. */
 static inline void eventring_begin_bytes(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -223,7 +223,7 @@ static inline void eventring_begin_bytes(eventring_domain *domain,
     eventring_emit_bytes(domain, ring, EVENTRING_TAIL(EVENTRING_BEGIN, id, 0), bytes, size);
 }
 
-/* Write the value of a counter: payload INT or UINT; DOUBLE. */
+/* Writes the value of a counter: payload INT or UINT; DOUBLE. */
 static inline void eventring_counter(eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class,
@@ -241,7 +241,7 @@ static inline void eventring_counter_double(eventring_domain *domain,
                     eventring_double_bits(value));
 }
 
-/* Write an instant: without payload; with an integer; with a double; and below, with
+/* Writes an instant: without payload; with an integer; with a double; and below, with
    bytes. */
 static inline void eventring_instant(eventring_domain *domain,
                                    enum eventring_ring ring,
@@ -266,8 +266,7 @@ static inline void eventring_instant_double(eventring_domain *domain,
     eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_INSTANT, id, 1),
                     eventring_double_bits(value));
 }
-/* `bytes` is text or bytes, as the definition says. Bytes beyond EVENTRING_MAX_PAYLOAD
-   are cut and the event is marked TRUNCATED. */
+/* Writes an instant with text or bytes, which are cut as in eventring_begin_bytes. */
 static inline void eventring_instant_bytes(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -303,7 +302,7 @@ static inline void eventring_set_context(eventring_domain *domain,
     eventring_enter_context(domain, ring, context);
 }
 
-/* Note that a context with open spans in this ring is left (a coroutine yields), and that
+/* Notes that a context with open spans in this ring is left (a coroutine yields), or that
    it goes on. Readers learn from that for how long its spans were suspended.
    `event_class` is the class of the spans. */
 static inline void eventring_suspend(eventring_domain *domain, enum eventring_ring ring,
@@ -325,8 +324,8 @@ static inline void eventring_resume_context(eventring_domain *domain,
  * (kind ASYNC or FLOW) and the same `link`, a number that the host chooses. They may lie
  * in different contexts and domains. */
 
-/* Writes a linked event without further payload. With one: eventring_emit_words of link,
-   role and the payload words, where eventring_enabled says so. Owner. */
+/* Writes a linked event without further payload. For one with payload, a host that finds
+   it enabled gives link, role and payload words to eventring_emit_words. Owner. */
 static inline void eventring_linked(eventring_domain *domain, enum eventring_ring ring,
                                     enum eventring_class event_class, unsigned id,
                                     uint64_t link, enum eventring_role role) {
@@ -335,7 +334,8 @@ static inline void eventring_linked(eventring_domain *domain, enum eventring_rin
     eventring_emit_words(domain, ring, EVENTRING_TAIL(EVENTRING_LINKED, id, 0), words, 2);
 }
 
-/* The same probes for ids from eventring_register_user: user ring, class USER. Owner. */
+/* Writes an event with an id from eventring_register_user: user ring, class USER.
+   Owner. */
 static inline void eventring_user_begin(eventring_domain *domain, unsigned id) {
   eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_USER, id);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* question.h: what a tool asks of a process that records.
  *
- * A tool of the same user writes a question into the control page; each domain of the process
- * answers it at its next safepoint, by an action of its host. What the answer is depends on
- * the kind of the question; here goes only a number for each domain, most often that of the
- * process in which the answer is to be found. A process that does not come to a safepoint does
- * not answer.
+ * A tool of the same user writes a question into the control page; each domain of the
+ * process answers it at its next safepoint, by an action of its host. What the answer is
+ * depends on the kind of the question; here goes only a number for each domain, most
+ * often that of the process in which the answer is to be found. A process that does not
+ * come to a safepoint does not answer.
  *
  * One tool asks at a time. A question that nobody closes is closed by the process, after
  * EVENTRING_QUESTION_SECONDS.
@@ -26,8 +26,8 @@ extern "C" {
 /* Kinds, one bit each. */
 enum eventring_question_kind {
   EVENTRING_ASKS_MEMORY = 1, /* what the domain's memory is used for: counters memory_* */
-  EVENTRING_ASKS_RETAIN = 2, /* who holds its objects: a text, in file descriptor 3 of the
-                                process whose number is the answer */
+  EVENTRING_ASKS_RETAIN = 2, /* who holds its objects: a text, in file descriptor 3 of
+                                the process whose number is the answer */
   EVENTRING_ASKS_COROUTINES = 4, /* who holds its coroutines: likewise */
   EVENTRING_ASKS_PROFILE = 8 /* the profile of calls that it keeps, up to now (calls.h) */
 };
@@ -44,19 +44,21 @@ struct eventring_question {
    `answers`), and looks for questions at its safepoints: at collections, and wherever it
    finds the word of eventring_calls_word (<eventring/calls.h>) not 0. */
 
-/* Returns true and fills in the question that is open, if this domain has not answered it.
-   Costs a few loads when none is. */
+/* Returns true and fills in the question that is open, if this domain has not answered
+   it. Costs a few loads when none is open. */
 bool eventring_question_open(eventring_domain *domain, struct eventring_question *question);
-/* The answer of this domain, 1 or more; ignored when the question is not open any more. */
+/* Answers for this domain, with 1 or more; ignored when the question is not open any
+   more. */
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer);
 
-/* A domain whose thread has not run for half a second may be asleep in a system call, for long. Its
-   host may answer a question from a copy of its memory: config.answer_aside is called on a thread
-   of the library, with locks of it, and may call nothing of it. It returns the number of a child of
-   its own, made by clone(2) without a signal at its end, in which the answer is found as that of
-   the domain would be, or 0. If the domain has run meanwhile, the copy is torn: the library kills
-   the child, and asks again. It waits for the child when that has ended. */
+/* A domain whose thread has not run for half a second may be asleep in a system call, for
+   long. Its host may answer a question from a copy of its memory: config.answer_aside is
+   called on a thread of the library, with locks of it, and may call nothing of it. It
+   returns the number of a child of its own, made by clone(2) without a signal at its end,
+   in which the answer is found as that of the domain would be, or 0. If the domain has
+   run meanwhile, the copy is torn: the library kills the child, and asks again. It waits
+   for the child when that has ended. */
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

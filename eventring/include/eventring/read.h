@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* read.h: reads recordings: that of this process, of another live process or of a dead one,
- * or a saved copy.
+/* read.h: reads recordings: that of this process, of another live process or of a dead
+ * one, or a saved copy.
  *
  * A cursor reads all rings of one recording, each from its oldest event on. Cursors are
  * independent of each other, and the producer does not know of them. A reading loop: see
  * eventring_wait. Conventions of all headers (errors, threads, texts, times, structures):
  * <eventring/types.h>.
  *
- * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a time,
- * whichever; any thread may open one. A function that takes an `eventring_event *` may be
- * called by any thread while the event is valid.
+ * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a
+ * time, whichever; any thread may open one. A function that takes an `eventring_event *`
+ * may be called by any thread while the event is valid.
  */
 #ifndef EVENTRING_READ_H
 #define EVENTRING_READ_H
@@ -38,28 +38,30 @@ enum {
   EVENTRING_OPEN_OWN = 64 /* open_path: E_PERMISSION if the file is another user's */
 };
 
-/* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, each ring from its
-   newest event to its oldest, merged: the latest first. An event is what it is forwards: an
-   end knows its begin, which comes later. What is written afterwards is not delivered; when the
-   oldest event was, eventring_finished is true, also if the process lives. It takes as little
-   memory as reading forwards, and reads of a long file what is delivered.
-     Losses, and the synthetic events behind them, come in their places, in the opposite order.
-   What was lost before the oldest event comes last: what a live process has overwritten since
-   the first poll, then what is missed (LOST_BEFORE), then a synthetic begin of each span that
-   was open there. Two things are not as they are forwards: of more than 64 spans that
+/* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, each ring from
+   its newest event to its oldest, merged: the latest first. An event is what it is
+   forwards: an end knows its begin, which comes later. What is written afterwards is not
+   delivered; when the oldest event was, eventring_finished is true, also if the process
+   lives. It takes as little memory as reading forwards, and of a long file it reads only
+   what it delivers.
+     Losses, and the synthetic events behind them, come in their places, in the opposite
+   order. What was lost before the oldest event comes last: what a live process has
+   overwritten since the first poll, then what is missed (LOST_BEFORE), then a synthetic
+   begin of each span that was open there. Two things differ: of more than 64 spans that
    are open where a block of 4 KiB begins, the end of one that the block does not list is
-   torn, and an eventring_cursor_seek lets it begin up to two blocks behind that time, so that
-   nothing before it is left out; what is behind is missed, without a call of `lost`.
-   eventring_open_spans gives those at the end, also before the first poll. With OPEN_NOW
-   opening fails with E_ARGUMENT. */
+   torn; and after an eventring_cursor_seek it begins up to two blocks behind that time,
+   so that nothing before it is left out; what is behind is missed, without a call of
+   `lost`. eventring_open_spans gives the spans that are open at the end, also before the
+   first poll. With OPEN_NOW opening fails with E_ARGUMENT. */
 
-/* With OPEN_AHEAD, a poll lets threads of the library copy and check the blocks of long streams
-   (1 MiB or more of a ring) of a plain file into which nobody writes any more, while it
-   delivers the blocks before. Where events come in batches (eventring_cursor_batches), the
-   threads decode as many of them as they have time for, too. There are up to four at a time, each
-   with half a megabyte, for batches up to three and a half, no signals, and no callbacks; a poll or
-   eventring_close ends them. What is delivered is the same. Where there is one processor, or no
-   thread can be started, the cursor reads by itself. */
+/* With OPEN_AHEAD, a poll lets threads of the library copy and check the blocks of long
+   streams (1 MiB or more of a ring) of a plain file into which nobody writes any more,
+   while it delivers the blocks before. Where events come in batches
+   (eventring_cursor_batches), the threads decode as many of them as they have time for,
+   too. There are up to four at a time, each with half a megabyte, for batches up to three
+   and a half, no signals, and no callbacks; a poll or eventring_close ends them. What is
+   delivered is the same. Where there is one processor, or no thread can be started, the
+   cursor reads by itself. */
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
    short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.
@@ -89,8 +91,8 @@ int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
    E_PERMISSION. */
 int eventring_open_path(eventring_cursor **cursor, const char *path,
                         unsigned flags, struct eventring_error *error);
-/* Opens a PID or a FILE, as an argument of a command names it: digits alone are a pid, whatever
-   files there are (./4711 is a file). */
+/* Opens a PID or a FILE, as an argument of a command names it: digits alone are a pid,
+   whatever files there are (./4711 is a file). */
 int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
                        unsigned flags, struct eventring_error *error);
 /* Closes a cursor; NULL is allowed. Returns 0; E_BUSY from within a callback of this
@@ -116,9 +118,9 @@ enum {
                               what was recorded of it */
   EVENTRING_UNKNOWN = 16,  /* the id has no definition, or only one registered after the
                               event: the name is "(other)" */
-  EVENTRING_MAY_BE_OVER = 32 /* of eventring_open_spans: the class of the span is off as the
-                              file stands now, or was since it began: its end may not have
-                              been recorded */
+  EVENTRING_MAY_BE_OVER = 32 /* of eventring_open_spans: the class of the span is off
+                                as the file stands now, or was since it began, so its
+                                end may be missing */
 };
 
 /* A delivered event. Valid during the callback; copy what is to be kept. */
@@ -130,10 +132,9 @@ struct eventring_event {
   uint8_t ring;         /* enum eventring_ring */
   uint8_t kind;         /* enum eventring_kind */
   uint8_t event_class;  /* 0..63 */
-  uint8_t payload;      /* enum eventring_payload, of this event. Of an end: UINT when its
-                           definition says OFF_CPU and the thread was interrupted; `value`
-                           is then for how many ns
-                           (eventring_event_off_cpu) */
+  uint8_t payload;      /* enum eventring_payload, of this event. Of an end: UINT when
+                           its definition says OFF_CPU and the thread was interrupted;
+                           `value` is then for how many ns (eventring_event_off_cpu) */
   uint16_t flags;
   uint32_t depth;       /* of a begin or an end: other spans that its context has open in
                            this ring; of other events 0 */
@@ -147,30 +148,30 @@ struct eventring_event {
   const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback, not
                            terminated */
   size_t size;          /* of these, in bytes */
-  uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: the
-                           same as ns; else 0 */
+  uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: as
+                           ns; else 0 */
   uint64_t context;     /* that the event belongs to (probe.h); 0: none */
   uint64_t suspended_ns; /* of an end with MATCHED: for how long its context was suspended
                             since the begin */
-  uint64_t within_ns;    /* of an end with MATCHED: for how long the spans directly within it, of
-                            its ring and context, ran, without what they were suspended for; more
-                            than any span takes if not all of it was seen: it began before reading
-                            did, events were lost meanwhile, or a span in it was torn
-                            (eventring_event_own) */
+  uint64_t within_ns;    /* of an end with MATCHED: for how long the spans directly
+                            within it, of its ring and context, ran, not counting
+                            suspended time; more than any span takes if not all of it
+                            was seen: it began before reading did, events were lost
+                            meanwhile, or a span in it was torn (eventring_event_own) */
   uint64_t link;        /* of kind LINKED: the number that the events of one async span or
                            flow share; such an event may have a payload as well */
   uint8_t role;         /* of kind LINKED: enum eventring_role; else 0 */
 };
 
-/* Returns how many ns the span took that this event ends, if that is known of all of it; -1: the
-   event is no end, or the begin is unknown or the end was lost. */
+/* Returns how many ns the span took that this event ends, if that is known for all of it;
+   -1: the event is no end, or the begin is unknown or the end was lost. */
 static inline int64_t eventring_event_took(const struct eventring_event *event) {
   const bool is_whole = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED;
   return is_whole ? (int64_t)(event->ns - event->begin_ns) : -1;
 }
 
-/* Returns how many of them are its own: without those for which its context was suspended, and
-   those in which a span directly within it ran; -1: that is not known. */
+/* Returns how many of these ns are its own: without those for which its context was
+   suspended, and those in which a span directly within it ran; -1: that is not known. */
 static inline int64_t eventring_event_own(const struct eventring_event *event) {
   const int64_t ran = eventring_event_took(event) - (int64_t)event->suspended_ns;
   return ran >= 0 && event->within_ns <= (uint64_t)ran ? ran - (int64_t)event->within_ns : -1;
@@ -215,8 +216,8 @@ struct eventring_loss {
   uint64_t ns;          /* time from which reading goes on */
 };
 
-/* Either function may be NULL. A callback may do anything, also write events and poll other
-   cursors, except poll or close this cursor (E_BUSY) and leave by longjmp or a C++
+/* Either function may be NULL. A callback may do anything, also write events and poll
+   other cursors, except poll or close this cursor (E_BUSY) and leave by longjmp or a C++
    exception. A result other than 0 ends the poll after this event, which counts as
    delivered; the next poll goes on after it. */
 struct eventring_callbacks {
@@ -225,8 +226,8 @@ struct eventring_callbacks {
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 
-/* A context that has open spans was left, or goes on (what happens between the two does not
-   belong to these spans). */
+/* A context that has open spans was left, or goes on (what happens between the two does
+   not belong to these spans). */
 struct eventring_switch {
   uint64_t ns;
   uint64_t context;
@@ -234,24 +235,25 @@ struct eventring_switch {
   uint8_t ring;                 /* of the open spans */
   bool resumed;                 /* it goes on */
 };
-/* Makes polls deliver these, too, in their place among the events. (An event of a context that
-   was left resumes it without that.) `callback`: as those of eventring_callbacks; NULL: none.
-   Before the first poll, and of a cursor that reads forwards, else E_STATE. */
+/* Makes polls deliver these switches, too, in their place among the events. (An event of
+   a context that was left resumes it without a switch.) `callback`: as those of
+   eventring_callbacks; NULL: none. Before the first poll, and for a cursor that reads
+   forwards, else E_STATE. */
 int eventring_cursor_switches(eventring_cursor *cursor,
                               int (*callback)(void *context,
                                               const struct eventring_switch *change),
                               void *context);
 
-/* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0: all):
-   the others are not even read, and count nowhere. Before the first poll, else E_STATE;
-   E_ARGUMENT: there is no such ring. */
+/* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0:
+   all): the others are not even read, and count nowhere. Before the first poll, else
+   E_STATE; E_ARGUMENT: there is no such ring. */
 int eventring_cursor_select(eventring_cursor *cursor, uint32_t rings);
 
-/* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block that
-   has its first event from then on, or up to two blocks before it. What is before that is
-   missed; spans that are open there get a synthetic begin. Finds the place by bisection of
-   the headers of blocks, whatever the length of the recording. E_STATE: the cursor was
-   polled, or opened with OPEN_NOW. The owner of the cursor. */
+/* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block
+   that has its first event from then on, or up to two blocks before it. What is before
+   that is missed; spans that are open there get a synthetic begin. Finds the place by
+   bisection of the headers of blocks, whatever the length of the recording. E_STATE: the
+   cursor was polled, or opened with OPEN_NOW. The owner of the cursor. */
 int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
 
 /* Delivers the events that had been written when it was called, at most `max` (0: no
@@ -259,37 +261,38 @@ int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
    returns, whatever the callbacks write. Returns the number of events delivered, at most
    INT_MAX, or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM, E_MEMORY, with the text
    in eventring_cursor_error. Neither `max` nor the result counts synthetic events. After
-   an error of the file the cursor may be polled again; it goes on where that is
-   possible. It may end before it has delivered all, of which neither the result nor an error
-   is a sign: eventring_poll_end says so. */
+   an error of the file the cursor may be polled again; it goes on where that is possible.
+   It may end before it has delivered all, without an error and without a sign in the
+   result: eventring_poll_end says so. */
 int eventring_poll(eventring_cursor *cursor,
                    const struct eventring_callbacks *callbacks, void *context, uint64_t max);
 
 /* Why a poll ended. */
 enum eventring_poll_end {
-  EVENTRING_POLL_ALL = 0,    /* it delivered all that had been written when it was called */
+  EVENTRING_POLL_ALL = 0,    /* it delivered all that had been written at the call */
   EVENTRING_POLL_STOPPED,    /* `max`, or the result of a callback */
-  EVENTRING_POLL_UNREADABLE, /* it met EVENTRING_POLL_BLOCKS blocks that cannot be read: the next
-                                poll goes on behind them. A poll that ended so has ended all the
-                                same where each block of a file is damaged. A file has only as
-                                many polls of this kind as it has blocks for them; those that
-                                are known to be lost (FORMAT.md, section 6) do not count */
-  EVENTRING_POLL_FAILED      /* the file could not be read, or there was no memory: the result
-                                says so. The next poll may go on */
+  EVENTRING_POLL_UNREADABLE, /* it met EVENTRING_POLL_BLOCKS blocks that cannot be
+                                read: the next poll goes on behind them. So a poll ends
+                                even where each block of a file is damaged. A file has
+                                only as many polls of this kind as it has blocks for
+                                them; blocks that are known to be lost (FORMAT.md,
+                                section 6) do not count */
+  EVENTRING_POLL_FAILED      /* the file could not be read, or there was no memory, as
+                                the result says. The next poll may go on */
 };
 enum { EVENTRING_POLL_BLOCKS = 4096 };
-/* Returns why the last poll ended. Who reads a whole recording polls until it is
-   EVENTRING_POLL_ALL, or eventring_finished; one poll may not be enough. Before the first poll:
-   EVENTRING_POLL_ALL. */
+/* Returns why the last poll ended. A program that reads a whole recording polls until it
+   is EVENTRING_POLL_ALL, or eventring_finished; one poll may not be enough. Before the
+   first poll: EVENTRING_POLL_ALL. */
 enum eventring_poll_end eventring_poll_end(const eventring_cursor *cursor);
 
 #define EVENTRING_FOREVER UINT64_MAX
 
 /* Blocks until the next poll of this cursor has something to do, at most `timeout_ns`
    nanoseconds (0: checks once; EVENTRING_FOREVER: no limit). Returns
-     1  poll now: there are events, the last poll was ended by its maximum, by a callback or
-        by unreadable blocks, there is damage to report, or the producer has ended or died
-        (from then on always; that poll makes eventring_finished true);
+     1  poll now: there are events, the last poll was ended by its maximum, by a callback
+        or by unreadable blocks, there is damage to report, or the producer has ended or
+        died (from then on always; that poll makes eventring_finished true);
      0  the time is up;
      E_INTERRUPTED  a signal handler ran in this thread while it slept, whatever
         SA_RESTART says. A signal between two sleeps is not noticed: a program that must
@@ -308,8 +311,8 @@ int eventring_wait(eventring_cursor *cursor, uint64_t timeout_ns);
    NULL. */
 const struct eventring_error *
 eventring_cursor_error(const eventring_cursor *cursor);
-/* Returns E_CORRUPT if something was found damaged since the last poll, by a saver or a snapshot
-   for instance, with the text in eventring_cursor_error; 0: nothing. */
+/* Returns E_CORRUPT if something was found damaged since the last poll, by a saver or a
+   snapshot for instance, with the text in eventring_cursor_error; 0: nothing. */
 int eventring_cursor_damage(eventring_cursor *cursor);
 
 /* Returns whether the producer runs, checked at each call. */
@@ -319,18 +322,19 @@ enum eventring_liveness eventring_cursor_liveness(eventring_cursor *cursor);
 bool eventring_finished(eventring_cursor *cursor);
 
 /* Calls `callback` with a synthetic begin for each span that is open at the cursor's
-   position, ring by ring, outermost first within a context; those with MAY_BE_OVER are open
-   as far as is known. Stops when the callback
-   returns a value other than 0 and returns that; else returns 0. E_BUSY from within a
-   callback of this cursor's own poll. */
+   position, ring by ring, outermost first within a context; those with MAY_BE_OVER are
+   open as far as is known. Stops when the callback returns a value other than 0 and
+   returns that; else returns 0. E_BUSY from within a callback of this cursor's own
+   poll. */
 int eventring_open_spans(eventring_cursor *cursor,
                          int (*callback)(void *context,
                                          const struct eventring_event *event),
                          void *context);
 
-/* Returns the classes (bits) of which events that occurred after `since_ns` may not have been
-   recorded: those that are off as the file stands now, and those that were switched on after
-   that time; all while the recording is paused. What class lifecycle is among was paused. */
+/* Returns the classes (bits) of which events that occurred after `since_ns` may not have
+   been recorded: those that are off as the file stands now, and those that were switched
+   on after that time; all while the recording is paused. If class lifecycle is among
+   them, all were paused. */
 uint64_t eventring_cursor_classes_off(eventring_cursor *cursor, uint64_t since_ns);
 
 /* -- What the file says of itself ----------------------------------------
@@ -372,40 +376,41 @@ struct eventring_info {
   uint64_t unknown_records;  /* records of types that it does not know: skipped */
   uint64_t names_dropped;    /* definitions that found no room: their events are
                                 "(other)" */
-  uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones, or found
-                                no room in a stream */
-  uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not grow */
+  uint64_t lives_dropped;    /* lives of domains that later ones overwrote, or that
+                                found no room in a stream */
+  uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not */
   uint64_t grow_bytes;       /* by which they may grow, all together */
   pid_t process;             /* the pid by which the cursor was opened; 0: by path */
   enum eventring_end_reason end_reason; /* UNKNOWN while the process lives */
   uint32_t end_detail;
   bool preserved;            /* ended, and kept because it was configured so, and not
                                 because of an error; or a copy */
-  uint64_t error_ns;         /* when an error was noted with which the process ends; 0:
-                                none */
+  uint64_t error_ns;         /* when the error that ends the process was noted, or 0 */
   uint32_t error_bytes;      /* of its text before it was cut */
-  char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8, without control characters
-                                except newline and tab */
+  char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8, without other control
+                                characters than newline and tab */
   bool has_streams;          /* some rings are streams: nothing of them is overwritten */
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
   uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
   uint64_t events_dropped;   /* of rings that have not found room for any block yet */
-  uint64_t plain_size;       /* of a compressed file: bytes of what it stands for; 0: plain */
+  uint64_t plain_size;       /* of a compressed file: bytes of what it stands for; 0:
+                                plain */
   uint32_t function_end;     /* one more than the largest id of a function, */
   uint32_t stack_end;        /* and of a stack (<eventring/tools.h>) */
-  uint64_t heaps_dropped;    /* heap profiles whose place was used again by later domains */
-  uint32_t no_room;          /* rings that found no room on the disk for their next block when
-                                they last looked: they go on in the blocks that they have */
+  uint64_t heaps_dropped;    /* heap profiles whose place later domains have used again */
+  uint32_t no_room;          /* rings that found no room on the disk when they last
+                                looked: they go on in the blocks that they have */
   uint64_t no_room_ns;       /* since when; 0: no_room is 0 */
   double sample_rate;        /* allocation samples a word; 0: off */
   bool profile_asked;        /* a profile of calls is to be kept */
   bool profile_kept;         /* and one is, by the process; it obeys at a safepoint */
-  /* functions that other processes have named, with commas between them: while class calls is on,
-     their calls are spans; "": all calls */
+  /* functions that other processes have named, with commas between them: while class
+     calls is on, their calls are spans; "": all calls */
   char call_names[EVENTRING_MAX_CALL_NAMES + 1];
-  double asked_rate;         /* as sample_rate, also while class ALLOC is off: it holds again when
-                                the class is on */
-  uint32_t unrecorded;       /* domains of which nothing is recorded, so far, as max_domains were */
+  double asked_rate;         /* as sample_rate, also while class ALLOC is off: it then
+                                holds again when it is on */
+  uint32_t unrecorded;       /* domains of which nothing is recorded, as max_domains
+                                were */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
@@ -437,8 +442,8 @@ struct eventring_domain_info {
                            eventring_info describes */
 };
 /* Fills *info with the domain of a slot, 0 to 127, that has this incarnation; 0: with its
-   latest. E_NOT_FOUND: there was none, or its record is gone (the latest, some thousands, are
-   kept); E_ARGUMENT: no such slot. */
+   latest. E_NOT_FOUND: there was none, or its record is gone (the latest, some thousands,
+   are kept); E_ARGUMENT: no such slot. */
 int eventring_cursor_life(eventring_cursor *cursor, unsigned slot, uint32_t incarnation,
                           struct eventring_domain_info *info);
 static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
@@ -449,15 +454,15 @@ static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slo
 struct eventring_ring_info {
   size_t size;        /* of this structure, set by the caller */
   uint64_t emitted;   /* events written into the ring so far */
-  uint64_t available; /* of these, still there to be read; of a stream: without those that this
-                         cursor has found lost */
+  uint64_t available; /* of these, still to be read; of a stream: without those found
+                         lost */
   uint64_t blocks_written; /* sequence number of the newest block */
   uint64_t oldest_ns; /* time at which the oldest block that is there begins, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */
   /* of this cursor: emitted = missed + delivered + lost + still to be read */
-  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before the cursor was opened;
-                         in a ring that had been filled once by then: before its first
-                         poll */
+  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before the cursor was
+                         opened; in a ring that had been filled once by then: before
+                         its first poll */
   uint64_t delivered;
   uint64_t lost;      /* overwritten since */
   uint64_t torn;      /* spans delivered as torn */

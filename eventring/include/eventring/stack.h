@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.h: the last stacks of domains, kept in the recording for when the process is dead.
+/* stack.h: the last stacks of domains, kept in the recording for when the process is
+ * dead.
  *
- * A host describes what a domain runs as text; the library writes that as a record, off the
- * path of an event. The newest one of each domain is what readers show, with its age. A host
- * writes one
+ * A host describes what a domain runs as text; the library writes that as a record, off
+ * the path of an event. The newest one of each domain is what readers show, with its age.
+ * A host writes one
  *
- *   - when it is asked: eventring_stack_asked, at safepoints. eventring_stack_ask asks; so do
- *     other processes, through the control page;
- *   - after what took long, a step of its collector for instance;
- *   - when the library says so (eventring_on_stack): a trigger fired, and the copy is to have
- *     the stack; an error was noted, or a signal that ends the process.
+ *   - when it is asked: eventring_stack_asked, at safepoints. eventring_stack_ask asks,
+ *     and so do other processes, through the control page;
+ *   - after something took long, a step of its collector for instance;
+ *   - when the library says so (eventring_on_stack): a trigger fired, and the copy is to
+ *     have the stack; an error was noted, or a signal that ends the process.
  */
 #ifndef EVENTRING_STACK_H
 #define EVENTRING_STACK_H
@@ -45,9 +46,10 @@ enum eventring_stack_reason {
 
 enum { EVENTRING_MAX_STACK_TEXT = 1600 };
 
-/* A line for each function, the innermost first: its name, a tab, its source, a tab, its line,
-   a newline; the last two may be empty. UTF-8; what is not, and other control characters, are
-   written as '?'. Whole lines beyond EVENTRING_MAX_STACK_TEXT bytes are left out. */
+/* A line for each function, the innermost first: its name, a tab, its source, a tab, its
+   line, a newline; the last two may be empty. UTF-8; other bytes, and other control
+   characters, are written as '?'. Whole lines beyond EVENTRING_MAX_STACK_TEXT bytes are
+   left out. */
 struct eventring_stack_text {
   const char *text;
   size_t size;
@@ -58,29 +60,30 @@ struct eventring_stack_text {
   int64_t value;   /* of a step its ns; of a signal its number; else 0 */
 };
 
-/* Writes the stack. Returns 0, E_STATE (the domain is not recorded), E_SPACE, or E_ARGUMENT.
-   Owner. In a handler of a signal that interrupted the owner (in_handler) it is
-   async-signal-safe, and may find the producer's lock taken: E_BUSY. */
+/* Writes the stack. Returns 0, E_STATE (the domain is not recorded), E_SPACE, or
+   E_ARGUMENT. Owner. In a handler of a signal that interrupted the owner (in_handler) it
+   is async-signal-safe, and may find the producer's lock taken: E_BUSY. */
 int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack,
                           bool in_handler);
 
 /* Asks all domains of this process for their stacks (`on`), or no longer. They are asked
-   through eventring_calls_word, too, whose bit 2 is set meanwhile. False: no domain is
-   recorded. Any thread. */
+   through eventring_calls_word, too, whose bit 2 is set meanwhile. Returns false when no
+   domain is recorded. Any thread. */
 bool eventring_stack_ask(bool on);
-/* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.
-   Owner; costs some ns. */
+/* Returns the number of what is asked now; 0: nothing is. A domain writes one stack for
+   each number. Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);
 
-/* Keeps a pointer of the host's with a domain: so the function that is called finds what the
-   domain is to the host at once. NULL at first. Owner. */
+/* Keeps a pointer of the host with a domain, so that the function that is called finds at
+   once what the domain is to the host. NULL at first. Owner. */
 void eventring_stack_keep_host(eventring_domain *domain, void *host);
 /* Returns that pointer. Owner. */
 void *eventring_stack_host(const eventring_domain *domain);
 
-/* Called on the thread that it is about, before copies of triggers are made; in_handler: by a
-   handler of a signal. `domain`: that of the trigger; NULL: the thread's own. It must not
-   write events. NULL: nobody. One for the process. Any thread. */
+/* Called on the thread that it is about, before copies of triggers are made; in_handler:
+   by a handler of a signal. `domain`: that of the trigger; NULL: the thread's own. It
+   must not write events. NULL: nobody is called. There is one for the process. Any
+   thread. */
 typedef void eventring_stack_wanted(eventring_domain *domain, enum eventring_stack_reason reason,
                                     int64_t value, bool in_handler);
 void eventring_on_stack(eventring_stack_wanted *wanted);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* tools.h: what the command `eventring` and other tools need beside <eventring/read.h>. Free to
- * change in any version (doc/VERSIONS.md).
+/* tools.h: what the command `eventring` and other tools need beside <eventring/read.h>.
+ * Free to change in any version (doc/VERSIONS.md).
  *
- * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a time,
- * whichever; so may one that takes an `eventring_profiles *`.
+ * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a
+ * time, whichever; so may one that takes an `eventring_profiles *`.
  */
 #ifndef EVENTRING_TOOLS_H
 #define EVENTRING_TOOLS_H
@@ -21,68 +21,76 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The name of the thread that the library has in a process while that records, or stands by. */
+/* The name of the thread that the library has in a process while that records, or stands
+   by. */
 #define EVENTRING_HELPER_NAME "eventring help"
 
-/* What order a poll keeps between rings; within a ring events always come as they were written. To
-   change between rings often costs more than to read, so whoever does not need an order does
-   without. */
+/* The order that a poll keeps between rings; within a ring events always come as they
+   were written. Changing between rings often costs more than reading, so a program that
+   does not need an order does without. */
 enum eventring_order {
-  EVENTRING_ORDER_OPENED = 0,  /* that which the flags of the cursor say */
+  EVENTRING_ORDER_OPENED = 0,  /* the order that the flags of the cursor say */
   EVENTRING_ORDER_DOMAINS = 1, /* each domain by itself, its rings merged by time */
-  EVENTRING_ORDER_BLOCKS = 2   /* a block of a ring at a time: of the ring whose next event is the
-                                  oldest */
+  EVENTRING_ORDER_BLOCKS = 2   /* a block of a ring at a time: of the ring whose next
+                                  event is the oldest */
 };
-/* Sets it for the next polls. E_STATE: the cursor reads backwards, or polls; E_ARGUMENT. The owner
-   of the cursor. */
+/* Sets the order of the next polls. E_STATE: the cursor reads backwards, or polls;
+   E_ARGUMENT. The owner of the cursor. */
 int eventring_cursor_order(eventring_cursor *cursor, enum eventring_order order);
-/* With ORDER_BLOCKS, in a callback: returns the time of the oldest event that this poll has still
-   to deliver, of all rings but the one whose event this is; UINT64_MAX: there is none. */
+/* Returns, with ORDER_BLOCKS and in a callback, the time of the oldest event that this
+   poll has still to deliver, of all rings but the one whose event this is; UINT64_MAX:
+   there is none. */
 uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
 
-/* Lets the next poll begin near `ns`, as eventring_cursor_seek, also where the cursor was polled: its
-   rings are read anew. What it knows of the file stays, so this takes less than another cursor, of a
-   packed file much less. E_STATE: the cursor reads backwards, or polls. The owner of the cursor. */
+/* Lets the next poll begin near `ns`, as eventring_cursor_seek does, also where the
+   cursor was polled: its rings are read anew. What it knows of the file stays, so this
+   takes less than another cursor, of a packed file much less. E_STATE: the cursor reads
+   backwards, or polls. The owner of the cursor. */
 int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
 
-/* Events in bulk, for those who read very many: no call and no struct eventring_event for each of
-   them. A batch has consecutive events of one ring and context, 1 to EVENTRING_BATCH, none earlier
-   than the one before, less than 2^32 ns from the first to the last. Its begins and ends are given
-   as the spans that ended in it, and those that it left open: no flag would be set in them but
-   MATCHED in the ends. What else a batch may have is for its user to say: */
+/* Events in bulk, for programs that read very many: no call and no struct eventring_event
+   for each of them. A batch has consecutive events of one ring and context, 1 to
+   EVENTRING_BATCH, none earlier than the one before, less than 2^32 ns from the first to
+   the last. Its begins and ends are given as the spans that ended in it, and those that
+   it left open: no flag would be set in them but MATCHED in the ends. What else a batch
+   may have is for its user to say: */
 enum eventring_batch_contents {
-  EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends say for how long their thread
-                                    was not on a processor. Without it they have no payload */
-  EVENTRING_BATCH_POINTS = 2,    /* numbers of counters without a quantity, instants, events of
-                                    flows and of async spans, as `points` */
-  EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans whose context was suspended since they began */
-  EVENTRING_BATCH_ALL = 7        /* (No begin and no point has the id of a definition as its value:
-                                    EVENTRING_UNIT_ID.) */
+  EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends say for how long
+                                    their thread was not on a processor. Without it
+                                    they have no payload */
+  EVENTRING_BATCH_POINTS = 2,    /* numbers of counters without a quantity, instants,
+                                    events of flows and of async spans, as `points` */
+  EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans whose context was suspended since
+                                    they began */
+  EVENTRING_BATCH_ALL = 7        /* (No begin and no point has the id of a definition
+                                    as its value: EVENTRING_UNIT_ID.) */
 };
 struct eventring_brief {
-  uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is left open,
-                           its begin */
+  uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is
+                           left open, its begin */
   uint32_t took;        /* ns from its begin on; 0 of one that is left open */
-  uint32_t within;      /* ns of the spans directly within it that ended in the batch: at most
-                           `took` of one that ended */
-  uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition: eventring_cursor_def */
-  uint8_t depth;        /* spans that it is in and that began in the batch, too; 0 if it began
+  uint32_t within;      /* ns of the spans directly within it that ended in the batch:
+                           at most `took` of one that ended */
+  uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition:
+                           eventring_cursor_def */
+  uint8_t depth;        /* spans around it that began in the batch, too; 0 if it began
                            before */
-  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and `within`, which
-                           say nothing here */
+  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and
+                           `within`, which say nothing here */
 };
 struct eventring_outer { /* a span that ended in the batch and began before it */
   uint64_t took, within; /* ns; `within` as within_ns of an event */
   uint64_t suspended;    /* ns for which its context was: suspended_ns of an event */
 };
-/* Returns its own time, as eventring_event_own. Any thread. */
+/* Returns the span's own time, as eventring_event_own does. Any thread. */
 static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
   const uint64_t ran = outer->took - outer->suspended;
   return outer->within <= ran ? (int64_t)(ran - outer->within) : -1;
 }
 struct eventring_point { /* an event that is no begin; an end if it has a payload */
-  uint64_t value;  /* of a counter its bits; of kind LINKED the link; of an end the ns for which the
-                      thread was not on a processor; of an instant it says nothing */
+  uint64_t value;  /* of a counter its bits; of kind LINKED the link; of an end the ns
+                      for which the thread was not on a processor; of an instant it
+                      says nothing */
   uint32_t after;  /* ns from earliest_ns on */
   uint16_t id;     /* as that of a brief */
   uint8_t kind;    /* COUNTER, INSTANT, LINKED, or END: of one of `ended`, too */
@@ -93,32 +101,37 @@ struct eventring_batch {
   size_t count;                         /* of its events */
   const struct eventring_brief *ended;  /* in the order of their ends */
   const struct eventring_brief *opened; /* the outermost first */
-  const struct eventring_point *points; /* in their order. All three valid during the callback */
+  const struct eventring_point *points; /* in their order. All three valid during the
+                                           callback */
   size_t ended_count, opened_count, point_count;
-  const struct eventring_outer *outer;  /* of those of `ended` that began before the batch, in their
-                                           order: depth - depth_around of them */
-  uint32_t depth;        /* spans that were open before the batch: those of `ended` that began
-                            before it had the depths below, one after the other */
+  const struct eventring_outer *outer;  /* of those of `ended` that began before the
+                                           batch, in their order: depth - depth_around
+                                           of them */
+  uint32_t depth;        /* spans that were open before the batch: those of `ended`
+                            that began before it had the depths below, one after the
+                            other */
   uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */
   uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
-  uint64_t classes;                     /* a bit for each class of which there are spans */
-  uint64_t context;                     /* as in an event, like the following */
+  uint64_t classes;                     /* a bit for each class that has spans here */
+  uint64_t context;                     /* as in an event, as are the next three */
   uint32_t domain, incarnation;
   uint8_t ring;
   bool bare;             /* a point came when no span was open */
   const eventring_cursor *cursor;
   const struct eventring_written *written;    /* for eventring_batch_each */
 };
-/* Makes polls deliver such events to `callback`, in their place among the others, which the
-   callbacks of the poll get as before. Which of the events come in batches, and in how large
-   ones, is not specified. `contents`: bits of enum eventring_batch_contents. `callback`: as those
-   of eventring_callbacks; its result ends the poll after the batch. NULL: none. E_STATE: the cursor
-   reads backwards, or polls; E_MEMORY. The owner of the cursor. */
+/* Makes polls deliver such events to `callback`, in their place among the others, which
+   the callbacks of the poll get as before. Which of the events come in batches, and in
+   how large ones, is not specified. `contents`: bits of enum eventring_batch_contents.
+   `callback`: as those of eventring_callbacks; its result ends the poll after the batch.
+   NULL: none. E_STATE: the cursor reads backwards, or polls; E_MEMORY. The owner of the
+   cursor. */
 int eventring_cursor_batches(eventring_cursor *cursor, unsigned contents,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context);
-/* Calls `callback` for each event of the batch in their order, as a poll would without batches,
-   until its result is not 0. Returns that. During the callback that has the batch. */
+/* Calls `callback` for each event of the batch in their order, as a poll would without
+   batches, until its result is not 0. Returns that result. During the callback that has
+   the batch. */
 int eventring_batch_each(const struct eventring_batch *batch,
                          int (*callback)(void *context, const struct eventring_event *event),
                          void *context);
@@ -132,24 +145,26 @@ struct eventring_process {
   enum eventring_end_reason end_reason;
   uint32_t end_detail;
   uint64_t start_ns;     /* of its recording, on the clock of this one */
-  uint64_t end_ns;       /* the same; 0: it had not ended, or that is not known */
-  int64_t start_wall_ns; /* the start, as its recording said: nanoseconds since the epoch */
+  uint64_t end_ns;       /* likewise; 0: it had not ended, or that is not known */
+  int64_t start_wall_ns; /* the start, as its recording said: nanoseconds since the
+                            epoch */
   int64_t shift_ns;      /* what was added to the times of its recording */
   uint64_t events, missed, lost; /* taken from there; what was not there */
-  uint64_t error_ns;     /* when it noted an error with which it was about to end; 0: none */
+  uint64_t error_ns;     /* when it noted an error with which it was about to end, or 0 */
   char error_text[EVENTRING_MAX_END_TEXT + 1];
 };
-/* Fills *process with process number `number`, from 1 on. E_NOT_FOUND: there are fewer, as
-   in a recording of one process, which has none; E_ARGUMENT: 0. */
+/* Fills *process with process number `number`, from 1 on. E_NOT_FOUND: there are fewer,
+   as in a recording of one process, which has none; E_ARGUMENT: 0. */
 int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
                              struct eventring_process *process);
 
 /* ---- Functions, stacks, samples and heap profiles --------------------------- */
 
 /* Ids of stacks and functions are those of a cursor's recording. Texts are valid UTF-8
-   without control characters, terminated. What these functions fill in is what the file had
-   when it was last polled, or asked for eventring_cursor_info. They return 0, or E_NOT_FOUND:
-   the recording has no such function, or stack (its record found no room, or is damaged). */
+   without control characters, terminated. What these functions fill in is what the file
+   had when it was last polled, or asked for eventring_cursor_info. They return 0, or
+   E_NOT_FOUND: the recording has no such function, or stack (its record found no room, or
+   is damaged). */
 struct eventring_function_info {
   const char *name;   /* "": none; valid until the cursor is closed */
   const char *source;
@@ -158,7 +173,8 @@ struct eventring_function_info {
 int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
                               struct eventring_function_info *info);
 
-/* The innermost frame of a stack; the rest of it is the stack `parent`. Returns the same. */
+/* The innermost frame of a stack; the rest of it is the stack `parent`. The function
+   returns as above. */
 struct eventring_stack_info {
   uint32_t parent;       /* less than the id; 0: this is the outermost frame */
   uint32_t function;     /* id; 0: not known */
@@ -189,8 +205,9 @@ struct eventring_memory {
 enum eventring_memory_event eventring_event_memory(const struct eventring_event *event,
                                                    struct eventring_memory *memory);
 
-/* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and returns the
-   number of the block; of another event both are 0. Any thread, within the callback. */
+/* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and
+   returns the number of the block; of another event both are 0. Any thread, within the
+   callback. */
 uint64_t eventring_event_sample(const struct eventring_event *event,
                                 struct eventring_sample *sample);
 
@@ -206,8 +223,8 @@ struct eventring_heap {
   uint32_t number;       /* in this recording */
   uint32_t domain, incarnation;
   bool over;             /* it has ended */
-  bool torn;             /* it changed while it was read, or was copied so: sums of entries may
-                            differ from those here */
+  bool torn;             /* it changed while it was read, or was copied so: sums of
+                            entries may differ from those here */
   double rate;
   uint32_t word_bytes;
   uint64_t start_ns;     /* what was allocated from here on */
@@ -216,8 +233,8 @@ struct eventring_heap {
   uint64_t words;        /* allocated, counted */
   uint64_t live_words;   /* alive, counted; UINT64_MAX: not known */
   struct eventring_amount allocated, live, temporary; /* sums of all */
-  struct eventring_amount peak; /* most that were alive after a collection, within 3 %, and
-                                   at least `live`; no objects */
+  struct eventring_amount peak; /* most that were alive after a collection, within 3 %,
+                                   and at least `live`; no objects */
   uint64_t peak_ns;      /* when */
   uint32_t entries;
   uint64_t lost_entries; /* that found no room in the file; */
@@ -235,9 +252,10 @@ struct eventring_heap_callbacks {
                const struct eventring_heap_entry *entry);
 };
 /* Reads the heap profiles of the recording as they are now: `heap` for each, and after it
-   `entry` for each of its entries; either may be NULL. Stops when a callback returns a value
-   other than 0 and returns that; else returns 0, or an error as eventring_poll. The stacks
-   that they refer to are known afterwards and in the callbacks. Does not move the cursor. */
+   `entry` for each of its entries; either may be NULL. Stops when a callback returns a
+   value other than 0 and returns that; else returns 0, or an error as eventring_poll. The
+   stacks that they refer to are known afterwards and in the callbacks. Does not move the
+   cursor. */
 int eventring_cursor_heaps(eventring_cursor *cursor,
                            const struct eventring_heap_callbacks *callbacks, void *context);
 
@@ -255,12 +273,12 @@ struct eventring_footprint { /* of a domain, at one moment */
   uint64_t malloc_mapped;            /* what malloc has mapped for single allocations */
 };
 
-/* Takes one; the rows and their texts are valid during the call. Not 0: ends the walk, and
-   is what that returns. */
+/* Takes a footprint; the rows and their texts are valid during the call. A result other
+   than 0 ends the walk, which returns it. */
 typedef int eventring_take_footprint(void *context, const struct eventring_footprint *footprint,
                                      const struct eventring_footprint_row *rows);
-/* Calls `take` for the latest of each slot. Returns 0, what `take` returned, or an error
-   (eventring_cursor_error). What is not valid is damage. */
+/* Calls `take` for the latest footprint of each slot. Returns 0, what `take` returned, or
+   an error (eventring_cursor_error). One that is not valid is damage. */
 int eventring_cursor_footprints(eventring_cursor *cursor, eventring_take_footprint *take,
                                 void *context);
 
@@ -278,20 +296,22 @@ struct eventring_last_stack {
   size_t size;
 };
 
-/* Reads what was added to the records since. 0, or an error of reading. */
+/* Reads what was added to the records since the last call. Returns 0, or an error of
+   reading. */
 int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *error);
-/* The newest stack of the domain in this slot, as of the last poll or catch-up. 0, or
-   E_NOT_FOUND. */
+/* Fills in the newest stack of the domain in this slot, as of the last poll or catch-up.
+   Returns 0, or E_NOT_FOUND. */
 int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
                                 struct eventring_last_stack *stack);
-/* Calls `on_stack` with each stack that the recording still has, the newest of each domain and those
-   before it, in the order in which they were written; ends when that returns other than 0. 0, or
-   an error of reading. */
+/* Calls `on_stack` with each stack that the recording still has, the newest of each
+   domain and those before it, in the order in which they were written; ends when that
+   returns other than 0. Returns 0, or an error of reading. */
 int eventring_cursor_last_stacks(eventring_cursor *cursor,
                                  int (*on_stack)(void *context,
                                                  const struct eventring_last_stack *stack),
                                  void *context);
-/* Returns "period", "signal" ...; "?": none of enum eventring_stack_reason. Any thread. */
+/* Returns "period", "signal" ...; "?": none of enum eventring_stack_reason. Any
+   thread. */
 static inline const char *eventring_stack_reason_text(unsigned reason) {
   switch (reason) {
 #define EVENTRING_CASE(name, number, text) case number: return text;
@@ -305,7 +325,8 @@ static inline const char *eventring_stack_reason_text(unsigned reason) {
 
 /* A profile that was read. Times are in ns. */
 struct eventring_profile_node {
-  uint32_t parent;   /* number of a node before it; UINT32_MAX: it is the root, number 0 */
+  uint32_t parent;   /* number of a node before it; UINT32_MAX: it is the root, number
+                        0 */
   uint32_t function; /* UINT32_MAX: the root */
   uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
   uint64_t least, most, suspended;      /* most 0: no call was entered and left */
@@ -326,19 +347,21 @@ struct eventring_profile {
   uint32_t function_count, node_count, flat_count;
   struct eventring_calls_function *functions;
   struct eventring_profile_node *nodes;
-  /* Flat calls, whose paths found no room, by function; UINT32_MAX: of functions that found
-     none either. What they called is not known: inclusive is exclusive. parent is UINT32_MAX. */
+  /* Flat calls, whose paths found no room, by function; UINT32_MAX: of functions that
+     found no room either. What they called is not known: inclusive is exclusive. parent
+     is UINT32_MAX. */
   struct eventring_profile_node *flat;
 };
 
 struct eventring_profiles {
   size_t count;
   struct eventring_profile *list; /* by slot and incarnation */
-  uint64_t damaged; /* blocks of profiles that are not valid, or whose others are missing */
+  uint64_t damaged; /* blocks of profiles that are not valid, or whose others are
+                       missing */
 };
 
-/* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading fails
-   with. `profiles` is to be freed after success. As other functions of a cursor. */
+/* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading
+   fails with. `profiles` is to be freed after success. */
 int eventring_cursor_profiles(eventring_cursor *cursor, struct eventring_profiles *profiles,
                               struct eventring_error *error);
 void eventring_profiles_free(struct eventring_profiles *profiles);
@@ -358,9 +381,9 @@ struct eventring_found {
   int64_t start_wall_ns;
   uint64_t file_size, disk_size;
   enum eventring_state state;
-  pid_t process;           /* of a live producer: its pid in the namespace of this process,
-                              as eventring_open_pid takes it; 0: it is not visible from
-                              here, or not live */
+  pid_t process;           /* of a live producer: its pid in the namespace of this
+                              process, as eventring_open_pid takes it; 0: it is not
+                              visible from here, or not live */
   enum eventring_end_reason end_reason; /* this and what follows: as in eventring_info */
   uint32_t end_detail;
   bool preserved;
@@ -379,26 +402,27 @@ int eventring_discover(const char *const *directories, size_t count,
                        void *context);
 
 /* Writes a consistent copy of the recording (the front, all records and all valid blocks
-   of events) to a new file `path`, mode 0600, which any cursor opens. It is called `path`.part
-   until it is complete. Does not move the cursor. Returns 0, E_EXISTS (something is there already), E_NOT_FOUND, E_PERMISSION,
-   E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_CORRUPT or E_TRUNCATED; on failure no file is
-   left. */
+   of events) to a new file `path`, mode 0600, which any cursor opens. It is called
+   `path`.part until it is complete. Does not move the cursor. Returns 0, E_EXISTS
+   (something is there already), E_NOT_FOUND, E_PERMISSION, E_SPACE, E_LIMIT, E_MEMORY,
+   E_SYSTEM, E_CORRUPT or E_TRUNCATED; on failure no file is left. */
 int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
 enum {
-  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end, and a copy of one that
-                                      had ended or died */
+  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end, and a copy
+                                      of one that had ended or died */
   EVENTRING_REMOVE_ANY_OWNER = 2u, /* also another user's, as far as rights allow */
-  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and any copy */
+  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and any
+                                      copy */
 };
-/* Removes a recording without a live producer. One that was preserved at an orderly end, a
-   copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or saved),
-   E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to
-   remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live
+/* Removes a recording without a live producer. One that was preserved at an orderly end,
+   a copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or
+   saved), E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right
+   to remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live
    process records into it), E_NOT_FOUND (no such file, or another one has got its name
-   since it was checked: exactly the file that was checked is removed), E_ARGUMENT (unknown
-   flags), E_MEMORY, E_SYSTEM. Any thread. */
+   since it was checked: exactly the file that was checked is removed), E_ARGUMENT
+   (unknown flags), E_MEMORY, E_SYSTEM. Any thread. */
 int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
 
 /* ---- Triggers of a process that records -------------------------------------- */
@@ -412,13 +436,14 @@ struct eventring_trigger_state {
   uint64_t bytes; /* that its copies have on the disk */
   int error;      /* of the last copy that failed; 0: none did */
 };
-/* Fills *trigger with the one at `index`, from 0 on, of those that the process has when this is
-   called. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
+/* Fills *trigger with the one at `index`, from 0 on, of those that the process has when
+   this is called. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
    (eventring_cursor_error). */
 int eventring_cursor_trigger(eventring_cursor *cursor, unsigned index,
                              struct eventring_trigger_state *trigger);
-/* Writes the condition of such a trigger, which its event is named by; of one that another process
-   has set also where there was no room for that event. Returns its size; 0: it is not known. */
+/* Writes the condition of such a trigger, by which its event is named; for a trigger that
+   another process has set, also where there was no room for that event. Returns its size;
+   0: it is not known. */
 size_t eventring_cursor_condition(eventring_cursor *cursor,
                                   const struct eventring_trigger_state *trigger,
                                   char text[EVENTRING_MAX_NAME + 1]);
@@ -435,24 +460,27 @@ enum eventring_control {
   EVENTRING_CONTROL_ENABLE,   /* switches `classes` on */
   EVENTRING_CONTROL_DISABLE,  /* switches `classes` off; class lifecycle stays on */
   EVENTRING_CONTROL_HOLD,     /* sets eventring_config.hold_ns to `hold_ns` */
-  EVENTRING_CONTROL_SAMPLE,   /* sets the rate of samples of allocations to `rate`, 0 to 1, and
-                                 switches class ALLOC on or (0) off */
+  EVENTRING_CONTROL_SAMPLE,   /* sets the rate of samples of allocations to `rate`, 0
+                                 to 1, and switches class ALLOC on or (0) off */
   EVENTRING_CONTROL_PROFILE,  /* `on`: keep a profile of calls; else do not */
-  EVENTRING_CONTROL_STACKS,   /* `on`: each domain writes its stack once, at its next safepoint
-                                 (<eventring/stack.h>); else they need no more */
-  EVENTRING_CONTROL_TRIGGERS, /* replaces the triggers that other processes have set by the list
-                                 `triggers`; NULL or empty: none. Of two callers at once, one is
-                                 the later */
+  EVENTRING_CONTROL_STACKS,   /* `on`: each domain writes its stack once, at its next
+                                 safepoint (<eventring/stack.h>); else they need not
+                                 any more */
+  EVENTRING_CONTROL_TRIGGERS, /* replaces the triggers that other processes have set by
+                                 the list `triggers`; NULL or empty: none. Of two
+                                 callers at once, one is the later */
   EVENTRING_CONTROL_ASK,      /* opens a question of `kinds` (<eventring/question.h>) */
   EVENTRING_CONTROL_ASK_NO_MORE, /* closes it */
-  EVENTRING_CONTROL_SPANS,    /* makes spans of class CALLS of the functions named in `spans`, with
-                                 commas between them, instead of those named before, and switches
-                                 the class on; NULL or empty: of none, and off. (ENABLE and DISABLE
-                                 of the class mean all functions.) */
-  EVENTRING_CONTROL_RATE,     /* sets the rate as SAMPLE does, and leaves class ALLOC as it is */
-  EVENTRING_CONTROL_LINES     /* `on`: domains are to look at the request for lines in their memory
-                                 (struct eventring_request) at their next safepoint; else they need
-                                 no more */
+  EVENTRING_CONTROL_SPANS,    /* makes spans of class CALLS of the functions named in
+                                 `spans`, with commas between them, instead of those
+                                 named before, and switches the class on; NULL or
+                                 empty: of none, and off. (ENABLE and DISABLE of the
+                                 class mean all functions.) */
+  EVENTRING_CONTROL_RATE,     /* sets the rate as SAMPLE does, and leaves class ALLOC
+                                 as it is */
+  EVENTRING_CONTROL_LINES     /* `on`: domains are to look at the request for lines in
+                                 their memory (struct eventring_request) at their next
+                                 safepoint; else they need no more */
 };
 struct eventring_change {
   enum eventring_control what;
@@ -466,25 +494,27 @@ struct eventring_change {
     uint32_t kinds;   /* enum eventring_question_kind */
   };
 };
-/* Makes one in C: EVENTRING_CHANGE(PAUSE), EVENTRING_CHANGE(HOLD, .hold_ns = 1000). */
+/* Makes a change in C: EVENTRING_CHANGE(PAUSE), EVENTRING_CHANGE(HOLD, .hold_ns =
+   1000). */
 #define EVENTRING_CHANGE(kind, ...) \
   (&(struct eventring_change){.what = EVENTRING_CONTROL_##kind, __VA_ARGS__})
-/* Change the control page of the live recording at `path`, or of the one that `cursor`
-   reads, whatever has its path now. Return 0; E_ARGUMENT: no change, a class has no name in the
-   recording, or the rate is out of range (nothing is changed); E_CONFIG: not a list of
-   triggers; E_DIRECTORY: the process cannot save copies in the directory of a trigger, as far as
-   can be seen from here (not of a process in a container); E_STATE: no live process records into it, its rings can't grow, its host does not
-   sample allocations, has no triggers or answers no questions, or another tool asks;
-   E_PERMISSION (also of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too
-   many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
+/* Changes the control page of the live recording at `path`, or of the one that `cursor`
+   reads, whatever has its path now. Returns 0; E_ARGUMENT: no change, a class has no name
+   in the recording, or the rate is out of range (nothing is changed); E_CONFIG: not a
+   list of triggers; E_DIRECTORY: the process cannot save copies in the directory of a
+   trigger, as far as can be seen from here (not of a process in a container); E_STATE: no
+   live process records into it, its rings can't grow, its host does not sample
+   allocations, has no triggers or answers no questions, or another tool asks;
+   E_PERMISSION (also of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL
+   (too many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
    eventring_control: any thread. */
 int eventring_control(const char *path, const struct eventring_change *change,
                       struct eventring_error *error);
 int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
                              struct eventring_error *error);
-/* Checks a change, other than ASK and ASK_NO_MORE, and makes none: a caller with several changes
-   can check them all before the first one. Returns what eventring_cursor_control would return, but
-   for the errors of writing. */
+/* Checks a change, other than ASK and ASK_NO_MORE, and makes none: a caller with several
+   changes can check them all before the first one. Returns what eventring_cursor_control
+   would return, but for the errors of writing. */
 int eventring_cursor_control_check(eventring_cursor *cursor, const struct eventring_change *change,
                                    struct eventring_error *error);
 
@@ -494,47 +524,51 @@ int eventring_cursor_answers(eventring_cursor *cursor,
                              uint32_t answers[EVENTRING_MAX_DOMAINS],
                              struct eventring_error *error);
 
-/* Removes what dead processes have left of copies under way, files *.eventring.part of this
-   user, from a directory. Calls `removed` (may be NULL) with the path of each; with
-   `dry_run` it only calls. Returns their number, or E_NOT_FOUND, E_PERMISSION, E_SYSTEM
-   when the directory cannot be read. Any thread. */
+/* Removes what dead processes have left of copies under way, files *.eventring.part of
+   this user, from a directory. Calls `removed` (may be NULL) with the path of each; with
+   `dry_run` it only calls, and removes nothing. Returns their number, or E_NOT_FOUND,
+   E_PERMISSION, E_SYSTEM when the directory cannot be read. Any thread. */
 int eventring_remove_parts(const char *directory, bool dry_run,
                            void (*removed)(void *context, const char *path, uint64_t bytes),
                            void *context);
 
 /* ---- Totals --------------------------------------------------------------------- */
 
-/* What all events of a definition add up to since the recording began, whatever has become of
-   them: overwritten, lost for lack of room, read or not. The producer keeps it. */
+/* What all events of a definition add up to since the recording began, whatever has
+   become of them: overwritten, lost for lack of room, read or not. The producer keeps
+   it. */
 #define EVENTRING_RECORDED_BUCKETS 32
 struct eventring_recorded {
-  const struct eventring_def *def; /* NULL: it is not known; valid as long as the cursor */
+  const struct eventring_def *def; /* NULL: it is not known; valid as long as the
+                                      cursor */
   uint16_t id;
-  uint64_t count; /* of spans: of those whose begin and end are known; else of the events */
+  uint64_t count; /* of spans: of those whose begin and end are known; else of the
+                     events */
   uint64_t ns;    /* of spans: their durations together */
-  union { int64_t i; uint64_t u; double d; } sum; /* of counters, by their payload: their values
-                                                     together; integers modulo 2^64 */
-  uint64_t bucket[EVENTRING_RECORDED_BUCKETS]; /* of spans: how many took less than least_ns, at
-                                                  least that and less than twice as long, ...;
-                                                  the last: all others */
+  /* of counters, by their payload: their values together; integers modulo 2^64 */
+  union { int64_t i; uint64_t u; double d; } sum;
+  /* of spans: how many took less than least_ns, at least that and less than twice as
+     long, ...; the last: all others */
+  uint64_t bucket[EVENTRING_RECORDED_BUCKETS];
   uint64_t least_ns;
   uint32_t domain; /* slot; EVENTRING_MAX_DOMAINS: all together */
-  /* Of counters, in addition: */
-  union { int64_t i; uint64_t u; double d; } last; /* the value that came last, of all rings of */
-  uint64_t last_ns;                                /* the domain, and when; 0: not known */
+  /* for counters, in addition: the value that came last, of all rings of the domain, and
+     when; 0: not known */
+  union { int64_t i; uint64_t u; double d; } last;
+  uint64_t last_ns;
   bool negative;   /* one of the values was */
 };
 
-/* What those spans of a definition took that ran for one reason: the value of their begins, which
-   is the id of a definition (EVENTRING_UNIT_ID). */
+/* How long the spans of a definition took that ran for one reason: the value of their
+   begins, which is the id of a definition (EVENTRING_UNIT_ID). */
 #define EVENTRING_HISTOGRAM_BUCKETS 26
 struct eventring_histogram {
   const struct eventring_def *def, *reason; /* as above */
   uint16_t id, reason_id;
   uint32_t domain;       /* as above */
   uint64_t count, ns;    /* those that are whole, and their durations together */
-  const uint64_t *bound; /* of all buckets but the last: the longest ns in it; 100 ns to 10 s, in
-                            each recording the same */
+  const uint64_t *bound; /* of all buckets but the last: the longest ns in it; 100 ns
+                            to 10 s, in each recording the same */
   uint64_t bucket[EVENTRING_HISTOGRAM_BUCKETS];
 };
 
@@ -542,14 +576,15 @@ struct eventring_recorded_callbacks { /* either may be NULL */
   int (*recorded)(void *context, const struct eventring_recorded *recorded);
   int (*histogram)(void *context, const struct eventring_histogram *histogram);
 };
-/* Calls `recorded` for each definition of which there was an event, up to now, and then `histogram`
-   for each that has reasons, and each of these, until one returns something else than 0;
-   `by_domain`: in each domain, of all that had its slot. Returns that, or 0; E_NOT_FOUND: the file
-   does not have all of it (of a former version, merged, there was no room, or a live process wrote
-   too fast), or a copy, whose domains are together; E_MEMORY, E_BUSY (during a poll), E_ARGUMENT,
-   and what reading fails with (eventring_cursor_error). While a process lives, no figure gets
-   less from one call to the next, by any cursor, if not by a sum of negative values; where events
-   come so fast that a block is full before it can be read, the newest block is left out. The
+/* Calls `recorded` for each definition of which there was an event, up to now, and then
+   `histogram` for each definition that has reasons and each of these, until one returns
+   something else than 0; `by_domain`: in each domain, of all that had its slot. Returns
+   that, or 0; E_NOT_FOUND: the file does not have all of it (of a former version, merged,
+   there was no room, or a live process wrote too fast), or a copy, whose domains are
+   together; E_MEMORY, E_BUSY (during a poll), E_ARGUMENT, and what reading fails with
+   (eventring_cursor_error). While a process lives, no figure becomes less from one call
+   to the next, by any cursor, except by a sum of negative values; where events come so
+   fast that a block is full before it can be read, the newest block is left out. The
    position of the cursor stays as it is. One thread at a time, as for polls. */
 int eventring_cursor_recorded(eventring_cursor *cursor, bool by_domain,
                               const struct eventring_recorded_callbacks *callbacks,

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.h: trace context (W3C Trace Context, level 1): which request, of a trace that crosses
- * processes, a span belongs to.
+/* trace.h: trace context (W3C Trace Context, level 1): which request, of a trace that
+ * crosses processes, a span belongs to.
  *
- * A span that belongs to a trace has ids. A host writes them right after the begin of the span,
- * as an event named `trace` (doc/FORMAT.md, section 9); spans inside belong to it by where
- * they are, so they need none. For a request that comes in with a header `traceparent`:
+ * A span that belongs to a trace has ids. A host writes them right after the begin of the
+ * span, as an event named `trace` (doc/FORMAT.md, section 9); spans inside belong to it
+ * by where they are, so they need none. For a request that comes in with a header
+ * `traceparent`:
  *
  *   struct eventring_trace caller, own;
  *   char header[EVENTRING_TRACEPARENT + 1];
  *   if (eventring_traceparent_parse(text, strlen(text), &caller) < 0)
- *     eventring_trace_begin(domain, &own);            // a new trace, as the standard says
+ *     eventring_trace_begin(domain, &own);          // a new trace, as the standard says
  *   else
  *     eventring_trace_child(domain, &caller, &own);
  *   eventring_user_begin(domain, request);
  *   eventring_span_trace(domain, &own);
- *   eventring_traceparent_format(&own, header);       // of requests that it sends
+ *   eventring_traceparent_format(&own, header);     // of requests that it sends
  *
- * The definition of the event is registered when the first one is written: a program without
- * traces has nothing of them in its file.
+ * The definition of the event is registered when the first one is written: a program
+ * without traces has nothing of them in its file.
  */
 #ifndef EVENTRING_TRACE_H
 #define EVENTRING_TRACE_H
@@ -33,8 +34,8 @@ extern "C" {
 struct eventring_trace {
   uint8_t trace_id[16]; /* not all zero */
   uint8_t span_id[8];   /* not all zero */
-  uint8_t parent_id[8]; /* of the span that this one is in, or that sent the request; all zero:
-                           none is known */
+  uint8_t parent_id[8]; /* of the span that this one is in, or that sent the request;
+                           all zero: none is known */
   uint8_t flags;        /* EVENTRING_TRACE_SAMPLED or 0 */
 };
 
@@ -44,45 +45,46 @@ enum {
 };
 
 /* Reads the `size` bytes of a header `traceparent`: its span becomes trace->span_id, and
-   trace->parent_id zero. Of later versions than 00, what follows the flags is ignored, and so
-   are flags other than SAMPLED. Returns 0, or E_ARGUMENT: it is not valid, and the standard says
-   to ignore it and begin a new trace; *trace is unchanged. Any thread. */
+   trace->parent_id zero. Of later versions than 00, what follows the flags is ignored,
+   and so are flags other than SAMPLED. Returns 0, or E_ARGUMENT: it is not valid, and the
+   standard says to ignore it and begin a new trace; *trace is unchanged. Any thread. */
 int eventring_traceparent_parse(const char *text, size_t size, struct eventring_trace *trace);
 
-/* Writes the header, of version 00, for what this span asks of others, and a terminating 0. Any
-   thread. */
+/* Writes the header, of version 00, for what this span asks of others, and a terminating
+   0. Any thread. */
 void eventring_traceparent_format(const struct eventring_trace *trace,
                                   char text[EVENTRING_TRACEPARENT + 1]);
 
 /* Fills *trace for a span that begins a trace: random ids, no parent, SAMPLED. Owner. */
 void eventring_trace_begin(eventring_domain *domain, struct eventring_trace *trace);
-/* Fills *trace for a span whose parent is that of *parent: a random id of its own, the rest from
-   there. The two may be the same. Owner.
+/* Fills *trace for a span whose parent is that of *parent: a random id of its own, the
+   rest from there. The two may be the same. Owner.
      The ids are unpredictable, and differ in children of forks. */
 void eventring_trace_child(eventring_domain *domain, const struct eventring_trace *parent,
                            struct eventring_trace *trace);
 
-/* Writes that the innermost open span of the present context of ring USER has these ids, in
-   place of those that it may have had. Where that context has no span open, it says what the
-   context has inherited: the trace, and the span that is the parent of spans that begin there;
-   parent_id is to be zero then. Returns 0; E_STATE: class user is not being recorded; E_CONFLICT,
-   E_MEMORY: the event is not defined, as the program has one of the same name, class and kind
-   with another payload, or there is no memory; E_FULL: the catalogue is full. Nothing is written
-   then. Owner. */
+/* Writes that the innermost open span of the present context of ring USER has these ids,
+   in place of those that it may have had. Where that context has no span open, it says
+   what the context has inherited: the trace, and the span that is the parent of spans
+   that begin there; parent_id is to be zero then. Returns 0; E_STATE: class user is not
+   being recorded; E_CONFLICT, E_MEMORY: the event is not defined, as the program has one
+   of the same name, class and kind with another payload, or there is no memory; E_FULL:
+   the catalogue is full. Nothing is written then. Owner. */
 int eventring_span_trace(eventring_domain *domain, const struct eventring_trace *trace);
 
-/* For hosts that keep ids of open spans, such as those of coroutines: where the domain writes in
-   ring USER. */
+/* For hosts that keep ids of open spans, such as those of coroutines: where the domain
+   writes in ring USER. */
 struct eventring_trace_place {
   size_t size; /* sizeof, set by the caller */
-  uint64_t life;  /* another number than before: spans of class user that were open then are
-                     open no more for readers, because the recording was paused, the class was off,
-                     or this is another recording */
-  uint64_t block; /* of the ring: a reader that comes late, or has lost events, begins with a
-                     block; ids that were written in an earlier one are worth writing again */
+  uint64_t life;  /* another number than before: spans of class user that were open
+                     then are not open any more for readers, because the recording was
+                     paused, the class was off, or this is another recording */
+  uint64_t block; /* of the ring: a reader that comes late, or has lost events, begins
+                     with a block; ids that were written in an earlier one are worth
+                     writing again */
 };
-/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. A domain that is to be, also in
-   the child of a fork (eventring_fork_pending), is from then on. Owner. */
+/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. A domain that is to
+   be, also in the child of a fork (eventring_fork_pending), is from then on. Owner. */
 int eventring_trace_place(eventring_domain *domain, struct eventring_trace_place *place);
 
 #pragma GCC visibility pop

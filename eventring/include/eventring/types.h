@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* types.h: the words that a host and a reader share: errors, limits, and what definitions and
- * events are.
+/* types.h: the words that a host and a reader share: errors, limits, and what definitions
+ * and events are.
  *
  * Conventions of all headers of libeventring
  *  - A function that can fail returns an int: 0 or a positive result on success, else one
@@ -19,11 +19,11 @@
  *    readers of a file convert an event to the same time.
  *  - Structures grow only at their end. The first member of a structure that the caller
  *    passes is `size`, its sizeof, which the caller sets (`struct eventring_info info =
- *    {.size = sizeof info};`); 0 is E_ARGUMENT. The library touches no more than this size,
- *    so a program goes on working with later minor versions. Structures that the library
- *    hands out by pointer (events, losses, definitions, files found) have none and may be
- *    longer than the program knows: it may copy the part that it knows. VERSIONS.md has
- *    the whole rule.
+ *    {.size = sizeof info};`); 0 is E_ARGUMENT. The library touches no more than this
+ *    size, so a program goes on working with later minor versions. Structures that the
+ *    library hands out by pointer (events, losses, definitions, files found) have none
+ *    and may be longer than the program knows: it may copy the part that it knows.
+ *    VERSIONS.md has the whole rule.
  *
  * Usable from C11 and C++11 with gcc or clang.
  */
@@ -54,7 +54,7 @@ extern "C" {
 #define EVENTRING_MAX_DOMAINS 128    /* domains recorded at once */
 #define EVENTRING_MAX_EVENTS 8192    /* definitions in a catalogue; ids are below it */
 #define EVENTRING_MAX_CLASSES 64     /* bits of the class mask */
-#define EVENTRING_MAX_CALL_NAMES 480 /* functions that are named, with commas between them */
+#define EVENTRING_MAX_CALL_NAMES 480 /* names of functions, with commas between them */
 #define EVENTRING_MAX_NAME 95        /* name of an event */
 #define EVENTRING_MAX_UNIT 23        /* unit of a payload */
 #define EVENTRING_MAX_DOC 119        /* description of an event */
@@ -111,12 +111,12 @@ enum eventring_status {
   EVENTRING_ERRORS(EVENTRING_ENUM)
 #undef EVENTRING_ENUM
   /* results that are no failures */
-  EVENTRING_JOINED = 1,    /* another host has started the recording (eventring_start, _stop) */
+  EVENTRING_JOINED = 1,    /* another host has started it (eventring_start, _stop) */
   EVENTRING_ELSEWHERE = 2, /* the file is in another directory (eventring_start) */
   EVENTRING_LOSING = 3,    /* a ring or stream finds no room (eventring_config.warn) */
-  EVENTRING_UNSAVED = 4,   /* the copy of a trigger cannot be saved (eventring_config.warn) */
+  EVENTRING_UNSAVED = 4,   /* a trigger's copy cannot be saved (eventring_config.warn) */
   EVENTRING_AGAIN = 5,     /* one more update is needed (eventring_saver_front) */
-  EVENTRING_DELETED = 6    /* the file of the recording was deleted (eventring_config.warn) */
+  EVENTRING_DELETED = 6    /* the file was deleted (eventring_config.warn) */
 };
 
 struct eventring_error {
@@ -145,7 +145,8 @@ const char *eventring_strerror(int code);
  * Names, string payloads and paths are chosen by others, and not everything in them may
  * reach a terminal: control characters, marks of direction, separators of lines and
  * characters without width change what is shown around them. (The names that a cursor
- * returns are UTF-8 without control characters; payloads are as they were recorded.) For all: any thread. */
+ * returns are UTF-8 without control characters; payloads are as they were recorded.)
+ * For all: any thread. */
 
 /* A character of a text. */
 struct eventring_character {
@@ -156,14 +157,15 @@ struct eventring_character {
 };
 /* Returns the character at `text`, of which `size` bytes, 1 or more, are there. */
 struct eventring_character eventring_character_at(const void *text, size_t size);
-/* Copies text with what is not printable, bytes that are not UTF-8 and backslashes as \xNN,
-   two digits for each byte. The copy is terminated and fits into `room` bytes, 1 or more; 4 *
-   size + 1 are always enough, and what does not fit is left out. Returns `safe`. */
+/* Copies text with what is not printable, bytes that are not UTF-8 and backslashes as
+   \xNN, two digits for each byte. The copy is terminated and fits into `room` bytes, 1 or
+   more; 4 * size + 1 are always enough, and what does not fit is left out. Returns
+   `safe`. */
 char *eventring_printable(char *safe, size_t room, const void *text, size_t size);
-/* Returns how many of the `size` bytes of a text to keep where there is room for `room`: up
-   to three fewer than that where the last character would be cut. What is not UTF-8 up to
-   there is cut after `room` bytes. The library cuts payloads of probes in this way. Any
-   thread. */
+/* Returns how many of the `size` bytes of a text to keep where there is room for `room`:
+   up to three fewer than that where the last character would be cut. What is not UTF-8 up
+   to there is cut after `room` bytes. The library cuts payloads of probes in this way.
+   Any thread. */
 size_t eventring_text_fit(const void *text, size_t size, size_t room);
 
 /* ---- Vocabulary -------------------------------------------------------- */
@@ -190,10 +192,11 @@ enum eventring_measure {
                                  (eventring_end_off_cpu) */
 };
 
-/* What an event is about, where readers know more of it than its name: whatever a host calls
-   its events, `pauses`, `diff`, `check` and triggers find them by this. Those that are amounts
-   of memory have the unit "words" (8 bytes each), else they are in bytes; those of class gc
-   unless it is said. X(name, text, kind of definition, what it is) */
+/* What an event is about, where readers know more of it than its name: whatever a host
+   calls its events, `pauses`, `diff`, `check` and triggers find them by this. Amounts of
+   memory are in words (8 bytes each) where the unit is "words", else in bytes; they are
+   of class gc unless something else is said. X(name, text, kind of definition, what it
+   is) */
 #define EVENTRING_QUANTITIES(X) \
   X(ALLOCATED, "allocated", COUNTER, "allocated since the value before") \
   X(PROMOTED, "promoted", COUNTER, "of that, what was promoted since the value before") \
@@ -237,8 +240,8 @@ enum eventring_payload {
   EVENTRING_BYTES = 5,     /* bytes */
   EVENTRING_VALUES = 6,    /* up to EVENTRING_MAX_VALUES values of the kinds 1 to 5 */
   EVENTRING_STACK_ID = 8,  /* id of a call stack of the recording */
-  EVENTRING_SAMPLE = 9,    /* a sample of an allocation, see eventring_event_memory: `bytes`
-                              are its words */
+  EVENTRING_SAMPLE = 9,    /* a sample of an allocation, see eventring_event_memory:
+                              `bytes` are its words */
   EVENTRING_RAW = 255      /* the words as they are: not what the definition says, or of a
                               kind that this reader does not know. Delivered only */
 };
@@ -314,14 +317,14 @@ struct eventring_def {
                          to EVENTRING_MAX_FIELDS bytes; NULL: none */
 };
 
-/* Is the number of its events in words, of 8 bytes each? Any thread. */
+/* Tells whether the number of its events is in words, of 8 bytes each. Any thread. */
 static inline bool eventring_is_in_words(const struct eventring_def *def) {
   return def->unit && strcmp(def->unit, "words") == 0;
 }
 
 /* ---- A recording ------------------------------------------------------- */
 
-enum { EVENTRING_MAX_END_TEXT = 2048 }; /* bytes of the text of an error that ends a process */
+enum { EVENTRING_MAX_END_TEXT = 2048 }; /* bytes of an error text that ends a process */
 
 enum eventring_state {
   EVENTRING_STOPPED = 0,
@@ -338,11 +341,11 @@ enum eventring_liveness {
 };
 
 enum eventring_end_reason { /* by what a recording has ended */
-  EVENTRING_END_UNKNOWN = 0, /* it has not, or the process was killed, or it does not say */
+  EVENTRING_END_UNKNOWN = 0, /* it has not, or was killed, or does not say */
   EVENTRING_END_STOPPED = 1, /* eventring_stop */
   EVENTRING_END_EXIT = 2,    /* the process exited; detail: the exit status */
   EVENTRING_END_SIGNAL = 3,  /* a signal; detail: its number, 0 when not known */
-  EVENTRING_END_DELETED = 4  /* its file was deleted: the process records on in another one */
+  EVENTRING_END_DELETED = 4  /* its file was deleted: the process records on in another */
 };
 
 #pragma GCC visibility pop
