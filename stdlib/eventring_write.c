@@ -186,8 +186,8 @@ ALWAYS_INLINE uint64_t classes_of(const Domain *d) {
    events. */
 #define HAS_SPANS_ALONE(classes) (HAS_SPANS(classes) && !((classes) >> EVENTRING_CLASS_GC_DETAIL & 1))
 
-/* Records the bytes allocated so far. It runs at the begin and at the end of a span,
-   within it: what lies between was allocated in the span. */
+/* Records the bytes allocated so far. It runs inside a span, at its begin and at its end:
+   the bytes between the two were allocated in the span. */
 static void record_allocated(const Domain *d) {
   PROBE_COUNTER(d, ALLOCATED_TOTAL, heap_asked(&d->heap) / 8);
 }
@@ -509,8 +509,8 @@ static int take_fields(lua_State *L) {
   return 1 + details;
 }
 
-/* Runs record_span_of_fields while nothing is recorded: it only keeps that a trace is
-   hidden. */
+/* Runs the part of record_span_of_fields for when nothing is recorded: only keeps that a
+   trace is hidden. */
 static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
   int kept = fields;
   if (fields == 3 && traces_would_hide(L)) {

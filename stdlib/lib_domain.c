@@ -289,8 +289,8 @@ DomainOptions domain_lib_options(lua_State *L, int arg) {
   return options;
 }
 
-/* Reads the table of options at index 1, if there is one; the name takes its place.
-   *first becomes the index of the argument behind it. */
+/* Reads the table of options at index 1, if there is one, and replaces it with the name.
+ * Sets *first to the index of the argument behind it. */
 static DomainOptions read_options(lua_State *L, int *first) {
   DomainOptions options = {NULL, 0};
   *first = lua_istable(L, 1) ? 2 : 1;

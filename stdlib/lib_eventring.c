@@ -192,7 +192,7 @@ typedef struct Cursor {
   eventring_cursor *handle; /* NULL when closed */
   Pending *queue;
   size_t head, tail, capacity;
-  char *text;               /* payload bytes of what is queued */
+  char *text;               /* payload bytes of the queued events */
   size_t text_size, text_capacity;
   uint32_t wanted;          /* bit set of the callbacks given to this poll */
   bool polling;

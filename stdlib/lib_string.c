@@ -299,7 +299,7 @@ static int strlib_div(lua_State *L) { return string_arithmetic(L, LUA_OPDIV, "__
 static int strlib_idiv(lua_State *L) { return string_arithmetic(L, LUA_OPIDIV, "__idiv"); }
 static int strlib_unm(lua_State *L) { return string_arithmetic(L, LUA_OPUNM, "__unm"); }
 
-/* Sets the metatable of all strings; the library's table is on top of the stack. */
+/* ---- the library --------------------------------------------------------- */
 
 static const luaL_Reg metamethods[] = {
     {"__add", strlib_add},   {"__sub", strlib_minus}, {"__mul", strlib_mul},

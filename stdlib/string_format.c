@@ -43,7 +43,7 @@ enum Flag {
 };
 
 typedef struct Spec {
-  const char *text; /* the begin of the conversion, its '%' */
+  const char *text; /* where the conversion begins: its '%' */
   int length;       /* of the text, letter included */
   unsigned flags;
   int width; /* 0 if there is none */

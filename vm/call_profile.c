@@ -4,9 +4,9 @@
  * It is the watcher of calls of its domain (watch.h), which reports every entry and exit,
  * and a trie of <eventring/calls.h>, which counts them. Each coroutine has a stack of the
  * trie, which is found by the address of its thread; it is freed when the coroutine has
- * no frame any more. A thread that begins at the address of one that is gone was not met
- * at the time when the stack was (lua_State.watch, ThreadStack.watch), and gets a new
- * one.
+ * no frame any more. A thread that begins at the address of one that is gone is
+ * recognized because it was not met at the time when the stack was last met
+ * (lua_State.watch, ThreadStack.watch), and gets a new stack.
  *
  * Frames that are there at the start, those of the running thread and of threads that
  * wait for it, are entered as begun before, from the outermost thread inwards; those of
@@ -417,9 +417,10 @@ static void find_spans(CallProfile *p, const lua_State *L) {
   if (!p->spans) forget_named(p);
 }
 
-/* Returns the stack of a thread that is met now. A thread that was not met when its stack
-   was is a new one at the same address. One that has been suspended during some watches,
-   each of which took over from the former, is still the same. */
+/* Returns the stack of a thread that is met now. If the thread was not met at the time
+   when its stack was last met, it is a new thread at the same address, and gets a new
+   stack. A thread that has been suspended during several watches, each of which took over
+   from the former, is still the same. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
   const bool is_new = place_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);

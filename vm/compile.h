@@ -68,8 +68,8 @@ typedef struct Expr {
   } u;
 } Expr;
 
-/* Sets an expression field by field: a whole one that is copied from where its parts were
-   just stored stalls. */
+/* Sets an expression field by field. (Copying a whole one whose parts have just been
+   stored would stall the processor.) */
 ALWAYS_INLINE void expr_set(Expr *e, ExprKind kind) {
   e->kind = kind;
   e->true_list = e->false_list = NO_JUMP;

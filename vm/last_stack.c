@@ -60,7 +60,8 @@ typedef struct Text {
 
 /* ---- describing ---------------------------------------------------------- */
 
-/* Writes the digits of a line at the end of `text`, and returns their begin; "" for 0. */
+/* Writes the digits of a line at the end of `text`, and returns where they begin; "" for
+   0. */
 static const char *line_text(char text[static 16], uint32_t line) {
   char *at = text + 15;
   *at = '\0';

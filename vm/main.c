@@ -100,7 +100,8 @@ static void print_options(FILE *out, const char *name) {
           name);
 }
 
-/* --help: what is beyond the reference's options, too. */
+/* Prints the options, also those beyond the reference's, and a hint about recordings: for
+   --help. */
 static void print_help(const char *name) {
   print_options(stdout, name);
   puts("\n"
@@ -133,7 +134,7 @@ typedef struct CommandLine {
   bool interactive;       /* -i */
   bool show_version;      /* -v, or -i */
   bool show_help;         /* -h, --help; nothing is run in this case */
-  bool only_version;      /* --version; likewise */
+  bool only_version;      /* --version; nothing is run in this case */
   bool has_chunks;        /* -e */
   bool ignore_environment; /* -E */
 } CommandLine;

@@ -47,7 +47,7 @@
 #include "gc_inline.h"
 
 #define FIRST_ROOM 4
-/* one more than there are spans says that there are more */
+/* one more than the spans that are kept: it says that there are more */
 #define MOST_ROOM (CONTEXT_SPANS + 1)
 #define NO_BLOCK UINT64_MAX /* not written yet */
 

@@ -90,7 +90,7 @@ typedef struct Verifier {
   Domain *d;            /* the domain that owns the scratch memory; NULL for malloc */
   const Prototype *p;
   uint8_t *marks;       /* of each word */
-  /* if there are none, there are no targets, and no memory for them */
+  /* if false, there are no targets, and no memory for them */
   bool any_jumps;
   uint32_t *state_of;   /* number of a target */
   /* of target n, once it is WORD_REACHED: from n * state_words on */

@@ -42,8 +42,8 @@ static void repeat_first(char *p, size_t unit, size_t n) {
   for (size_t i = 1; i < n; i++) memcpy(p + i * unit, p, unit);
 }
 
-/* Fills elements with the values of the source from *at on, and adds their number to
-   *at. */
+/* Fills elements with the values of the source from index *at on, and adds to *at how
+ * many these were. */
 static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Source *source,
                        int64_t *at) {
   CType *element = t->element;
