@@ -189,8 +189,7 @@ static bool has_frame(const eventring_calls_stack *stack, uint64_t id) {
 
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
-  if (stack->unpushed) { /* frames whose ids are not known: an exit is that of the
-                            innermost one */
+  if (stack->unpushed) { /* their ids are not known: the exit is the innermost one's */
     pop_unpushed(calls);
     return;
   }

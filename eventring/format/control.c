@@ -162,7 +162,7 @@ bool evr_control_settle(struct format_control *control, enum format_clock clock)
     if (gate == next) return changed;
     changed = true;
     struct format_switch *entry = NULL;
-    /* the log entry comes before the first event let through */
+    /* seq_cst below: as above; the log entry precedes the first event let through */
     if (next & ~gate) entry = log_switch(control, clock, next & ~gate);
     bool made = __atomic_compare_exchange_n(&control->gate, &gate, next, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

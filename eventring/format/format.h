@@ -233,10 +233,8 @@ struct format_status { /* written by the producer under its lock */
   uint32_t preserve;   /* enum format_preserve */
   uint32_t checksum;   /* of this page, this field taken as 0, domain and run table, when
                           nothing writes into them any more; 0: not said */
-  uint32_t no_room;    /* rings that had no room for their next block when they last
-                          looked; release */
-  uint32_t unrecorded; /* domains that found all entries of the domain table in use, so
-                          far */
+  uint32_t no_room;    /* rings that had no room when they last looked; release */
+  uint32_t unrecorded; /* domains that found the domain table full, so far */
   uint64_t no_room_ticks; /* since when that is not 0 */
   uint64_t redacted;   /* classes that are never recorded, whoever switches them on */
   uint64_t reserved[54];
@@ -392,8 +390,7 @@ enum format_slot_state { FORMAT_SLOT_FREE = 0, FORMAT_SLOT_ALIVE = 1 };
 struct format_ring {
   uint64_t head;   /* sequence of the newest block, 0: none yet; written by the owner of
                       the slot; release */
-  uint32_t first;  /* where its first run of blocks begins; written once, before the
-                      first head */
+  uint32_t first;  /* where its first run of blocks begins; written once, before head */
   uint32_t blocks; /* of that run, a power of 2; 0: not made; FORMAT_STREAM_RING: its
                       blocks lie in units of a stream; written as `first` is */
 } FORMAT_ALIAS;
@@ -455,8 +452,7 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint16_t kind;       /* enum format_kind */
   uint16_t domain;     /* events: slot */
   uint8_t ring;        /* events */
-  uint8_t open_brief;  /* events: entries of the list of open spans that are one word,
-                          and */
+  uint8_t open_brief;  /* events: entries of the list of open spans of one word, and */
   uint16_t open;       /* those before them, of FORMAT_OPEN_WORDS */
   uint64_t before;     /* events or records written before this block */
   uint64_t base_ticks; /* events: that times refer to; records: FORMAT_SO_FAR_WORD */
@@ -593,8 +589,7 @@ struct format_profile { /* the first record of each block; number: which part, f
   uint64_t start_ticks, written_ticks;
   uint32_t functions, nodes;
   uint64_t backwards;
-  uint64_t multiplier; /* of its ticks; 0: that of the clock segment in which it was
-                          written */
+  uint64_t multiplier; /* of its ticks; 0: that of the clock segment of that time */
   uint32_t flat;       /* records of flat calls */
   uint32_t reserved;
 } FORMAT_ALIAS;
@@ -743,8 +738,7 @@ struct format_sums {
   uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or
                        a double; of a histogram: of ns */
   union {
-    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by their ticks; of a histogram,
-                                              by ns */
+    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by ticks; of a histogram, by ns */
     struct {
       uint64_t last;       /* of counters: the value that came last */
       uint64_t last_ticks; /* and when; 0: there was none */

@@ -43,8 +43,7 @@ struct evr_span_stacks { /* of one ring; zeroed, then to be initialised */
   struct evr_span_stack first;     /* of context 0 */
   struct evr_span_stack homeless;  /* present when there is no memory: takes no span */
   struct evr_span none;            /* of EVR_NO_SPAN */
-  struct evr_span_stack *spare;    /* a stack that was dropped, for the next context;
-                                      or NULL */
+  struct evr_span_stack *spare;    /* a stack that was dropped, for the next context */
 };
 
 void evr_spans_init(struct evr_span_stacks *stacks);

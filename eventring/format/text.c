@@ -115,8 +115,7 @@ static const struct { uint32_t first, last; } unprintable[] = {
     {0x180e, 0x180e},   /* Mongolian vowel separator, without width */
     {0x200b, 0x200f},   /* without width: space, joiners, marks of direction */
     {0x2028, 0x202e},   /* line and paragraph separator; embeddings, overrides */
-    {0x2060, 0x206f},   /* without width: word joiner, operators; isolates, and older
-                           ones */
+    {0x2060, 0x206f},   /* without width: word joiner, operators; isolates, older ones */
     {0xfeff, 0xfeff},   /* byte order mark */
     {0xfff9, 0xfffb},   /* interlinear annotations */
     {0xe0000, 0xe007f}, /* tags: a hidden copy of ASCII */

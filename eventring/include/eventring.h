@@ -65,8 +65,7 @@ struct eventring_config {
   enum eventring_start_mode start; /* default: OFF */
   const char *directory;  /* of the file; NULL or empty: the current directory, or where
                              that cannot be used another one: see eventring_start */
-  const char *program;    /* name of the host program; NULL: the file name of the
-                             executable */
+  const char *program;    /* name of the host program; NULL: that of the executable */
   unsigned wsize;         /* log2 of the 64-bit words in each ring, EVENTRING_MIN_WSIZE to
                              EVENTRING_MAX_WSIZE; default: EVENTRING_DEFAULT_WSIZE */
   uint8_t preserve;       /* enum eventring_preserve: what becomes of the file when the
@@ -136,29 +135,28 @@ struct eventring_config {
                              eventring_memory_parse_rate. Above 0, class ALLOC is on at
                              the start, whatever `classes` says */
   bool profiles_calls;    /* the host keeps a profile of calls when
-                             eventring_calls_word says so (<eventring/calls.h>).
-                             Default: false */
+                             eventring_calls_word says so (<eventring/calls.h>);
+                             default: false */
   bool names_calls;       /* its spans of class calls are those of the functions that
-                             eventring_calls_names lists (<eventring/calls.h>).
-                             Default: false */
+                             eventring_calls_names lists (<eventring/calls.h>);
+                             default: false */
   bool writes_stacks;     /* the host writes stacks when eventring_stack_asked says so
                              (<eventring/stack.h>). Default: false */
   /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces
      the one of an earlier recording. NULL or empty: none. */
   const char *triggers;
-  bool answers;           /* the host answers questions of tools (<eventring/question.h>).
-                             Default: false */
+  bool answers;           /* the host answers questions of tools
+                             (<eventring/question.h>); default: false */
   bool closed;            /* other processes change nothing: what they write into the
                              control page is ignored, and their commands say so.
                              Default: false. (In a process with privileges that its
                              user does not have, or that is not dumpable, they can
                              pause and resume and switch classes, no more.) */
-  bool keep_preserved;    /* `keep` bounds what is preserved ALWAYS, too; default:
-                             false */
+  bool keep_preserved;    /* `keep` bounds those preserved ALWAYS, too; default: false */
   bool lets_read;         /* every process of the same user may read the memory of this
                              one while it records, also where kernel.yama.ptrace_scope
-                             is 1 (PR_SET_PTRACER of prctl(2), which is 0 afterwards).
-                             Default: false */
+                             is 1 (PR_SET_PTRACER of prctl(2), which is 0 afterwards);
+                             default: false */
   /* Answers a question for a domain that is asleep, and so comes to no safepoint: see
      <eventring/question.h>. NULL: such a domain does not answer. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);

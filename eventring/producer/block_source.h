@@ -20,8 +20,7 @@ struct evr_place {
   struct format_block *block; /* FORMAT_BLOCK_BYTES, present and writable */
   bool used; /* there was a block before: readers may be reading it, and its words are not
                 zero. Otherwise all words are zero */
-  uint32_t skipped; /* sequences that are left out before this block: there are no such
-                       blocks */
+  uint32_t skipped; /* sequences left out before this block: they have no blocks */
 };
 
 struct evr_block_source {

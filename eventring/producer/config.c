@@ -35,8 +35,8 @@ int evr_config_take(struct eventring_config *full, const struct eventring_config
 
 struct variable {
   char name[128];
-  const char *value; /* NULL when not set; a process that runs set-user-id sees
-                        none (secure_getenv) */
+  const char *value; /* NULL: not set, or a process that runs set-user-id
+                        (secure_getenv) */
 };
 
 static struct variable look_up(const char *prefix, const char *suffix) {

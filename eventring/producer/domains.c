@@ -482,8 +482,7 @@ static void leave_ended_recording(struct evr_domain *d) {
   evr_lock();
   __atomic_store_n(&d->lanes.attention, 0, __ATOMIC_RELAXED);
   if (d->recording && d->recording->ended) detach_locked(d);
-  evr_domains_drop_ended_locked(); /* the helper, which has replaced the recording,
-                                      does not */
+  evr_domains_drop_ended_locked(); /* the helper, which has replaced it, does not */
   if (evr_producer.recording && !d->failed && !d->recording)
     set_gate(d, &evr_control(evr_producer.recording)->gate);
   evr_unlock();

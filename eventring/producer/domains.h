@@ -43,16 +43,15 @@ struct evr_domain {
   bool ended;   /* at the exit of its thread; among the ended domains then */
   pthread_t owner;
   int32_t tid; /* of the owner */
-  uint64_t cpu_ns; /* that its thread had used when the helper last looked; under the
-                      mutex */
+  uint64_t cpu_ns; /* used by its thread up to the helper's last look; under the mutex */
   struct evr_watching watching; /* the owner's */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
   struct evr_stack_cache stacks; /* owner */
   struct evr_traces traces; /* owner */
   void *host;  /* its host's (eventring_stack_keep_host); owner */
-  struct evr_domain *next, *prev; /* list of the producer, or of ended ones; under the
-                                     mutex */
+  struct evr_domain *next, *prev; /* of the list of the producer or of ended ones;
+                                     under the mutex */
 };
 
 /* Admits all domains to a recording that has begun: they may attach to it. */

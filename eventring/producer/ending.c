@@ -46,7 +46,7 @@ void evr_recording_note_signal(struct evr_recording *r, uint32_t number) {
   __atomic_store_n(&r->signal, number, __ATOMIC_RELAXED);
   __atomic_store_n(&status->end_detail, number, __ATOMIC_RELAXED);
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then find the number of the signal */
+     which then find the number of the signal */
   __atomic_store_n(&status->end_reason, (uint32_t)FORMAT_END_SIGNAL, __ATOMIC_RELEASE);
 }
 
@@ -60,8 +60,7 @@ static bool is_orderly(struct evr_end end) {
   switch (end.reason) {
   case FORMAT_END_EXIT:
     return end.detail == 0;
-  case FORMAT_END_SIGNAL: /* 0: the host has not said which, and asks for an orderly
-                             end */
+  case FORMAT_END_SIGNAL: /* 0: the host has not said which: an orderly end */
     return end.detail == 0;
   default:
     return true;

@@ -39,7 +39,7 @@ static void give_back(struct evr_extents *e, uint32_t first, uint32_t blocks) {
 void evr_extents_publish(struct evr_extents *e, uint64_t end) {
   uint64_t claimed = __atomic_load_n(e->claimed, __ATOMIC_RELAXED);
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then find the file that long */
+     which then find the file that long */
   while (claimed < end &&
          !__atomic_compare_exchange_n(e->claimed, &claimed, end, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED))

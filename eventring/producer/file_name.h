@@ -18,8 +18,7 @@ struct evr_naming {
   const char *pattern; /* eventring_config.name; NULL or empty: the pid */
   const char *program; /* for %n */
   pid_t pid;
-  unsigned copy; /* of the library in this process; from the second on it is in the
-                    name */
+  unsigned copy; /* of the library in this process; from the second on in the name */
 };
 
 /* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes).

@@ -137,7 +137,7 @@ static bool claim_blocks(struct evr_recording *r, struct format_block **block) {
     block[1] = block[0] ? r->records.claim(r->records.owner, FORMAT_FOOTPRINTS) : NULL;
     all->claimed += (block[0] != NULL) + (block[1] != NULL);
     /* release: pairs with the acquire fence of readers in read_status
-       (reader/metadata.c), who then look for the blocks that were claimed */
+       (reader/metadata.c), which then look for the blocks that were claimed */
     __atomic_store_n(&evr_status(r)->kind[FORMAT_FOOTPRINTS].records, all->claimed,
                      __ATOMIC_RELEASE);
   }

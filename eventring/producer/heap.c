@@ -367,7 +367,7 @@ static void count_blocks_locked(struct evr_recording *r, enum format_kind kind, 
   unsigned n = kind - FORMAT_HEAPS;
   heaps->claimed[n] += more;
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then find the blocks claimed */
+     which then find the blocks claimed */
   __atomic_store_n(&evr_status(r)->kind[kind].records, heaps->claimed[n], __ATOMIC_RELEASE);
 }
 

@@ -11,8 +11,7 @@
 /* What runs for each sample lies together: few lines of the cache. */
 #define EVR_SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 
-struct evr_heap; /* the owner of the domain calls all functions, except those that end
-                    in _locked */
+struct evr_heap; /* called by the owner of the domain, except *_locked */
 
 /* Makes an empty profile; NULL: no memory. */
 struct evr_heap *evr_heap_new(double rate);

@@ -52,8 +52,8 @@ struct evr_lanes {
   uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, those that are counted */
   /* set by the code that opens the lanes, for as long as they are open: */
   const struct format_control *control; /* switches of classes */
-  const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow
-                                     path (calibration.c) */
+  const uint64_t *recalibrate_at; /* ticks; atomic: later events take the slow path
+                                     (calibration.c) */
   enum format_clock clock;
   uint16_t slot;        /* slot and incarnation of the domain, for block headers */
   uint32_t incarnation;

@@ -198,7 +198,7 @@ static void finish_locked(struct evr_recording *r, struct evr_profile_area *area
   area->final = source->flags & EVENTRING_PROFILE_FINAL;
   if (area->final) give_back(&r->profiles, &area->half[(area->written + 1) % 2]);
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then find the parts */
+     which then find the parts */
   if (!r->ended) __atomic_store_n(&count->records, count->records + parts, __ATOMIC_RELEASE);
 }
 
@@ -334,7 +334,7 @@ static uint64_t measured_unit(enum format_clock kind) {
   const struct timespec nap = {.tv_nsec = 5000000};
   nanosleep(&nap, NULL);
   known = evr_clock_measured(from, evr_clock_pair(kind));
-  /* if threads measure at once, either will do */
+  /* if threads measure at once, any will do */
   __atomic_store_n(&unit, known, __ATOMIC_RELAXED);
   return known;
 }

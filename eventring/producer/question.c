@@ -93,8 +93,7 @@ static pid_t children[EVENTRING_MAX_DOMAINS];
 /* Returns what the thread has used of processors: as long as it is the same, the thread
    has not run. UINT64_MAX: the thread is gone. */
 static uint64_t cpu_ns_of(int32_t tid) {
-  enum { PER_THREAD = 4, SCHEDULED = 2 }; /* bits of clock_getcpuclockid(3), for a
-                                             thread */
+  enum { PER_THREAD = 4, SCHEDULED = 2 }; /* of clock_getcpuclockid(3), for a thread */
   struct timespec t;
   clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | PER_THREAD | SCHEDULED);
   if (clock_gettime(clock, &t) != 0) return UINT64_MAX;

@@ -201,7 +201,7 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
                     "no room for another domain in %.250s", r->path);
   r->slots = slot + 1;
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then find the slot's entry in the file */
+     which then find the slot's entry in the file */
   __atomic_store_n(&evr_status(r)->slots, slot + 1, __ATOMIC_RELEASE);
   return EVENTRING_OK;
 }

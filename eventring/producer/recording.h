@@ -91,8 +91,7 @@ struct evr_recording {
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
   uint8_t preserve;     /* enum eventring_preserve */
-  unsigned keep;        /* most kept recordings of this program in the directory; 0:
-                           any number */
+  unsigned keep;        /* most kept recordings of this program there; 0: any number */
   bool failed;          /* an error was noted with which the process ends */
   uint32_t signal;      /* the number of a signal that was noted, or 0; atomic */
   bool no_cpu_time;
@@ -125,15 +124,14 @@ struct evr_recording {
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */
   unsigned slots;                    /* that have been used */
   uint32_t grown;                    /* blocks by which rings have grown */
-  uint32_t run_pages;                /* bit n: page n of the run table may be written
-                                        to */
+  uint32_t run_pages;                /* bit n: page n of the run table may be written */
   uint32_t published;                /* definitions that were appended */
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
   uint32_t record_at;    /* the next of them */
   uint32_t record_ready; /* those before it may be written to */
   uint32_t record_end;   /* the first that is not for them */
   struct evr_room record_room;
-  bool definitions_wait; /* some found no room on the disk and will be appended later;
+  bool definitions_wait; /* some found no room on the disk yet and will come later;
                             atomic */
   uint64_t wait_since;   /* ticks */
   const struct evr_extent *ending_extent; /* blocks set aside for records of the end */
@@ -145,8 +143,7 @@ struct evr_recording {
   struct evr_room_news room_news;
   struct evr_heaps heaps;
   struct evr_footprints footprints;
-  struct format_count total_pages[2]; /* of kind TOTALS, of kind HISTOGRAMS; guarded by
-                                         the mutex */
+  struct format_count total_pages[2]; /* of TOTALS, of HISTOGRAMS; under the mutex */
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 

@@ -66,7 +66,7 @@ static void publish_counts(struct evr_records *records, enum format_kind kind) {
   struct format_count *count = &records->status->kind[kind];
   STORE(count->dropped, k->dropped);
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then look for the records */
+     which then look for the records */
   __atomic_store_n(&count->records, k->records, __ATOMIC_RELEASE);
 }
 

@@ -27,8 +27,7 @@ struct evr_record_kind {
   struct format_block *block; /* that is being filled, or NULL */
   uint32_t at;                /* its next word */
   uint64_t sequence;          /* its number */
-  uint64_t records, before, dropped; /* in all; before this block; those that found no
-                                        room */
+  uint64_t records, before, dropped; /* in all; before this block; without room */
   struct evr_sums sums;       /* of the words of the block so far */
 };
 

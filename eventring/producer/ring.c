@@ -209,7 +209,7 @@ static struct format_block *claim_totals(void *recording, enum format_kind kind)
   bool may_have = !r->ended && known->records < budget;
   struct format_block *page = may_have ? r->records.claim(r->records.owner, kind) : NULL;
   /* release, both: pairs with the acquire fence of readers in read_status
-     (reader/metadata.c), who then look for the page */
+     (reader/metadata.c), which then look for the page */
   if (page) __atomic_store_n(&count->records, ++known->records, __ATOMIC_RELEASE);
   else if (!r->ended) __atomic_store_n(&count->dropped, ++known->dropped, __ATOMIC_RELEASE);
   evr_unlock();

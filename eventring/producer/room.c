@@ -31,7 +31,7 @@ static void show_lack(struct evr_recording *r) {
   if (__atomic_load_n(&status->no_room, __ATOMIC_RELAXED) == 0)
     __atomic_store_n(&status->no_room_ticks, evr_clock_ticks(r->clock), __ATOMIC_RELAXED);
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
-     who then find the time */
+     which then find the time */
   __atomic_fetch_add(&status->no_room, 1, __ATOMIC_RELEASE);
 }
 

@@ -23,12 +23,10 @@ enum { EVR_ROOM_RETRY_MS = 20 };
 struct evr_recording;
 
 struct evr_room { /* of one lane, its owner's; or of a domain, under the mutex */
-  bool is_short;     /* it had none for its next block; atomic: domains look without
-                        the mutex */
+  bool is_short;     /* none for its next block; atomic: looked at without the mutex */
   int failure;       /* errno of the last attempt, when it failed; 0: there was none */
   uint64_t retry_at; /* ticks */
-  uint64_t aside;    /* events of the lane that the status page counts, see above;
-                        atomic */
+  uint64_t aside;    /* events of the lane that the status page counts; atomic */
 };
 
 struct evr_room_news { /* of a recording; atomic */

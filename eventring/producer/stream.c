@@ -81,7 +81,7 @@ struct evr_stream_lane {
   struct evr_chunk *present, *next; /* the owner's; NULL: none */
   struct evr_chunk *left; /* full, but its last block is not finished yet; or NULL */
   uint32_t at;       /* places of the present chunk that were taken */
-  uint32_t wanted;   /* blocks of the chunk that the helper is to make ready, or 0;
+  uint32_t wanted;   /* blocks that the helper is to make ready in a chunk, or 0;
                         atomic */
   bool starved;      /* there is no room: the last place is used again and again */
   struct evr_room room;

@@ -124,8 +124,7 @@ void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_reco
   struct format_control *to = evr_control(next);
   char list[FORMAT_TRIGGERS_BYTES];
   uint32_t version;
-  evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped when it has
-                                               ended */
+  evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped later */
   int size = evr_control_read_list(&evr_control(former)->triggers, list, &version);
   if (size < 0) return; /* its writer is at work there */
   evr_store_words(to->triggers.text, list, sizeof list);

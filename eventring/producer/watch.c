@@ -44,8 +44,7 @@ struct entry {
 static struct entry entries[EVENTRING_MAX_TRIGGERS];
 static unsigned used;  /* entries that were ever set; atomic */
 static int last_id;
-static struct format_trigger *shown; /* of the present recording, or NULL; under the
-                                        lock */
+static struct format_trigger *shown; /* of the present recording or NULL; locked */
 static int64_t heap;   /* bytes of all domains; atomic */
 uint32_t evr_watch_work;
 

@@ -17,8 +17,7 @@
 
 /* ---- What a domain has seen: its owner's ------------------------------------------- */
 
-enum { EVR_WATCHED_OPEN = 32 }; /* spans that are open; if there are more, the oldest
-                                   are forgotten */
+enum { EVR_WATCHED_OPEN = 32 }; /* open spans; if there are more, the oldest go */
 
 struct evr_watching { /* zeroed: nothing */
   struct eventring_pause pause; /* in ticks */
@@ -78,8 +77,8 @@ void evr_watch_after_fork(void);
 
 /* ---- For the helper ---------------------------------------------------------------- */
 
-extern uint32_t evr_watch_work; /* futex: raised when an entry is due or the helper is
-                                   to end */
+extern uint32_t evr_watch_work; /* futex: raised when an entry is due, or to end the
+                                   helper */
 struct evr_watch_job {
   unsigned entry;
   int number; /* of the trigger */

@@ -36,8 +36,7 @@ enum {
   FINISH_S = 5,    /* that the end of a recording waits for copies */
   STACK_BYTES = 256 << 10,
   POLL_US = 200,
-  LOOK_NS = 400 * 1000000 /* a deletion is acted upon at the second look, within a
-                             second */
+  LOOK_NS = 400 * 1000000 /* acts at the second look after a deletion, within a second */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -166,7 +165,7 @@ static void join(void) {
 }
 
 static void begin(void) {
-  if (is_helper()) return; /* who ends the helper waits for it, with the mutex */
+  if (is_helper()) return; /* whoever ends the helper waits for it, with the mutex */
   evr_lock();
   bool needed = evr_producer.recording && !evr_producer.recording->ended;
   evr_unlock();

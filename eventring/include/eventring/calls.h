@@ -98,7 +98,7 @@ struct eventring_calls_frame { /* private */
   struct eventring_calls_node *node;
   uint64_t *charge;   /* where the time of the function itself goes */
   uint64_t entered;
-  uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: began before the
+  uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: an open call at the
                          start */
 };
 #define EVENTRING_CALLS_OPEN ((uint64_t)1 << 63)

@@ -204,8 +204,7 @@ struct eventring_trigger {
   uint64_t fired;   /* how often the condition was fulfilled */
   uint64_t saved;   /* copies that were made, */
   uint64_t bytes;   /* that they have on the disk, */
-  uint64_t skipped; /* that were not made, because of the cooldown, a limit, or a copy
-                       being made */
+  uint64_t skipped; /* not made, for the cooldown, a limit, or a copy being made, */
   uint64_t failed;  /* and that could not be made */
 };
 /* Fills *trigger with the one at `index`, from 0 on, of those that are set. Returns 0 or

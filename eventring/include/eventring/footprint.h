@@ -81,7 +81,7 @@ int eventring_footprint_own(eventring_domain *domain, struct eventring_pages *pa
 
 /* Finds which pages take memory. A page that was read and never written takes none; where
    the system does not tell these apart (before Linux 6.7 without /proc), it counts. */
-struct eventring_pages { /* the library's, but for `size` */
+struct eventring_pages { /* the library's, except `size` */
   size_t size; /* bytes of a page */
   int pagemap, memory;
   unsigned how;

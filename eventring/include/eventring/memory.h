@@ -134,8 +134,7 @@ struct eventring_sample {
 struct eventring_tracked {
   uint64_t words;
   uint64_t samples;
-  uint64_t block;   /* its number in this domain, as readers know it: from 1 on, modulo
-                       2^40 */
+  uint64_t block;   /* its number in this domain, for readers: from 1, modulo 2^40 */
   uint32_t entry;   /* of the profile */
   uint32_t profile; /* its number */
   uint32_t born;    /* collections before it */

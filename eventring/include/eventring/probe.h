@@ -62,8 +62,7 @@ struct eventring_lane {
   uint64_t *limit;      /* end of the block; NULL: take the slow path */
   uint64_t expires;     /* ticks after which a word's 41 bits would be ambiguous; 0:
                            always take the slow path */
-  uint64_t extra;       /* words written into this block that are not the first word of an
-                           event */
+  uint64_t extra;       /* words of this block that are not the first word of an event */
   uint64_t context;     /* that events in this ring belong to now; 0: none */
   uint64_t reserved[2];
 } __attribute__((aligned(64)));

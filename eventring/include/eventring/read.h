@@ -145,8 +145,7 @@ struct eventring_event {
     uint64_t u; /* UINT, STACK_ID */
     double d;   /* DOUBLE */
   } value;
-  const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback, not
-                           terminated */
+  const void *bytes;    /* STRING, BYTES, VALUES, RAW: for the callback; not terminated */
   size_t size;          /* of these, in bytes */
   uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: as
                            ns; else 0 */
@@ -348,8 +347,7 @@ struct eventring_info {
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint32_t version;        /* of the format */
   pid_t pid;               /* of the producer, in its own pid namespace */
-  uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat; 0: not
-                              known */
+  uint64_t process_start;  /* clock ticks after boot (/proc/PID/stat); 0: not known */
   enum eventring_liveness liveness;
   enum eventring_state state;
   uint64_t classes;        /* wanted mask */
@@ -374,8 +372,7 @@ struct eventring_info {
   uint64_t blocks_claimed;   /* blocks of the file that are in use */
   uint64_t unknown_blocks;   /* blocks of kinds that this reader does not know: skipped */
   uint64_t unknown_records;  /* records of types that it does not know: skipped */
-  uint64_t names_dropped;    /* definitions that found no room: their events are
-                                "(other)" */
+  uint64_t names_dropped;    /* definitions without room: events are "(other)" */
   uint64_t lives_dropped;    /* lives of domains that later ones overwrote, or that
                                 found no room in a stream */
   uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not */
@@ -393,8 +390,7 @@ struct eventring_info {
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
   uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
   uint64_t events_dropped;   /* of rings that have not found room for any block yet */
-  uint64_t plain_size;       /* of a compressed file: bytes of what it stands for; 0:
-                                plain */
+  uint64_t plain_size;       /* of a compressed file: bytes that it stands for, or 0 */
   uint32_t function_end;     /* one more than the largest id of a function, */
   uint32_t stack_end;        /* and of a stack (<eventring/tools.h>) */
   uint64_t heaps_dropped;    /* heap profiles whose place later domains have used again */
@@ -409,8 +405,7 @@ struct eventring_info {
   char call_names[EVENTRING_MAX_CALL_NAMES + 1];
   double asked_rate;         /* as sample_rate, also while class ALLOC is off: it then
                                 holds again when it is on */
-  uint32_t unrecorded;       /* domains of which nothing is recorded, as max_domains
-                                were */
+  uint32_t unrecorded;       /* domains not recorded, as max_domains were */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
@@ -454,8 +449,7 @@ static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slo
 struct eventring_ring_info {
   size_t size;        /* of this structure, set by the caller */
   uint64_t emitted;   /* events written into the ring so far */
-  uint64_t available; /* of these, still to be read; of a stream: without those found
-                         lost */
+  uint64_t available; /* of these, still to be read; of a stream: not found lost */
   uint64_t blocks_written; /* sequence number of the newest block */
   uint64_t oldest_ns; /* time at which the oldest block that is there begins, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */

@@ -72,8 +72,7 @@ struct eventring_saver_options {
                           eventring_cursor_seek; what is before that is missed */
   uint64_t until_ns;   /* eventring_saver_end ends each ring with the last block that
                           begins at this time or before */
-  uint64_t domains[2]; /* bit d % 64 of domains[d / 64]: domain d (slot) is saved;
-                          none: all */
+  uint64_t domains[2]; /* bit d % 64 of domains[d / 64]: slot d is saved; none: all */
   bool checked;        /* each block is checked as a reader checks it: a damaged one is
                           left out, and counted, and of a damaged block of records what
                           readers do not use. Otherwise only headers are, as the rings
@@ -125,11 +124,9 @@ struct eventring_saver_part {
   int64_t shift_ns;    /* is added to its times */
   bool alone;          /* it is the only one: names of domains stay as they are */
   bool shared_links;   /* equal links are those of one flow through several processes */
-  unsigned twin;       /* 1, 2, ... among those of the same program and pid; 0: the
-                          only one */
-  /* of the file, the same for all parts: */
-  unsigned coarse;     /* times are in units of 2^coarse ns, as the slowest clock has
-                          them */
+  unsigned twin;       /* 1, 2, ... among those of the same program and pid, or 0 */
+  /* 1, 2, ... of those of one program and pid; 0: the only one */
+  unsigned coarse;     /* times are in units of 2^coarse ns, those of the slowest clock */
   uint64_t start_ns;   /* the earliest time that an event may have; not 0 */
   int64_t start_wall_ns;
   const char *program;
@@ -190,7 +187,7 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
 int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_t max_bytes,
                          struct eventring_error *error);
 /* Says what became of a piece, whose buffer is unchanged: of its bytes the first
-   `written` are in the file. The others are counted as lost, but for events of which an
+   `written` are in the file. The others are counted as lost, except events of which an
    earlier copy is there. To be called for each piece when its write has ended. The caller
    has overwritten the first word of a block that was written in part with 0, as far as it
    could. In a packed file a packet is written or not: `written` is piece->size or 0, and
@@ -233,8 +230,8 @@ struct eventring_saver_ring {
   uint32_t domain;     /* slot */
   uint8_t ring;
   uint64_t known;      /* events written into the ring, as far as blocks were copied */
-  uint64_t missed;     /* overwritten before the saver came, before since_ns, or of the
-                          files before */
+  uint64_t missed;     /* overwritten before the saver came, before since_ns, in
+                          earlier files */
   uint64_t saved;      /* in the file */
   uint64_t lost;       /* overwritten before they were copied, damaged, not written, or
                           lost when the recording was made */
@@ -252,8 +249,7 @@ struct eventring_saver_info {
   uint64_t lost_ns;   /* time in which any ring lost something */
   uint32_t rings;
   uint64_t backlog;   /* complete blocks not copied yet, by the heads of the last call */
-  double fullest;     /* greatest backlog of a ring at the last fill, 0 to 1 of its
-                         blocks */
+  double fullest;     /* greatest backlog of a ring at the last fill: 0 to 1 */
   bool full;          /* max_bytes is reached: what does not fit is not copied any more */
   uint64_t damaged;   /* blocks of all rings */
   uint32_t domains;   /* of a part: its domains, at its end */

@@ -60,8 +60,7 @@ enum eventring_batch_contents {
                                     they have no payload */
   EVENTRING_BATCH_POINTS = 2,    /* numbers of counters without a quantity, instants,
                                     events of flows and of async spans, as `points` */
-  EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans whose context was suspended since
-                                    they began */
+  EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans that were suspended in between */
   EVENTRING_BATCH_ALL = 7        /* (No begin and no point has the id of a definition
                                     as its value: EVENTRING_UNIT_ID.) */
 };
@@ -73,7 +72,7 @@ struct eventring_brief {
                            at most `took` of one that ended */
   uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition:
                            eventring_cursor_def */
-  uint8_t depth;        /* spans around it that began in the batch, too; 0 if it began
+  uint8_t depth;        /* spans around it that began in the batch; 0 if it began
                            before */
   uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and
                            `within`, which say nothing here */
@@ -146,8 +145,7 @@ struct eventring_process {
   uint32_t end_detail;
   uint64_t start_ns;     /* of its recording, on the clock of this one */
   uint64_t end_ns;       /* likewise; 0: it had not ended, or that is not known */
-  int64_t start_wall_ns; /* the start, as its recording said: nanoseconds since the
-                            epoch */
+  int64_t start_wall_ns; /* the start, as its recording said: ns since the epoch */
   int64_t shift_ns;      /* what was added to the times of its recording */
   uint64_t events, missed, lost; /* taken from there; what was not there */
   uint64_t error_ns;     /* when it noted an error with which it was about to end, or 0 */
@@ -325,8 +323,7 @@ static inline const char *eventring_stack_reason_text(unsigned reason) {
 
 /* A profile that was read. Times are in ns. */
 struct eventring_profile_node {
-  uint32_t parent;   /* number of a node before it; UINT32_MAX: it is the root, number
-                        0 */
+  uint32_t parent;   /* number of an earlier node; UINT32_MAX: it is the root, number 0 */
   uint32_t function; /* UINT32_MAX: the root */
   uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
   uint64_t least, most, suspended;      /* most 0: no call was entered and left */
@@ -356,8 +353,7 @@ struct eventring_profile {
 struct eventring_profiles {
   size_t count;
   struct eventring_profile *list; /* by slot and incarnation */
-  uint64_t damaged; /* blocks of profiles that are not valid, or whose others are
-                       missing */
+  uint64_t damaged; /* blocks of profiles: not valid, or others are missing */
 };
 
 /* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading
@@ -413,8 +409,7 @@ enum {
   EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end, and a copy
                                       of one that had ended or died */
   EVENTRING_REMOVE_ANY_OWNER = 2u, /* also another user's, as far as rights allow */
-  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and any
-                                      copy */
+  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, any copy */
 };
 /* Removes a recording without a live producer. One that was preserved at an orderly end,
    a copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or
@@ -514,7 +509,7 @@ int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_ch
                              struct eventring_error *error);
 /* Checks a change, other than ASK and ASK_NO_MORE, and makes none: a caller with several
    changes can check them all before the first one. Returns what eventring_cursor_control
-   would return, but for the errors of writing. */
+   would return, except the errors of writing. */
 int eventring_cursor_control_check(eventring_cursor *cursor, const struct eventring_change *change,
                                    struct eventring_error *error);
 
@@ -539,11 +534,9 @@ int eventring_remove_parts(const char *directory, bool dry_run,
    it. */
 #define EVENTRING_RECORDED_BUCKETS 32
 struct eventring_recorded {
-  const struct eventring_def *def; /* NULL: it is not known; valid as long as the
-                                      cursor */
+  const struct eventring_def *def; /* NULL: not known; valid as long as the cursor */
   uint16_t id;
-  uint64_t count; /* of spans: of those whose begin and end are known; else of the
-                     events */
+  uint64_t count; /* of spans: of whole ones; else of the events */
   uint64_t ns;    /* of spans: their durations together */
   /* of counters, by their payload: their values together; integers modulo 2^64 */
   union { int64_t i; uint64_t u; double d; } sum;

@@ -277,7 +277,7 @@ enum eventring_class {
 #define EVENTRING_CLASS_BIT(c) ((uint64_t)1 << (c))
 
 /* Ids that the library itself defines in every catalogue: lifecycle events of class
-   LIFECYCLE in the runtime ring with payload INT, but for OTHER. */
+   LIFECYCLE in the runtime ring with payload INT, except OTHER. */
 enum eventring_builtin_id {
   EVENTRING_ID_RECORDER_START = 0, /* "recorder_start", payload: pid */
   EVENTRING_ID_RECORDER_STOP = 1,  /* "recorder_stop", payload: pid */
