@@ -117,7 +117,7 @@ CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a)
 CType *cparser_record(CParser *c, bool is_union);
 
 /* ---- ffi_declarator.c ---- */
-/* the name of a parameter is optional */
+/* NAME_OPTIONAL: of a parameter */
 typedef enum Naming { NAME_REQUIRED, NAME_FORBIDDEN, NAME_OPTIONAL } Naming;
 void cparser_declarator(CParser *c, Declarator *d, Naming naming);
 /* Returns the type that the declarator makes of the type of the specifiers. */
