@@ -18,7 +18,7 @@
 enum { EXPORT_FREE_BYTES = 32 << 20, EXPORT_ROW_BYTES = 2048 };
 
 struct export_bounded {
-  struct export_profile profile; /* what is to be written */
+  struct export_profile profile; /* the profile to write */
   size_t others;                 /* rows joined into one; 0: `profile` is the one given */
   struct export_function *functions;
   struct export_stack *stacks;

@@ -33,7 +33,7 @@
 #include <stdlib.h>
 
 enum {
-  LINE = 2048 /* of an event without its args */,
+  LINE = 2048 /* bytes of an event without its args */,
   LABEL = 6 * EXPORT_DOMAIN_TEXT + 2
 };
 
@@ -52,7 +52,7 @@ struct chrome {
   struct export_faces faces;
 };
 
-/* Copies 16 bytes at a time: up to 15 more than `size` are read and written. */
+/* Copies `size` bytes, 16 at a time: up to 15 more are read and written. */
 static inline char *copy_most(char *to, const char *from, size_t size) {
   for (size_t at = 0; at < size; at += 16) memcpy(to + at, from + at, 16);
   return to + size;

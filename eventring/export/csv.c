@@ -85,8 +85,8 @@ static int put_row(void *context, enum export_table table, const struct export_c
   struct csv *csv = context;
   const char *name = export_table_name(table);
   char *to = export_room(csv->out, EXPORT_MOST);
-  to = export_copy(to, name, strlen(name) - 1); /* in the singular */
-  if (table == EXPORT_TABLE_losses) to--;       /* "loss" */
+  to = export_copy(to, name, strlen(name) - 1); /* the table's name, in the singular */
+  if (table == EXPORT_TABLE_losses) to--;       /* "losses" becomes "loss" */
   for (int i = 0; i < COLUMNS; i++) {
     int at = csv->from[table][i];
     *to++ = ',';

@@ -51,7 +51,7 @@ struct stream {
   size_t size;
   uint64_t begin_ns, last_ns; /* of the packet's begin; of its last event */
   uint64_t discarded;
-  uint32_t incarnation; /* whose name was written */
+  uint32_t incarnation; /* the one whose name was written */
   bool discards; /* events were lost since the last packet */
 };
 

@@ -3,8 +3,8 @@
  *
  * Each format has a file of its own, which knows the public headers and the analysis
  * alone. It writes to a stream, which the caller opens, closes and checks for errors
- * (ferror). Texts are those of the recording, as they are: each format escapes them in
- * its own way.
+ * (ferror). It is given texts as they are in the recording, and escapes them in its own
+ * way.
  */
 #ifndef EVENTRING_EXPORT_H
 #define EVENTRING_EXPORT_H
@@ -23,7 +23,7 @@ struct export_function {
 /* A stack: a frame, and the stack of its caller. */
 struct export_stack {
   uint32_t parent;   /* less than its own index; 0: none */
-  uint32_t function; /* index; 0 is that of what is not known */
+  uint32_t function; /* index; 0: not known */
   uint32_t line;     /* 0: not known */
 };
 

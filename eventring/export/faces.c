@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* faces.c: what a format writes of each definition. */
+/* faces.c: the part of an event's text that depends on its definition. */
 #include "export/faces.h"
 
 #include <stdlib.h>

@@ -39,7 +39,7 @@ const struct metrics_family *metrics_family(enum metric metric) { return &table[
 
 /* The sums of the events of a name, over all domains of a recording. */
 struct sums {
-  const struct eventring_def *def; /* NULL: of "(other)" */
+  const struct eventring_def *def; /* NULL: the sums are those of "(other)" */
   uint64_t count, ns;
   double amount;
   bool negative;
@@ -53,19 +53,19 @@ struct family {
 
 struct metrics {
   unsigned most_names;
-  metrics_sink *sink; /* of points; NULL: they are text */
-  void *context;      /* its own */
+  metrics_sink *sink; /* takes points; NULL: they become text */
+  void *context;      /* the sink's own */
   struct family family[METRICS];
   bool failed; /* no memory */
   /* For the recording that is being added: */
   eventring_cursor *cursor;
   char *labels; /* pid="12",program="x" */
-  uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0: none runs */
+  uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0: none runs there */
   unsigned first_other;                  /* ids from here on are "(other)" */
   struct sums *sums;                     /* in the order of first use; the first ones are
                                             those of "(other)", by kind of definition */
   uint32_t count, room;
-  uint16_t of[EVENTRING_MAX_EVENTS];     /* index in `sums`, + 1 */
+  uint16_t of[EVENTRING_MAX_EVENTS];     /* index in `sums`, plus 1 */
 };
 
 enum { OTHERS = EVENTRING_DEF_FLOW + 1, NANO = 1000000000 };

@@ -48,7 +48,7 @@ struct metrics_point {
   enum metrics_form form;
   union { uint64_t u; double d; } value;
   uint64_t count;
-  const uint64_t *bucket; /* METRICS_BOUNDS + 1, not added up; NULL: not known */
+  const uint64_t *bucket; /* METRICS_BOUNDS + 1 counts, not cumulative; NULL: not known */
   unsigned labels;
   struct metrics_label label[METRICS_MOST_LABELS];
   char domain[12];
@@ -69,7 +69,7 @@ enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 
 enum { METRICS_NAMES = 1000 }; /* the usual `most_names` */
 
-struct metrics; /* the text that was made so far. One thread at a time */
+struct metrics; /* the text made so far; used by one thread at a time */
 
 /* Makes empty metrics for text. Returns NULL: no memory. */
 struct metrics *metrics_new(unsigned most_names);

@@ -71,8 +71,8 @@ struct values {
 };
 
 struct series {
-  const struct eventring_def *def; /* NULL: of events without one, or of a loss */
-  uint32_t domain;                 /* slot; OTHERS */
+  const struct eventring_def *def; /* NULL: events without one, or a loss */
+  uint32_t domain;                 /* slot, or OTHERS */
   uint8_t kind, event_class, ring;
   bool falls;                      /* a difference was negative */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
@@ -85,14 +85,14 @@ struct history {
   struct export_run *run;
   struct export_out *out;
   struct series **series; /* in the order of first use */
-  uint32_t *index;        /* + 1; by domain and id; of losses by domain and ring */
+  uint32_t *index;        /* index plus 1, by domain and id; losses by domain and ring */
   uint32_t count, room;
   uint64_t seen;
-  uint64_t first_ns, last_ns; /* of events; 0: there are none yet */
+  uint64_t first_ns, last_ns; /* of events; 0: none yet */
   uint64_t every_ns, next_ns; /* 0: no instants */
   uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
   uint32_t instants, points;
-  uint64_t bytes, bytes_an_instant; /* of all points; of one of each series */
+  uint64_t bytes, bytes_an_instant; /* bytes of all points; of one point of each series */
   bool failed;
 };
 
@@ -190,7 +190,8 @@ static void note_time(struct history *m, uint64_t ns) {
     if (m->every_ns && ns >= start)
       m->next_ns = ns - (ns - start) % m->every_ns + m->every_ns;
   }
-  /* of more instants than there is room for, every other one would be dropped anyway */
+  /* if there were more instants than MOST_INSTANTS, every other one would be dropped in
+     any case */
   while (m->next_ns && ns > m->next_ns && (ns - m->next_ns) / m->every_ns >= MOST_INSTANTS) thin(m);
   while (m->next_ns && ns > m->next_ns && !m->failed) take_instant(m);
   if (ns > m->last_ns) m->last_ns = ns;
@@ -272,7 +273,7 @@ static void count_value(struct series *s, const struct eventring_event *e) {
 }
 
 static struct series *series_of_event(struct history *m, const struct eventring_event *e) {
-  unsigned id = e->def ? e->id % ID_OF_LOSS : EVENTRING_ID_OTHER; /* one "(other)" */
+  unsigned id = e->def ? e->id % ID_OF_LOSS : EVENTRING_ID_OTHER; /* all one "(other)" */
   struct series *s = series_of(m, e->domain, e->incarnation, id);
   if (!s) return NULL;
   s->def = e->def ? e->def : s->def;

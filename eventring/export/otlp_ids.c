@@ -123,7 +123,7 @@ static void settle_one(struct otlp_span *span) {
     return;
   }
   derive(ids->span, OTLP_SPAN_SIZE, span->key, SPAN_ID);
-  ids->flags = 1; /* it is recorded */
+  ids->flags = 1; /* it is sampled */
   if (parent) {
     memcpy(ids->trace, parent->ids.trace, OTLP_TRACE_SIZE);
     memcpy(ids->parent, parent->ids.span, OTLP_SPAN_SIZE);

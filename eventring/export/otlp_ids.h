@@ -37,7 +37,7 @@
 
 enum { OTLP_MOST_HELD = 16 << 20, OTLP_TRACE_SIZE = 16, OTLP_SPAN_SIZE = 8, OTLP_SAID_SIZE = 33 };
 
-/* What an event `trace` says, as it lies in its payload. */
+/* The contents of an event `trace`, laid out as its payload. */
 struct otlp_trace {
   uint8_t trace[OTLP_TRACE_SIZE], span[OTLP_SPAN_SIZE], parent[OTLP_SPAN_SIZE], flags;
 };
@@ -49,15 +49,15 @@ struct otlp_span {
   struct otlp_span *below;  /* the next one, while its spans are being settled */
   struct otlp_span *before, *after; /* in the list of spans with held records */
   struct otlp_record *first, *last; /* records that wait for its end */
-  size_t held;              /* bytes of these */
-  uint64_t key;             /* of derived ids */
+  size_t held;              /* bytes of the held records */
+  uint64_t key;             /* from which its ids are derived */
   uint32_t refs;
   bool ended, settled;
-  bool says;                /* `said` are its ids */
+  bool says;                /* it has said ids: they are in `said` */
   bool said_late;           /* `said` came when its ids were settled already */
-  bool is_unknown;          /* it may have said ids that were lost */
+  bool is_unknown;          /* it may have said ids that were lost with other events */
   bool is_remote;           /* its parent, said.parent, is none of the spans around it */
-  bool inherits;            /* `said` is what its context has inherited */
+  bool inherits;            /* its context has inherited a trace, which is in `said` */
   bool adopts;              /* said.trace and flags are those of a span within it */
   struct otlp_trace said;
   /* Valid once it is settled: */
@@ -71,7 +71,7 @@ struct otlp_link {
                              span, and is a link unless this span is its parent */
 };
 
-/* What is written of a span, except its ids and its links. */
+/* The contents of a span, except its ids and its links. */
 struct otlp_record {
   struct otlp_record *next;
   struct otlp_span *span;

@@ -19,7 +19,7 @@ struct profiles {
   const struct export_profile *p;
   struct otlp_text t, stacks; /* stacks: the table, which grows with the samples */
   struct export_strings strings;
-  uint32_t *index;            /* in the table of stacks, by stack; 0: not there yet */
+  uint32_t *index;            /* by stack: index in the table `stacks`; 0: none yet */
   uint32_t stack_count;
   struct evr_table labels;    /* indices in the table of attributes */
   struct attribute *attribute;

@@ -25,9 +25,9 @@
 /* Tells whether a text is a list. (True also if there was no memory to find out.) */
 bool otlp_resource_is_valid(const char *given);
 
-/* What the user and the environment say. Zeroed, it is empty. */
+/* The attributes of the user's and the environment's lists. Zeroed, it is empty. */
 struct otlp_said {
-  struct otlp_pair { char *key, *value; } *pair; /* no key twice */
+  struct otlp_pair { char *key, *value; } *pair; /* no key occurs twice */
   size_t count, room;
 };
 

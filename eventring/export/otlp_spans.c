@@ -68,7 +68,7 @@ struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_
   struct otlp_flow *flow = value ? (struct otlp_flow *)*value : NULL;
   if (value && !flow) {
     flow = calloc(1, sizeof *flow);
-    if (!flow) spans->flows.used--; /* its place stays free */
+    if (!flow) spans->flows.used--; /* the place in the table stays free */
     else *flow = (struct otlp_flow){.context = p.context, .domain = p.domain, .ring = p.ring,
                                     .incarnation = p.incarnation};
     *value = (uintptr_t)flow;

@@ -26,7 +26,8 @@ enum {
   OTLP_MOST_INHERITED = 1 << 16
 };
 
-/* What happened in a span: a step of the runtime, which took some time, or an event. */
+/* A thing that happened in a span: a step of the runtime, which took some time, or an
+   event. */
 struct otlp_point {
   uint64_t ns, took;
   uint32_t size;
@@ -50,10 +51,10 @@ struct otlp_flow {
   uint64_t context;
   uint32_t domain, incarnation;
   uint8_t ring;
-  bool inherits;             /* `inherited`, said at said_ns */
+  bool inherits;             /* it has a trace (`inherited`), said at said_ns */
   uint64_t said_ns;
   struct otlp_trace inherited;
-  struct otlp_flow *older, *newer; /* of those that inherit */
+  struct otlp_flow *older, *newer; /* list of the flows that inherit */
   struct otlp_frame *frames; /* the outermost first */
   uint32_t count, room;
   uint64_t last_begin_ns;    /* of the span that became known last */
@@ -64,7 +65,7 @@ struct otlp_spans {
   struct otlp_ids *ids;
   struct evr_table flows;
   struct otlp_flow *last;            /* the last one found; it may have no frames */
-  struct otlp_flow *oldest, *newest; /* of those that inherit */
+  struct otlp_flow *oldest, *newest; /* the list of flows that inherit */
   size_t inherited_count, bytes;
 };
 

@@ -25,7 +25,7 @@ struct otlp_domain {
   bool is_known;
   uint64_t place;              /* hash: span ids are derived from this and the begin */
   uint64_t start_ns;           /* of the recording of its process */
-  struct otlp_text attributes; /* of its spans */
+  struct otlp_text attributes; /* attributes that all its spans have */
   struct otlp_step *steps;          /* by class */
 };
 
@@ -34,7 +34,7 @@ struct otlp_linked {
   uint64_t link;
   uint16_t id;
   bool is_flow;
-  struct otlp_linked *older, *newer; /* of flows */
+  struct otlp_linked *older, *newer; /* list of the flows */
   struct otlp_span *span;
   uint32_t domain, incarnation;
   uint64_t begin_ns, context;

@@ -21,7 +21,7 @@ enum otlp_field {
   OTLP_FIELDS
 };
 
-/* Zeroed but for `is_json`, it is empty. `b.data` is to be freed. */
+/* Zeroed except for `is_json`, it is empty. `b.data` is to be freed. */
 struct otlp_text {
   struct protobuf b;
   bool is_json;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* paths.h: what formats of functions and calls need: the figures of a profile summed by
- * function and by call of one function by another. */
+ * function, and by call of one function by another. */
 #ifndef EVENTRING_EXPORT_PATHS_H
 #define EVENTRING_EXPORT_PATHS_H
 
@@ -21,7 +21,7 @@ struct export_paths {
   struct export_edge *edges; /* by caller, line and callee */
   size_t count;
   double (*inclusive)[EXPORT_VALUES]; /* of each function, its outermost activations */
-  double (*own)[EXPORT_VALUES];       /* of each function */
+  double (*own)[EXPORT_VALUES];       /* of each function, without its callees */
   double total[EXPORT_VALUES];
 };
 

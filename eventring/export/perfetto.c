@@ -62,9 +62,9 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 }; /* sequence flags */
 #define COUNTER_TRACKS ((uint64_t)3 << 32)
 #define ASYNC_TRACKS ((uint64_t)1 << 63)
 
-/* What is written of a domain. */
+/* The state of a domain's track. */
 struct life {
-  uint64_t track; /* 0: nothing yet */
+  uint64_t track; /* 0: not written yet */
   uint32_t process;
   int32_t tid; /* 0: its track is not that of a thread */
 };
@@ -81,8 +81,8 @@ struct perfetto {
   struct export_run *run;
   struct export_out *out;
   bool failed; /* no memory */
-  uint64_t classes; /* whose names are written */
-  uint64_t domains;  /* written so far */
+  uint64_t classes; /* bits of those whose names are written */
+  uint64_t domains;  /* number written so far */
   uint32_t counters;
   struct slot slot[EVENTRING_MAX_DOMAINS];
   struct life beyond; /* of an incarnation for which there is no room */
@@ -106,7 +106,7 @@ static char *put_string(char *to, unsigned field, const char *text) {
 }
 
 /* Begins a packet without a time. */
-enum { PACKET = 8 << 10 /* of an event with annotations, at most */ };
+enum { PACKET = 8 << 10 /* most bytes of an event with annotations */ };
 static char *begin_packet(struct perfetto *p) {
   return protobuf_begin(export_room(p->out, 3 * PACKET), TRACE_PACKET);
 }

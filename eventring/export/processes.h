@@ -10,7 +10,7 @@
 #include "eventring/read.h"
 
 struct export_processes {
-  uint32_t *pid; /* by number; 0: not asked for yet */
+  uint32_t *pid; /* by number; 0: not assigned yet */
   uint32_t room;
 };
 

@@ -31,7 +31,7 @@ struct export_cell {
     int64_t i;
     double d;
   } number;
-  const char *text; /* UTF-8; valid as long as the callback */
+  const char *text; /* UTF-8; valid during the callback */
   size_t size;
 };
 

@@ -25,8 +25,8 @@ static enum export_sharing sharing_of(const struct export_function *a,
   return a->line != b->line ? EXPORT_NAME_IN_FILE : EXPORT_NAME_ALONE;
 }
 
-/* Passes on what a function shares to others of the same name, or of the same file as
-   well: from each to the one behind it, then the other way. */
+/* Passes on what a function shares to another one of the same name, or of the same file
+   as well. The caller does this from each to the one behind it, then the other way. */
 static void spread(enum export_sharing *sharing, const struct export_function *functions,
                    const struct export_function *from, const struct export_function *to) {
   enum export_sharing *mine = &sharing[to - functions], of_other = sharing[from - functions];

@@ -8,8 +8,8 @@
 
 enum export_sharing {
   EXPORT_NAME_ALONE,
-  EXPORT_NAME_IN_FILES, /* functions of other files have the name, none of its own file */
-  EXPORT_NAME_IN_FILE   /* a function of another line of its file has it */
+  EXPORT_NAME_IN_FILES, /* functions in other files have the name, none in its own */
+  EXPORT_NAME_IN_FILE   /* a function at another line of its file has the name */
 };
 
 /* Finds for each function who shares its name. Returns a list to be freed, or NULL: no

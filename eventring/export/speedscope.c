@@ -11,8 +11,8 @@
 
 /* Frames: those of the stacks, by function and line. Equal ones share an index. */
 struct frames {
-  uint32_t *of_stack; /* index of the frame of a stack */
-  uint32_t *stack_of; /* a stack that has the frame */
+  uint32_t *of_stack; /* by stack: the index of its frame */
+  uint32_t *stack_of; /* by frame: a stack that has it */
   uint32_t count;
 };
 

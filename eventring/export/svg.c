@@ -226,7 +226,8 @@ static void put_figure(const struct graph *g, double value) {
 /* ---- Boxes ------------------------------------------------------------------------ */
 
 static unsigned colour_of(const struct export_function *f) {
-  return (unsigned)(evr_hash_text(1, f->source) % COLOURS); /* the same in each process */
+  /* The colour of a file is the same in each process. */
+  return (unsigned)(evr_hash_text(1, f->source) % COLOURS);
 }
 
 static bool has_file(const struct export_function *f) {

@@ -25,7 +25,7 @@ struct export_track {
   uint32_t id;         /* from 1 */
   uint32_t domain, incarnation, lane;
   uint8_t ring, text_size;
-  char text[64];       /* the format's own, prepared when it is introduced */
+  char text[64];       /* the format's own, made when the track is introduced */
   struct export_held *held;
   uint32_t held_count, held_room;
   char *held_text;

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 enum {
-  MOST_OFFSET = 65536,   /* bytes: of the program headers in a file */
+  MOST_OFFSET = 65536,   /* largest offset of the program headers in a file, in bytes */
   MOST_DYNAMIC = 256,    /* entries of the dynamic section */
-  MOST_SYMBOLS = 1 << 18, /* of a file: 6 MiB */
-  MOST_CHAIN = 1024       /* of the hash table */
+  MOST_SYMBOLS = 1 << 18, /* symbols of a file: 6 MiB */
+  MOST_CHAIN = 1024       /* symbols in a chain of the hash table */
 };
 
 bool remote_elf_read(struct remote_memory *memory, uint64_t base, struct remote_elf *elf) {

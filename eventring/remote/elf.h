@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* elf.h: what an executable or library says of itself, where a process has mapped it. */
+/* elf.h: the headers and symbols of an executable or library, where a process has mapped
+   it. */
 #ifndef EVENTRING_REMOTE_ELF_H
 #define EVENTRING_REMOTE_ELF_H
 
@@ -11,7 +12,7 @@ enum { REMOTE_ELF_HEADERS = 64 }; /* program headers of a file, at most */
 
 struct remote_elf {
   uint64_t base;  /* where its first byte is mapped */
-  uint64_t shift; /* to be added to the addresses that it has inside */
+  uint64_t shift; /* added to an address in the file, gives that in memory */
   Elf64_Ehdr head;
   unsigned count;
   Elf64_Phdr headers[REMOTE_ELF_HEADERS];

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What the kernel decides by. */
+/* The facts by which the kernel decides. */
 struct remote_rights {
   uid_t own_user;     /* of this process */
   bool may_trace_all; /* it has CAP_SYS_PTRACE */

@@ -13,11 +13,11 @@
 enum {
   REMOTE_NAME = 128,       /* bytes of a name with its NUL, longer ones are cut */
   REMOTE_SOURCE = 256,     /* of the name of a source */
-  REMOTE_FUNCTIONS = 65536 /* that are kept at once */
+  REMOTE_FUNCTIONS = 65536 /* functions kept at once */
 };
 
 struct remote_function {
-  uint64_t identity;  /* that of the prototype, or the address of a C function */
+  uint64_t identity;  /* of the prototype; of a C function, its address */
   bool is_c;
   uint32_t number;    /* 0, 1 ... in the order of discovery; never reused */
   char name[REMOTE_NAME];     /* "M.a.b:c", "anonymous", "string.find"; "": not known */
@@ -29,7 +29,7 @@ struct remote_function {
   uint32_t code_count;
   uint32_t *lines;    /* one an instruction, or NULL */
   unsigned char *seen; /* the prototype as it was read */
-  struct remote_function *next; /* in its bucket */
+  struct remote_function *next; /* the next one in its bucket */
   bool stale;         /* its memory now holds another function */
 };
 

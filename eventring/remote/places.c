@@ -21,7 +21,7 @@
 enum {
   MOST_FILES = 4096,       /* mappings with code */
   MOST_READS = 64,         /* of the list of mappings */
-  MOST_SEARCHES = 256,     /* of symbols, each of at most 100 MiB */
+  MOST_SEARCHES = 256,     /* searches for symbols, each of at most 100 MiB */
   FILE_PATH = 1024         /* bytes with the NUL; longer ones are cut */
 };
 

@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum { PIECE = 1 << 18, LEAST = 1 << 12, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
-#define MOST_NS UINT64_C(60000000000) /* the heap of a hostile process has no end */
+/* Needed because the heap of a hostile process may have no end. */
+#define MOST_NS UINT64_C(60000000000)
 
 static bool add(struct remote_search *search, uint64_t thread) {
   if (search->count == MOST_THREADS) return false;

@@ -7,7 +7,7 @@
 #include "view/buckets.h"
 #include "view/cells.h"
 
-struct cell { /* of a level */
+struct cell { /* of one level */
   uint32_t cell;
   struct page_buckets buckets;
   uint64_t count, sum, own, own_count, longest, off_cpu, suspended;

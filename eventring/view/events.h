@@ -51,14 +51,14 @@ struct page_events {
     uint32_t id, track; /* of export_track (0: there is none); of the lists */
   } last_track;
   uint64_t end_ns; /* the last moment of all parts */
-  uint64_t classes; /* that parts take by themselves; set when they have begun */
+  uint64_t classes; /* that parts take by themselves; set after their begin */
   int status;
 };
 
 /* Prepares to take events. Returns 0 or EVENTRING_E_MEMORY; to be freed in any case. */
 int page_events_begin(struct page_events *events, struct page_run *run, struct page *page);
-/* For eventring_poll, eventring_cursor_switches and eventring_cursor_batches; the context
-   is the events. */
+/* Callbacks for eventring_poll, eventring_cursor_switches and eventring_cursor_batches;
+   their context is the struct page_events. */
 extern const struct eventring_callbacks page_events_callbacks;
 int page_events_switch(void *events, const struct eventring_switch *change);
 int page_events_batch(void *events, const struct eventring_batch *batch);

@@ -74,11 +74,11 @@ struct page_run {
     double rate;    /* of allocations; 0: none */
     double seconds;
     uint64_t begin_ns;          /* when sampling began */
-    uint64_t stacks, moving, torn, late, coarse; /* as `profile --json` has them */
+    uint64_t stacks, moving, torn, late, coarse; /* as `profile --json` counts them */
     bool has_calls, has_written, has_allocations; /* by line; others took them */
   } sampled;
-  struct page_lists *lists;       /* those of `head` (lists.h) */
-  struct page_events *events;     /* what is made of them (events.h) */
+  struct page_lists *lists;       /* the lists of `head` (lists.h) */
+  struct page_events *events;     /* what takes the events (events.h) */
 };
 
 /* What was left out, for head.left_out. */

@@ -73,7 +73,7 @@ struct page_spans {
   } least[EVENTRING_MAX_EVENTS];
   struct longest longest[PAGE_LONGEST]; /* of all spans of the user's ring, by length */
   uint32_t longest_count;
-  uint64_t least_of_all; /* a shorter span is not among them */
+  uint64_t least_of_all; /* a shorter span is not among `longest` */
   struct page_values values;
   struct cover **cover; /* by track: an array by depth */
   uint32_t *depths;
@@ -299,8 +299,8 @@ static int fit_cover(struct page_spans *spans, size_t room) {
   return EVENTRING_OK;
 }
 
-/* Covers the cells of a span that reaches over several: adds its time in each, and counts
-   it in the first. */
+/* Adds a span that reaches over several cells to its cover: its time in each cell, and
+   one to the count of the first. */
 static int cover_cells(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const struct page_grid *grid = &spans->grid;
   const uint64_t end = span->begin_ns + span->ns;
@@ -319,7 +319,7 @@ static int cover_cells(struct page_spans *spans, struct cover *cover, const stru
   return EVENTRING_OK;
 }
 
-/* Covers the cells of a span. Most spans lie in one cell, that of the span before. */
+/* Adds a span to its cover. Most spans lie in one cell, that of the span before. */
 static int cover_span(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const uint32_t cell = page_grid_cell_at(&spans->grid, &spans->now, span->begin_ns);
   if (!page_cell_has(&spans->now, span->begin_ns) ||

@@ -49,7 +49,7 @@ int page_spans_own(struct page_spans *spans, uint32_t track, const struct page_o
 struct page_span_begin { /* the begin of a span with a value */
   uint64_t ns;
   uint32_t track, depth;
-  struct page_said said; /* its bytes are behind it, PAGE_VALUE_PLACE may be read */
+  struct page_said said; /* its bytes are behind it; PAGE_VALUE_PLACE bytes may be read */
 };
 
 /* Most spans: whole, all of it known, and with nothing in it but other spans. */

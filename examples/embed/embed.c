@@ -34,7 +34,7 @@
 /* Classes can be switched one by one, also from outside. */
 enum {
   CLASS_JOBS = EVENTRING_CLASS_HOST, /* on by default */
-  CLASS_DETAIL                       /* off: what is in a job */
+  CLASS_DETAIL                       /* off by default: the parts of a job */
 };
 
 /* The first table that a program registers gets its ids from EVENTRING_ID_HOST on,

@@ -27,11 +27,11 @@ enum { LOOPS = 16000, SAMPLES_MAX = 4096 };
 #define LOOP __attribute__((noinline, aligned(64)))
 
 struct options {
-  int rounds;             /* of everything that is repeated */
+  int rounds;             /* how often everything is repeated */
   bool brief;             /* streams are short */
   const char *disk, *shm; /* where recordings go; shm NULL: there is none */
   const char *saros;      /* NULL: no guest programs */
-  const char *folder;     /* of the sources of the bench */
+  const char *folder;     /* the folder of the bench's sources */
   const char *lttng;      /* the program with LTTng-UST's tracepoints, or NULL */
   const char *self;       /* path of this program */
 };
@@ -62,7 +62,7 @@ bench_loop bench_empty, bench_pair, bench_span;
 
 enum bar {
   NO_BAR,
-  BAR_RATIO, /* to the pair */
+  BAR_RATIO, /* as a ratio to the pair */
   BAR_VALUE, /* in the row's unit */
   BAR_OVER   /* in the row's unit, more than the base (an empty loop, say) */
 };
@@ -91,7 +91,7 @@ void output_end(void);
 /* ---- The recording --------------------------------------------------------------- */
 
 enum { SPAN_ID = EVENTRING_ID_HOST, COUNTER_ID, USER_SPAN_ID };
-extern unsigned user_span_id, counter_id; /* not constants to the compiler */
+extern unsigned user_span_id, counter_id; /* no constants for the compiler */
 extern unsigned event_id, int_event_id, double_event_id, string_event_id;
 void register_events(void);
 /* Starts a recording, or ends the program with a message. */
@@ -110,6 +110,6 @@ void bench_streams(void);   /* streams.c: recordings that lose nothing */
 void bench_reading(void);   /* reading.c: what reading costs */
 void bench_starting(void);  /* starting.c: starting a recording, and a trivial program */
 void bench_children(void);  /* children.c: guest programs, LTTng-UST */
-int trivial_program(int argc, char **argv); /* starting.c: what is started there */
+int trivial_program(int argc, char **argv); /* starting.c: the trivial program */
 
 #endif

@@ -21,7 +21,7 @@
 __extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UnsignedWide;
 
-static int bits;      /* of the present table */
+static int bits;      /* the present table has 2^bits nodes */
 static uint64_t mask; /* its nodes - 1 */
 
 /* ---- functions -------------------------------------------------------------------- */
@@ -32,7 +32,6 @@ static uint64_t high_product(uint64_t x, int64_t y) {
 
 static uint64_t low_bits(uint64_t x) { return x; }
 /* Takes the remainder by nodes - 1, as lua5.4 does. */
-
 static uint64_t modulo_odd(uint64_t x) { return x % (mask | 1); }
 static uint64_t middle_of_product(uint64_t x) { return x * GOLDEN >> 32; }
 static uint64_t fibonacci(uint64_t x) { return x * GOLDEN >> (64 - bits); }

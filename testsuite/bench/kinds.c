@@ -82,9 +82,9 @@ struct flow { /* a context of a domain */
 };
 static eventring_domain *domain[DOMAINS];
 static struct flow flows[DOMAINS][CONTEXTS];
-static unsigned present[DOMAINS]; /* its context */
+static unsigned present[DOMAINS]; /* the present context of each domain */
 
-enum value { NOTHING, INTEGER, TEXT, EACH /* of these, by the depth */ };
+enum value { NOTHING, INTEGER, TEXT, EACH /* any of these, by the depth */ };
 
 static const char *text_of(uint32_t n) {
   static const char *const texts[STRINGS] = {

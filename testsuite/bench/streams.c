@@ -305,7 +305,7 @@ static double block_at_a_time(const char *place) {
 
 enum { BUFFER = 1 << 20, BUFFERS = 4 };
 
-struct handed { /* from the producer to the thread that writes */
+struct handed { /* handed from the producer to the thread that writes */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint64_t filled, written; /* buffers */

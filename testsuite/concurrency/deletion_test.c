@@ -130,7 +130,7 @@ static void delete_asleep(const char *path, uint64_t former) {
   eventring_cursor *cursor = open_next(path, former, true, &began);
   uint64_t events = count_events(cursor);
   eventring_close(cursor);
-  for (int i = 0; i < 2; i++) { /* the copy, too */
+  for (int i = 0; i < 2; i++) { /* the second time the copy is deleted */
     CHECK(unlink(path) == 0);
     cursor = open_next(path, former, true, &began);
     while (count_events(cursor) < events) { /* it is being made */

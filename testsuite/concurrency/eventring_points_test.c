@@ -153,9 +153,9 @@ void eventring_testpoint(enum evr_step step) {
   if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
-  has_been_held = true; /* once, until the next poll or the next hundred events */
+  has_been_held = true; /* once only, until the next poll or the next hundred events */
   if (is_writer) hold(&polls, 2 * READERS);
-  else hold(&transitions, 1 + (1u << wsize) / FORMAT_BLOCK_WORDS); /* round the ring */
+  else hold(&transitions, 1 + (1u << wsize) / FORMAT_BLOCK_WORDS); /* once round */
 }
 
 /* ---- The writer ------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static void block_finished_while_read(void) {
   eventring_cursor *cursor = open_cursor(CALLS);
   CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
   lives = 1;
-  write_lives(); /* news: the block is read again */
+  write_lives(); /* there is something new, so the block is read again */
   for (lives = MORE; lives;) CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
   CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
   for (uint32_t n = 1; n <= FIRST + 1 + MORE; n++)

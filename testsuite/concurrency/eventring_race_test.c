@@ -105,7 +105,7 @@ struct reader {
   pthread_barrier_t *barrier;
   enum way way;
   unsigned pause_us;
-  /* what the callbacks keep */
+  /* State of the callbacks: */
   int64_t last;       /* greatest number seen */
   /* the last event, too, has this number */
   bool known;
@@ -261,7 +261,7 @@ static void check_sums(eventring_cursor *cursor, bool exact) {
   if (!exact) return;
   uint64_t domains = __atomic_load_n(&incarnations, __ATOMIC_RELAXED);
   CHECK(counters == domains * PER_DOMAIN);
-  /* and the recording's start */
+  /* The recording's start is counted as well. */
   CHECK(lifecycle_and_gc >= domains * (2 * PER_DOMAIN + 2));
 }
 

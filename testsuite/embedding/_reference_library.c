@@ -58,9 +58,9 @@ static void *allocate(void *ud, void *p, size_t old, size_t size) {
 /* ---- the language -------------------------------------------------------- */
 
 typedef struct Run {
-  lua_State *L;      /* of the caller: what is pushed for it, numbers of `.` */
-  lua_State *on;     /* what the program works on */
-  const char *code;  /* the rest */
+  lua_State *L;      /* the caller's: has what is pushed for it, and numbers of `.` */
+  lua_State *on;     /* the state that the program works on */
+  const char *code;  /* the rest of the program */
   int status;        /* of the last call */
   char word[512];
 } Run;

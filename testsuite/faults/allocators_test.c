@@ -431,7 +431,7 @@ static int run_file(const char *name) {
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef SAROS_STRESS
-  stress_collect(false); /* at each safepoint */
+  stress_collect(false); /* otherwise it would collect at each safepoint */
 #endif
   if (argc > 2 && strcmp(argv[1], "run") == 0) return run_file(argv[2]);
   if (argc > 1) {

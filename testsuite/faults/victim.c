@@ -241,7 +241,7 @@ static void *keep_busy(void *argument) {
   for (int i = 0; !__atomic_load_n(&stop_flag, __ATOMIC_RELAXED); i++) {
     eventring_user_begin(d, 100);
     eventring_user_end(d, 100);
-    if (i % 1000) continue; /* the mutex is taken now and then, too */
+    if (i % 1000) continue; /* so that the mutex is also taken now and then */
     snprintf(name, sizeof name, "%p %d", argument, i / 1000 % 100);
     eventring_register_user(EVENTRING_DEF_INSTANT, name, strlen(name), EVENTRING_NONE, NULL);
   }
@@ -267,7 +267,7 @@ static void threads_fork(void) {
 
 /* ---- Children that are recorded as their parent ----------------------------------- */
 
-/* What a child does that goes on, in the order in which it is tried. */
+/* The ways in which a child goes on, in the order in which they are tried. */
 enum going_on { GO_EXEC, GO_STOP, GO_EVENT, GO_CHECK, GO_ASK, GO_GRANDCHILD, WAYS_TO_GO };
 
 static bool own_file(char path[4096]) {
@@ -295,7 +295,7 @@ static void record_as_child(eventring_domain *d) {
 
 static void go_on(eventring_domain *d, enum going_on how) {
   CHECK(eventring_fork_pending());
-  eventring_domain_check(d); /* too early */
+  eventring_domain_check(d); /* too early to be noticed */
   eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, EVENTRING_ID_HOST, 1);
   if (how == GO_EXEC) {
     become_heir();
@@ -448,7 +448,7 @@ static void twice(void) {
   eventring_domain *d = eventring_domain_start("twice", NULL);
   int counter = register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_INT);
   int event = register_as("count", EVENTRING_DEF_INSTANT, EVENTRING_NONE);
-  CHECK(counter == (int)count_id); /* the same again */
+  CHECK(counter == (int)count_id); /* registered again: the same id */
   CHECK(event >= 0 && event != counter); /* another kind: another id */
   CHECK(register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_DOUBLE) == EVENTRING_E_CONFLICT);
   eventring_user_counter(d, (unsigned)counter, 1);
@@ -495,7 +495,7 @@ static void cut_own_file(bool leave_sigbus) {
   for (int i = 0; i < 10000; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_STOPPED);
   unsigned before = warnings;
-  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a file that is lost is no obstacle */
+  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a lost file does not prevent it */
   CHECK(warnings == before + 1);            /* and the host is warned */
   for (int i = 0; i < 5; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_RUNNING && counters_seen() == 5);
@@ -601,7 +601,7 @@ static void cut_control(void) {
   CHECK(eventring_cursor_control(cursor, EVENTRING_CHANGE(PAUSE), &error) ==
         EVENTRING_E_TRUNCATED);
   sigaction(SIGBUS, NULL, &now);
-  CHECK(now.sa_handler == before.sa_handler); /* nothing is left of it */
+  CHECK(now.sa_handler == before.sa_handler); /* the handler is gone */
   eventring_close(cursor);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);

@@ -83,7 +83,7 @@ static unsigned draw(unsigned below) {
 }
 
 static void leave_context(eventring_domain *d, struct contexts *c, unsigned context) {
-  if (!c->depth[context] || draw(3) == 0) return; /* without suspension */
+  if (!c->depth[context] || draw(3) == 0) return; /* without a suspension */
   eventring_suspend(IN_USER(d), context + 1);
   c->suspended[context] = 1;
 }

@@ -247,15 +247,15 @@ static bool insert_group(Function *f, int at, const Edit *e) {
   int n = 0, far = choose_item(f, e);
   if (far > at) far += 2;
   switch (e->op % 9) {
-    case 0: /* open results into a list */
+    case 0: /* open results become a list */
       items[n++] = open;
       items[n++] = ABC(OP_SETLIST, s, 0, 0);
       break;
-    case 1: /* into a call */
+    case 1: /* open results become arguments of a call */
       items[n++] = open;
       items[n++] = ABC(OP_CALL, s, 0, e->d % 4);
       break;
-    case 2: /* returned */
+    case 2: /* open results are returned */
       items[n++] = open;
       items[n++] = ABC(OP_RETURN, s, 0, e->d & 1);
       break;

@@ -195,7 +195,7 @@ static bool cut_short(uint8_t *packed, size_t *size) {
   memcpy(&length, packed, 4);
   shorter = (uint32_t)(below(4) ? below(length) : below(16) * INPUT_PAGE + below(16) * 8);
   memcpy(packed, &shorter, 4);
-  return shorter < length; /* all of its blocks are claimed */
+  return shorter < length; /* its blocks are all claimed */
 }
 
 static bool random_bytes(uint8_t *packed, size_t *size) {
@@ -272,7 +272,7 @@ static bool copy_packets(uint8_t *packed, size_t *size) {
 
 static bool cut_packets(uint8_t *packed, size_t *size) {
   cut_short(packed, size);
-  return false; /* what is there may still be a recording */
+  return false; /* the result may still be a recording */
 }
 
 struct damage { const char *name; bool (*apply)(uint8_t *, size_t *); };
@@ -447,7 +447,7 @@ int main(int argc, char **argv) {
     make_file(argv[2], "standby", 0, 0, NULL);
     /* Its ring grows to 16 blocks, and wraps several times. */
     make_file(argv[2], "grown", 4000, 64, NULL);
-    make_file(argv[2], "streamed", 2500, 0, "streamed"); /* units of several chunks */
+    make_file(argv[2], "streamed", 2500, 0, "streamed"); /* has units of several chunks */
     return 0;
   }
   if (argc == 4 && strcmp(argv[1], "--add") == 0) {

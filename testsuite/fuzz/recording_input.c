@@ -83,7 +83,7 @@ uint8_t *input_pack(const char *path, size_t *size) {
 
 /* ---- Reading ---------------------------------------------------------------------- */
 
-static uint64_t sink; /* what is read must be used, or it is not read */
+static uint64_t sink; /* results must be used, or they are not computed */
 
 static void use_values(const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];

@@ -16,7 +16,7 @@ static void print_sizes(void) {
   SIZES(PRINT)
 }
 
-/* A structure, and what lies behind it. */
+/* A structure, and guard bytes behind it. */
 #define GUARDED(type) struct { struct type it; unsigned char behind[256]; }
 #define ARM(guarded) memset(&(guarded), 0xa5, sizeof(guarded))
 #define SIZE(guarded) ((guarded).it.size = sizeof (guarded).it)

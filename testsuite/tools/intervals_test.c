@@ -60,7 +60,7 @@ static const struct test_case {
     {"a label within itself",
      {{INTERVAL, 0, 0, 100, 200}, {INTERVAL, 0, 0, 120, 180}, {INTERVAL, 0, 0, 140, 160}},
      {SPAN(100, 180, 3), NONE, NONE, NONE}},
-    {"blocked", /* label 1: what others wait for; it is not theirs */
+    {"blocked", /* label 1 has time that others wait for; it is not theirs */
      {{INTERVAL, 0, 0, 100, 300}, {INTERVAL, 1, 0, 150, 240}, {INTERVAL, 0, 1, 200, 360},
       {INTERVAL, 1, 1, 300, 340}},
      {SPAN(230, 360, 2), SPAN(130, 130, 2), NONE, NONE}},
@@ -75,7 +75,7 @@ static const struct test_case {
 
 /* ---- Recording -------------------------------------------------------------------- */
 
-struct moment { /* the begin or the end of a thing, or all of it */
+struct moment { /* the begin or the end of a thing, or an instant */
   uint64_t ns;
   size_t number; /* of the thing */
   bool is_end;

@@ -222,7 +222,7 @@ static void cpu_time_is_what_was_not_off(void **state) {
   uint64_t cpu;
   (void)state;
   eva_gc_clock_event(&clock_, &event);
-  event.depth = 1; /* a nested one, whose time counts in that around it */
+  event.depth = 1; /* a nested span, whose time counts in the outer one */
   eva_gc_clock_event(&clock_, &event);
   event.kind = EVENTRING_END, event.flags = EVENTRING_MATCHED, event.begin_ns = 100;
   event.ns = 150, event.payload = EVENTRING_UINT, event.value.u = 20;
@@ -343,10 +343,10 @@ static void either_end_may_come_first(void **state) {
   (void)state;
   expect_waits(take(B, 20, 1, 100));
   expect_waits(take(B, 20, 2, 110));
-  expect_waits(take(B, 21, 1, 120)); /* the same link of another definition */
+  expect_waits(take(B, 21, 1, 120)); /* the same link with another definition */
   expect_pair(take(E, 20, 1, 130), 100, 130);
   expect_pair(take(E, 21, 1, 140), 120, 140);
-  expect_waits(take(E, 20, 1, 250)); /* the link again, and out of order */
+  expect_waits(take(E, 20, 1, 250)); /* the same link again, and out of order */
   expect_pair(take(B, 20, 1, 200), 200, 250);
   expect_pair(take(E, 20, 2, 300), 110, 300);
   assert_int_equal(links.used, 0);
@@ -357,7 +357,7 @@ static void what_is_taken_twice_is_torn(void **state) {
   expect_waits(take(B, 20, 1, 100));
   struct eva_link_outcome second = take(B, 20, 1, 200);
   assert_true(!second.paired && second.torn.there && second.torn.ns == 100);
-  expect_waits(take(E, 20, 1, 150)); /* before the begin: of the one that is torn */
+  expect_waits(take(E, 20, 1, 150)); /* before the begin: the end of the torn one */
   struct eva_link_outcome third = take(E, 20, 1, 160);
   assert_true(!third.paired && third.torn.there && third.torn.ns == 150);
   expect_pair(take(E, 20, 1, 300), 200, 300);

@@ -96,7 +96,7 @@ struct write_backend *__wrap_write_backend_open(enum writer_kind kind, int fd, u
 
 static struct {
   unsigned short_writes, interrupts, again; /* one of this many; 0: none */
-  unsigned count;                           /* of all that happened, by any thread */
+  unsigned count;                           /* number of calls, by any thread */
 } system_faults;
 
 /* Tells whether a call fails: each n-th one, because threads have no random numbers of
@@ -121,7 +121,7 @@ ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t offset) {
 static char path[64];
 static int fd;
 static struct writer *writer;
-static enum writer_kind kind; /* of this run of the tests */
+static enum writer_kind kind; /* the kind of this run of the tests */
 
 static void begin(unsigned depth) {
   snprintf(path, sizeof path, "/tmp/writer-test-XXXXXX");

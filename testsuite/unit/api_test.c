@@ -281,7 +281,7 @@ static void threads(void **state) {
   lua_gc(L, LUA_GCSTEP, 0);
   assert_string_equal(lua_tostring(co, 1), "moved");
   assert_false(lua_pushthread(co));
-  for (int i = 0; i < 100; i++) { /* written while it does not run */
+  for (int i = 0; i < 100; i++) { /* its stack is written while it does not run */
     lua_settop(co, 0);
     lua_pushfstring(co, "value number %d", i);
     lua_gc(L, LUA_GCSTEP, 100);

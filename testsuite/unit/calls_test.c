@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile of calls (<eventring/calls.h>): its allocator, arrays, tries and collector.
-   Long, as a list of small tests of one module. */
+/* calls_test.c: the profile of calls (<eventring/calls.h>): its allocator, arrays, tries
+   and collector. Long, as a list of small tests of one module. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void takes_from_borrowed_memory(void **state) {
     assert_int_equal(count, 4096 / EVC_LINE);
     evc_lines_end(&lines);
   }
-  memory[4095] = 1; /* still there */
+  memory[4095] = 1; /* the memory is still there */
   free(memory);
 }
 
@@ -700,7 +700,8 @@ static void counts_what_finds_no_room(void **state) {
   Node *one = child(c, root(c), 1);
   assert_true(lost_calls(c) > 5000);
   expect_flat_to_agree(c);
-  assert_true(flat_of(c, EVENTRING_CALLS_NO_ID).calls > 5000); /* there are too many */
+  /* There are too many names for them. */
+  assert_true(flat_of(c, EVENTRING_CALLS_NO_ID).calls > 5000);
   assert_int_equal(lost_calls(c) + all_counts(c), calls + 1);
   assert_int_equal(inclusive_of(c, one), now);
   assert_int_equal(one->count, 1);
@@ -927,7 +928,7 @@ static void flat_counts_are_the_truth(void **state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++) {
     run_random_program(seed, 20, true);
-    run_random_program(seed, MOST_IDS, false); /* more than there are flat nodes */
+    run_random_program(seed, MOST_IDS, false); /* more than flat nodes */
   }
 }
 
@@ -942,7 +943,7 @@ static void sums_a_deep_path(void **state) {
   eventring_calls_start(c, 0);
   for (uint64_t i = 0; i < DEEP; i++) {
     eventring_calls_enter(c, i, i);
-    eventring_calls_enter(c, DEEP + i, i); /* beside the chain */
+    eventring_calls_enter(c, DEEP + i, i); /* a node beside the chain */
     eventring_calls_exit(c, DEEP + i, i);
   }
   for (uint64_t i = DEEP; i-- > 0;) eventring_calls_exit(c, i, 2 * (uint64_t)DEEP - i);

@@ -89,7 +89,7 @@ static void copy_file(unsigned damage) {
 
 struct heard {
   uint64_t events, losses, hash, most;
-  uint64_t batched; /* of the events: in batches */
+  uint64_t batched; /* number of `events` that came in batches */
   int status[8]; /* of the polls that reported something */
   struct eventring_error trouble[8];
   unsigned polls;
@@ -285,11 +285,11 @@ struct orders {
   eventring_cursor *cursor;
   enum eventring_order order;
   uint64_t hash[THREADS + 1][EVENTRING_RINGS]; /* of the events of each ring */
-  /* Of the present domain: its latest event. */
+  /* latest: that of the present domain's events */
   uint64_t events, latest;
   uint64_t settled;                            /* other rings have nothing earlier */
   uint32_t domain, ring;                       /* than this one */
-  unsigned changes;                            /* from domain to domain */
+  unsigned changes;                            /* changes from domain to domain */
 };
 
 static int hear_in_order(void *context, const struct eventring_event *e) {

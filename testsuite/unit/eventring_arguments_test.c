@@ -198,7 +198,7 @@ static void domains(void **state) {
   BAD(eventring_domain_rename(d, NULL));
   assert_int_equal(eventring_domain_rename(d, "\xff"), EVENTRING_E_NAME);
   assert_int_equal(evr_domain_emitted(d, EVENTRING_RINGS), 0);
-  assert_int_equal(evr_domain_emitted(d, EVENTRING_CALLS), 0); /* not made */
+  assert_int_equal(evr_domain_emitted(d, EVENTRING_CALLS), 0); /* its ring was not made */
   assert_true(eventring_domain_bytes(d) > 0);
   BAD(eventring_get_classes(NULL));
   assert_true(eventring_path(NULL, 0) > 0);

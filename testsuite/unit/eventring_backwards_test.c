@@ -98,7 +98,7 @@ struct reading {
 static int check_step(void *context, const struct eventring_event *e) {
   struct reading *r = context;
   const struct expected *all = r->expected;
-  if (e->id < EVENTRING_ID_HOST) return 0; /* the library's own */
+  if (e->id < EVENTRING_ID_HOST) return 0; /* events of the library itself */
   assert_false(e->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN));
   size_t at = r->at[e->domain]++;
   assert_true(at < all->count);
@@ -234,9 +234,9 @@ static void test_mixtures(void **state) {
   (void)state;
   for (int n = 0; n < 4; n++) {
     check_mixture(n & 1, 4, false, 20000 / slowness());
-    check_mixture(n & 1, 4, true, 1500); /* less switches than the log has entries */
+    check_mixture(n & 1, 4, true, 1500); /* fewer switches than entries in the log */
     check_mixture(n & 1, 100, true, 20000 / slowness()); /* some spans are hidden */
-    check_mixture(n & 1, 4, true, 300);            /* less than a block */
+    check_mixture(n & 1, 4, true, 300);            /* fewer events than in a block */
   }
 }
 
@@ -389,7 +389,7 @@ static void test_flags(void **state) {
   poll_log(cursor, &log, 0);
   assert_int_equal(log.events[EVENTRING_USER], 1003);
   open = 0;
-  assert_int_equal(eventring_open_spans(cursor, note_open, &open), 0); /* as before */
+  assert_int_equal(eventring_open_spans(cursor, note_open, &open), 0); /* unchanged */
   assert_int_equal(open, 10203);
   assert_int_equal(eventring_cursor_seek(cursor, 1), EVENTRING_E_STATE);
   clear_log(&log);

@@ -24,7 +24,7 @@ enum {
   MAX_WORDS = 40,     /* of payload */
   MAX_CHUNK = 16,     /* blocks */
   MAX_BLOCKS = 20000,
-  MARGIN = 512,       /* words before and behind a chunk, that stay zero */
+  MARGIN = 512,       /* words before and behind a chunk that stay zero */
   STREAMS = 2,        /* rings 0 and 1 */
   DEEPEST = 4096      /* spans open at once */
 };
@@ -53,9 +53,9 @@ static void let_time_pass(void) {
 /* ---- Chunks ----------------------------------------------------------------------- */
 
 struct chunks {
-  struct evr_block_source source; /* first */
+  struct evr_block_source source; /* must be first */
   uint64_t *chunk;   /* the present one */
-  unsigned left;     /* blocks of it that are not given yet */
+  unsigned left;     /* blocks of it not given out yet */
   bool fails;        /* there is no memory at present */
   uint64_t *block[MAX_BLOCKS];
   uint64_t *margin[2 * MAX_BLOCKS];
@@ -155,7 +155,7 @@ static unsigned some_words(void) { return draw(3) ? 0 : draw(MAX_WORDS + 1); }
    crossing spans, ends without a begin, and counters. */
 static void emit_something(struct stream *s) {
   static unsigned depth;
-  if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* about as deep as this */
+  if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* the depth aimed at */
   unsigned id = draw(40);
   switch (draw(8)) {
   case 0:
@@ -405,7 +405,7 @@ static void lanes_one_after_the_other(void **state) {
     emit(&stream, EVENTRING_BEGIN, n % 8000, 0);
     assert_int_equal(evr_lane_emitted(&lanes, EVENTRING_USER), n + 1);
   }
-  evr_lane_close(&lanes, EVENTRING_USER); /* once more does nothing: */
+  evr_lane_close(&lanes, EVENTRING_USER); /* a second close changes nothing */
   close_stream(&stream);
   assert_int_equal(c->source.events, EACH * DOMAINS);
   for (uint64_t i = 0; i < c->source.sequence; i++)

@@ -242,7 +242,7 @@ static void lists_of_open_spans(void **state) {
     begun[i] = begin(T_FLOOD);
     now_ns += ROUND_NS + 12345;
   }
-  for (int i = 0; i < 3000; i++) point(); /* the ring is written round */
+  for (int i = 0; i < 3000; i++) point(); /* the ring wraps */
   eventring_cursor *cursor = open_file(own_path(), 0);
   poll_log(cursor, &log, 0);
   check_log(&log);
@@ -300,7 +300,7 @@ static void followed_and_switched(void **state) {
     now_ns += ROUND_NS;
     eventring_switch_classes(user, true);
     now_ns += ROUND_NS / 3;
-    eventring_user_end(d, T_FLOOD); /* of a span that is torn by then */
+    eventring_user_end(d, T_FLOOD); /* its span is torn by then */
     uint64_t at = now_ns;
     poll_log(cursor, &log, 0);
     const struct eventring_event *e = &log.seen[log.count - 1].event;
@@ -318,7 +318,7 @@ static void followed_and_switched(void **state) {
 static void the_clock_goes_back(void **state) {
   static const uint64_t by[] = {100, 40000, 3000000, 5000000000};
   (void)state;
-  now_ns += 20000000000; /* not to before the start */
+  now_ns += 20000000000; /* so that it is not set back to before the start */
   for (unsigned n = 0; n < 4; n++) {
     uint64_t outer = begin(T_FLOOD);
     point();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_corrupt_test.c: hostile and damaged files: an error that says so, never a
-   crash, never a hang.
-
-   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, less in slow builds; 1) */
+ * crash, never a hang.
+ *
+ *   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, less in slow builds; 1)
+ */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -167,7 +168,8 @@ static void status_fields(void **state) {
   assert_int_equal(with_u32(at + 4, 128), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, UINT64_MAX), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, claimed + 1), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u64(at + 8, 1), EVENTRING_E_CORRUPT); /* where are the rings? */
+  /* The place of the rings is then unknown. */
+  assert_int_equal(with_u64(at + 8, 1), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, 0), EVENTRING_E_CORRUPT);
 }
 
@@ -342,8 +344,8 @@ static void definition_fields(void **state) {
 #define DEFINED_WITH(field, value) \
   with_sealed(at, first + offsetof(struct format_definition, field), value, \
               sizeof(((struct format_definition *)0)->field))
-  assert_int_equal(DEFINED_WITH(first, 0), EVENTRING_E_CORRUPT); /* it is longer */
-  /* There are no words. */
+  assert_int_equal(DEFINED_WITH(first, 0), EVENTRING_E_CORRUPT); /* its block is longer */
+  /* A record without words. */
   assert_int_equal(DEFINED_WITH(first, (uint64_t)1 << 16), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(first, format_record(1, 1, 0)), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(first, format_record(65535, 1, 0)), EVENTRING_E_CORRUPT);
@@ -351,13 +353,13 @@ static void definition_fields(void **state) {
   assert_int_equal(DEFINED_WITH(kind, 7), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(event_class, 64), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(ring, 8), EVENTRING_E_CORRUPT);
-  assert_int_equal(DEFINED_WITH(payload, 77), EVENTRING_OK); /* not known */
+  assert_int_equal(DEFINED_WITH(payload, 77), EVENTRING_OK); /* this kind is not known */
   assert_int_equal(DEFINED_WITH(name_bytes, 0), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(name_bytes, 96), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(name_bytes, 0xffff), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(unit_bytes, 24), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(doc_bytes, 120), EVENTRING_E_CORRUPT);
-  /* It ends before that. */
+  /* The record ends before that. */
   assert_int_equal(DEFINED_WITH(fields_bytes, 119), EVENTRING_E_CORRUPT);
   uint32_t words = record_words(*(const uint64_t *)(original + at + first));
   assert_int_equal(DEFINED_WITH(first, format_record(words, 1, 8192)), EVENTRING_E_CORRUPT);

@@ -9,7 +9,7 @@
 
 enum { NOTHING = -1 /* no file is left */ };
 
-static char name[64]; /* of the file of the last child */
+static char name[64]; /* name of the file of the last child */
 
 /* Runs `body` in a child that records with this configuration, and stores what the file
    says in *info. Returns its liveness, or NOTHING. */
@@ -229,7 +229,7 @@ static void from_the_environment(void **state) {
   unsetenv("T_KEEP");
 }
 
-#ifdef LM_ID_NEWLM /* of glibc: a second copy of the library, which dlclose unloads */
+#ifdef LM_ID_NEWLM /* glibc only: a second copy of the library, which dlclose unloads */
 /* Checks that a program that has unloaded the library ends like any other. */
 static void unload(void) {
   char path[4096];

@@ -192,8 +192,8 @@ static void text_is_cut_between_characters(void **state) {
   assert_int_equal(kept_of(cursor, MOST - 3, "\U0001F600"), MOST - 3);
   assert_int_equal(kept_of(cursor, MOST - 2, "\u00e9z"), MOST);
   assert_int_equal(kept_of(cursor, MOST, "\u00e9"), MOST);
-  assert_int_equal(kept_of(cursor, MOST - 1, "\xc3z"), MOST);        /* no character */
-  assert_int_equal(kept_of(cursor, MOST - 5, "\xff---\u00e9"), MOST); /* no text */
+  assert_int_equal(kept_of(cursor, MOST - 1, "\xc3z"), MOST);        /* invalid UTF-8 */
+  assert_int_equal(kept_of(cursor, MOST - 5, "\xff---\u00e9"), MOST); /* not a text */
   eventring_close(cursor);
 }
 
@@ -222,7 +222,7 @@ static void unbalanced_and_interleaved_spans(void **state) {
   eventring_domain *d = domain;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};
-  eventring_user_end(d, T_FLOOD); /* of nothing */
+  eventring_user_end(d, T_FLOOD); /* no span is open */
   int a = eventring_register_user(EVENTRING_DEF_SPAN, "a", 1, EVENTRING_NONE, NULL);
   int b = eventring_register_user(EVENTRING_DEF_SPAN, "b", 1, EVENTRING_NONE, NULL);
   assert_true(a > 0 && b > 0 && a != b);
@@ -491,7 +491,7 @@ static void registering(void **state) {
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   int id = eventring_register(&def, &error);
   assert_true(id >= T_NAMES);
-  assert_int_equal(eventring_register(&def, &error), id); /* the same again */
+  assert_int_equal(eventring_register(&def, &error), id); /* it is the same one */
   def.payload = EVENTRING_DOUBLE;
   assert_int_equal(eventring_register(&def, &error), EVENTRING_E_CONFLICT);
   def.event_class = EVENTRING_CLASS_IO; /* each class has names of its own, ... */
@@ -586,7 +586,7 @@ static void full_catalogue(void **state) {
   static const struct eventring_def late = {.name = "a late one", .kind = EVENTRING_DEF_INSTANT};
   assert_int_equal(eventring_register_table(&late, 1, &first, &error), EVENTRING_E_FULL);
   assert_true(eventring_register_user(EVENTRING_DEF_INSTANT, "event 0", 7, EVENTRING_NONE,
-                                      &error) > 0); /* what is there is found */
+                                      &error) > 0); /* existing ones are found */
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   struct log log = {0};
   eventring_instant(domain, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)last);
@@ -612,7 +612,7 @@ static void many_domains_one_after_the_other(void **state) {
   struct log log = {0};
   for (int i = 0; i < 20; i++) {
     eventring_domain *other = start_domain("other");
-    assert_int_equal(eventring_domain_slot(other), 1); /* the slot is used again */
+    assert_int_equal(eventring_domain_slot(other), 1); /* the slot is reused */
     eventring_user_begin(other, T_FLOOD); /* left open */
     eventring_domain_stop(other);
   }

@@ -84,7 +84,7 @@ static const char *const call_names[CALL_COUNT] = {
     [CALL_syscall] = "syscall"};
 
 static enum call victim = CALL_COUNT;
-static unsigned left; /* calls until the one that fails; 0: it has failed, or none does */
+static unsigned left; /* calls until one fails; 0: it has failed, or none will */
 static int injected_errno;
 
 static bool fails(enum call call) {
@@ -670,7 +670,7 @@ static void no_guard_is_left(void **state) {
   assert_true(eventring_start(&config, &error) < 0);
   check_status(error.code, &error);
   while (count-- > 0) evr_guard_remove(&mapping[count]);
-  evr_guard_remove(mapping); /* not there */
+  evr_guard_remove(mapping); /* it is not in the list */
   assert_int_equal(eventring_start(&config, &error), 0);
   eventring_stop();
 }

@@ -131,7 +131,7 @@ static void save_what_it_causes(unsigned wsize) {
   }
   eventring_saver_info(saver, &info);
   assert_int_equal(info.known, info.missed + info.saved + info.lost);
-  assert_true(info.known <= (uint64_t)written + 10); /* the library's own */
+  assert_true(info.known <= (uint64_t)written + 10); /* events of the library itself */
   eventring_saver_close(saver);
   eventring_close(cursor);
   stop();

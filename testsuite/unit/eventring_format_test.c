@@ -23,7 +23,7 @@
 static uint32_t by_the_definition(const uint64_t *words, uint32_t n) {
   uint64_t a = 0, b = 0;
   for (uint32_t i = 0; i < n; i++) {
-    uint64_t w = i == 6 ? 0 : words[i]; /* committed and checksum */
+    uint64_t w = i == 6 ? 0 : words[i]; /* word 6: committed and checksum */
     a += w;
     b += (n - i) * w;
   }
@@ -42,7 +42,7 @@ static void checksum_is_as_defined(void **state) {
   static uint64_t words[FORMAT_BLOCK_WORDS + 1];
   for (int round = 0; round < 40; round++)
     for (uint32_t n = FORMAT_BLOCK_HEADER_WORDS; n <= FORMAT_BLOCK_WORDS; n++) {
-      uint64_t *at = words + round % 2; /* at 16 bytes, or not */
+      uint64_t *at = words + round % 2; /* aligned to 16 bytes, or not */
       if (n % 64 == 8) fill_words(at);
       assert_int_equal(evr_checksum(at, n), by_the_definition(at, n));
     }
@@ -109,7 +109,7 @@ static void gate_follows(void **state) {
   assert_int_equal(page.switches, 1);
   evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, 0x100);
   evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_ADD, 0xf0000 | 0x22);
-  assert_int_equal(page.gate, 0x23); /* what has no name is ignored */
+  assert_int_equal(page.gate, 0x23); /* classes without a name are ignored */
   assert_int_equal(page.switches, 2);
 }
 
@@ -126,7 +126,7 @@ static void entries_have_both_times(void **state) {
     evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, NAMED);
     evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
     if (n % 2) continue;
-    uint32_t last = page.switches - 2; /* before the one of the resume */
+    uint32_t last = page.switches - 2; /* the entry before that of the resume */
     assert_true(evr_control_entry(&page, last, &entry));
     assert_int_equal(entry.number, last + 1);
     assert_int_equal(entry.classes, 1u << (1 + n % 15));
@@ -198,7 +198,7 @@ static void several_change_at_once(void **state) {
   assert_int_equal(page.wanted & ~(uint64_t)1 & ~(uint64_t)(1 << 9), 0x1e);
   assert_int_equal(page.gate, format_gate(page.wanted));
   for (uint32_t n = page.switches - 64; n != page.switches; n++) {
-    if (!evr_control_entry(&page, n, &entry)) continue; /* a slow one was overtaken */
+    if (!evr_control_entry(&page, n, &entry)) continue; /* slow and overtaken */
     assert_true(entry.until != UINT64_MAX && entry.until >= entry.ticks);
     assert_false(entry.classes & ~(uint64_t)NAMED);
   }
@@ -426,7 +426,7 @@ static void segments_that_are_not_valid(void **state) {
   assert_false(evr_segment_valid(&b, &a));
   struct format_segment next[2];
   const struct evr_pair now = {200, 300};
-  assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* no rate */
+  assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* gives no rate */
 }
 
 /* Checks two readings that give no rate, and rates beyond what a segment can have. */
@@ -442,7 +442,7 @@ static void readings_without_sense(void **state) {
   /* The first one is too steep. */
   assert_false(evr_next_segments(&last, zero, steep, 10, 100, next));
   last.from_ns = (1 << 30) + 110 * (1 << 20) - 1034 - 50;
-  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the second */
+  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the second one */
   last.from_ns = (uint64_t)1 << 50; /* far ahead: as slow as possible */
   assert_true(evr_next_segments(&last, zero, slow, 10, 100, next));
   assert_int_equal(next[0].multiplier, 1);

@@ -89,7 +89,7 @@ static void grows_until_its_share(void **state) {
   check_account(late, &log);
   assert_int_equal(log.before[EVENTRING_USER], 0);
   assert_int_equal(log.lost[EVENTRING_USER], 0);
-  flood(200 * 256); /* now it turns over */
+  flood(200 * 256); /* now it wraps */
   assert_int_equal(places(), 256);
   check_account(late, &log);
   clear_log(&log);
@@ -114,7 +114,7 @@ static void stays_without_wish(void **state) {
 
 static void stays_where_it_holds_enough(void **state) {
   (void)state;
-  start_growing(1, 0); /* a nanosecond */
+  start_growing(1, 0); /* hold time: a nanosecond */
   flood(20000);
   assert_int_equal(places(), FIRST);
   stop();
@@ -261,7 +261,7 @@ static void goes_on_without_room(void **state) {
   assert_true(eventring_domain_slot(domain) >= 0); /* it is recorded as before */
   assert_int_equal(evr_domain_emitted(domain, EVENTRING_USER), written);
   setrlimit(RLIMIT_FSIZE, &limit);
-  flood(20000); /* and grows when there is room again */
+  flood(20000); /* and it grows when there is room again */
   assert_true(places() > FIRST);
   struct log log = {0};
   check_account(cursor, &log);

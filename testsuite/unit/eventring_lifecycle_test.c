@@ -35,7 +35,7 @@ static void nothing_without_start(void **state) {
   eventring_cursor *cursor;
   struct eventring_config config;
   eventring_config_init(&config);
-  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK); /* OFF */
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK); /* its state is OFF */
   assert_int_equal(eventring_state(), EVENTRING_STOPPED);
   assert_int_equal(eventring_pause(), EVENTRING_E_STATE);
   assert_int_equal(eventring_resume(), EVENTRING_E_STATE);
@@ -72,7 +72,7 @@ static void start_later_and_again(void **state) {
   (void)state;
   eventring_domain *d = start_domain("main");
   for (int i = 0; i < 3; i++) {
-    eventring_user_counter(d, T_COUNT, 1); /* stopped: goes nowhere */
+    eventring_user_counter(d, T_COUNT, 1); /* stopped: not recorded */
     start_recording(EVENTRING_MIN_WSIZE);
     eventring_user_counter(d, T_COUNT, 2);
     eventring_cursor *cursor = open_self(0);
@@ -538,7 +538,7 @@ static void an_ending_process_tells_its_last_event(void **state) {
     while (write(fd[1], "x", 1) != 1) {}
     usleep(100000);
     eventring_user_counter(d, T_COUNT, 42);
-    exit(0); /* without stopping anything: the exit handler does */
+    exit(0); /* the exit handler stops the recording */
   }
   assert_int_equal(read(fd[0], &byte, 1), 1);
   eventring_cursor *cursor;
@@ -725,7 +725,7 @@ static void classes_of_the_host(void **state) {
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(9, NULL, false), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_CALLS, NULL, false),
-                   EVENTRING_E_CONFLICT); /* T_CALL */
+                   EVENTRING_E_CONFLICT); /* T_CALL is of this class */
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, true), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, "io", false), EVENTRING_OK);
   assert_int_equal(eventring_class_by_name("alloc"), EVENTRING_E_STATE);
@@ -748,10 +748,12 @@ static void classes_of_the_host(void **state) {
   assert_true(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO));
   assert_false(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, NULL, true), EVENTRING_E_STATE);
-  assert_int_equal(eventring_define_ring(4, "mine"), EVENTRING_OK); /* as it is */
+  /* It is defined already, with this name. */
+  assert_int_equal(eventring_define_ring(4, "mine"), EVENTRING_OK);
   assert_int_equal(eventring_define_ring(5, "late"), EVENTRING_E_STATE);
   assert_int_equal(eventring_define_class(16, "other", true), EVENTRING_E_STATE);
-  assert_int_equal(eventring_define_class(16, "jit", true), EVENTRING_OK); /* as it is */
+  /* It is defined already, with this name. */
+  assert_int_equal(eventring_define_class(16, "jit", true), EVENTRING_OK);
   /* a host that comes later: its class is defined, and off in this recording */
   assert_int_equal(eventring_define_class(18, "late", true), EVENTRING_OK);
   assert_int_equal(eventring_switch_classes(EVENTRING_CLASS_BIT(18), true), EVENTRING_OK);
@@ -792,7 +794,7 @@ static void sizes_of_definitions(void **state) {
   /* without the member, the payload is none */
   assert_int_equal(eventring_register_def(&table[0].def, up_to_class, NULL),
                    EVENTRING_E_CONFLICT);
-  assert_int_equal(sizeof(struct eventring_error), 512); /* for good */
+  assert_int_equal(sizeof(struct eventring_error), 512); /* this size must never change */
 }
 
 static void errors_have_texts(void **state) {
@@ -808,7 +810,8 @@ static void versions(void **state) {
   (void)state;
   assert_int_equal(eventring_library_version(), EVENTRING_VERSION);
   assert_int_equal(eventring_check_version(EVENTRING_VERSION, &error), 0);
-  assert_int_equal(eventring_check_version(EVENTRING_VERSION + 1, NULL), 0); /* patch */
+  /* The next patch. */
+  assert_int_equal(eventring_check_version(EVENTRING_VERSION + 1, NULL), 0);
   unsigned others[] = {EVENTRING_VERSION + 10000, EVENTRING_VERSION + 100};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     assert_int_equal(eventring_check_version(others[i], &error), EVENTRING_E_LIBRARY);
@@ -952,7 +955,7 @@ static void control_words(void **state) {
     assert_int_equal(eventring_cursor_info(cursor, &info), 0);
     assert_int_equal(info.control_rejected, sizeof malformed / sizeof *malformed);
   }
-  /* no class and no run: a pause */
+  /* no class is on, and it does not run: a pause */
   store_word(file_name(), WANTED_OFFSET, 0);
   eventring_domain_check(d);
   assert_int_equal(eventring_state(), EVENTRING_PAUSED);
@@ -972,7 +975,7 @@ static void no_first_touch(void **state) {
   const char *slowness = getenv("TEST_SLOWNESS");
   struct statfs fs;
   struct rusage before, after;
-  if (slowness && atoi(slowness) > 1) return; /* sanitizers have pages of their own */
+  if (slowness && atoi(slowness) > 1) return; /* sanitizers touch pages of their own */
   if (statfs(".", &fs) != 0 || fs.f_type == 0x01021994) return;
   start_recording(EVENTRING_DEFAULT_WSIZE);
   eventring_domain *d = start_domain("touch");

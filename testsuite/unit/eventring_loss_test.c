@@ -214,7 +214,7 @@ static void spans_across_a_loss(void **state) {
   eventring_user_begin(domain, (unsigned)coming);
   flood(2000);
   eventring_user_end(domain, (unsigned)coming);
-  eventring_user_end(domain, (unsigned)ending); /* of nothing */
+  eventring_user_end(domain, (unsigned)ending); /* no such span is open */
   eventring_user_end(domain, (unsigned)lasting);
   while (poll_log(cursor, &log, 0) > 0) {}
   unsigned matched_lasting = 0, torn_ending = 0, begun_coming = 0, matched_coming = 0;

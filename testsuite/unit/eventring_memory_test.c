@@ -178,7 +178,7 @@ static void events_are_delivered(void **state) {
   eventring_memory_collected(d, &(struct eventring_collection){100, UINT64_MAX});
   eventring_memory_freed(d, &small, true);
   eventring_memory_freed(d, &large, false);
-  eventring_memory_freed(d, &unknown, false); /* of another profile: nothing */
+  eventring_memory_freed(d, &unknown, false); /* of another profile: does nothing */
   eventring_memory_stop(d);
   eventring_memory_freed(d, &large, false);
   eventring_cursor *c = open_self(0);
@@ -427,7 +427,7 @@ static void a_dead_site_gives_up_its_place(void **state) {
   eventring_cursor *c = open_self(0);
   struct sums sums = read_heaps(c);
   assert_false(sums.last.torn);
-  assert_true(sums.last.lost_entries < SITES / 1000); /* since before pages ran out */
+  assert_true(sums.last.lost_entries < SITES / 1000); /* counted before pages ran out */
   assert_int_equal(sums.allocated + sums.last.lost_allocated.samples, 2 * SITES);
   assert_int_equal(sums.live + sums.last.lost_live.samples, SITES / KEPT);
   assert_true(sums.last.lost_live.samples < 10);

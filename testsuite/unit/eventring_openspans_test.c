@@ -27,7 +27,7 @@ struct plain_span { /* in the order of their begins */
   unsigned id;
   uint64_t ticks, context;
   uint64_t suspended; /* up to the last resume */
-  uint64_t since;     /* suspended since; 0: it is not */
+  uint64_t since;     /* when it was suspended; 0: it is not */
 };
 
 /* A producer without room may choose which spans to count as hidden, as long as it keeps

@@ -31,7 +31,7 @@ enum {
   ROOM = MOST_PIECES * MOST_RUN * BLOCK
 };
 
-struct one { /* packet */
+struct one { /* a packet */
   struct eventring_piece piece[MOST_PIECES];
   size_t count;
   uint8_t *bytes; /* of its pieces */
@@ -194,7 +194,7 @@ static void test_any_order(void **unused) {
   assert_int_equal(evr_packed_bytes(packed), PLAIN);
   assert_int_equal(evr_packed_read(packed, PLAIN - 8, found, 16, NULL), EVENTRING_E_TRUNCATED);
   assert_int_equal(evr_packed_read(packed, UINT64_MAX, found, 16, NULL), EVENTRING_E_TRUNCATED);
-  for (size_t i = 0; i < 2000; i++) { /* from any place */
+  for (size_t i = 0; i < 2000; i++) { /* reads from any place */
     size_t at = draw(PLAIN - 64);
     assert_int_equal(evr_packed_read(packed, at, found, 64, NULL), 0);
     assert_memory_equal(found, expected + at, 64);
@@ -290,7 +290,7 @@ static void test_writer_goes(void **unused) {
     if (!was_asked) close(last_writer);
     close(fd);
   }
-  assert_true(writer_goes_at > 3); /* at opening, and when the frame is not whole */
+  assert_true(writer_goes_at > 3); /* at opening, and while the frame is not whole */
   writer_goes_at = 0;
 }
 
@@ -387,7 +387,8 @@ static void test_cut_off(void **unused) {
 
 /* ---- Hostile files ---------------------------------------------------------------- */
 
-/* Puts a packet at the end of the file whose checksum is right, whatever it says. */
+/* Puts a packet with a correct checksum at the end of the file, whatever its header
+   says. */
 static void add_hostile(struct packet_header *h, const struct packet_extent *extents,
                         const void *frame, size_t frame_bytes) {
   static struct packet_extent none[PACKET_MOST_EXTENTS + 1];

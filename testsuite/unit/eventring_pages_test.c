@@ -10,7 +10,7 @@
 #include "eventring_common.h"
 #include "producer/pages.h"
 
-enum { PAGES = 3000 }; /* more than are asked for at once */
+enum { PAGES = 3000 }; /* more than one request covers */
 
 static struct eventring_pages pages;
 static char *memory;

@@ -164,7 +164,7 @@ static void names_by_template(void **state) {
   expect_name("%p", file_name());
   expect_name("service", "service.eventring");
   expect_name("service.eventring", "service.eventring");
-  expect_name("%n", "unit.eventring"); /* of test_config */
+  expect_name("%n", "unit.eventring"); /* the name in test_config */
   expect_name("100%%", "100%.eventring");
   expect_name("\xc3\xa4 b", "\xc3\xa4 b.eventring");
   snprintf(expected, sizeof expected, "%s-unit-%d.eventring", host, (int)getpid());
@@ -232,7 +232,7 @@ static void two_hosts(void **state) {
   eventring_domain *d = start_domain("main");
   eventring_user_begin(d, base);
   eventring_user_begin(d, T_FLOOD);
-  assert_int_equal(eventring_stop(), EVENTRING_JOINED); /* theirs */
+  assert_int_equal(eventring_stop(), EVENTRING_JOINED); /* the recording is theirs, too */
   assert_int_equal(eventring_state(), EVENTRING_RUNNING);
   assert_true(exists(file_name()));
   eventring_user_end(d, T_FLOOD);

@@ -290,7 +290,7 @@ static void test_many(void **state) {
 
 /* ---- A process that is killed ----------------------------------------------------- */
 
-struct shared { /* with the child */
+struct shared { /* shared with the child */
   volatile uint64_t ready, spans, values;
   char path[4096];
 };
@@ -383,7 +383,7 @@ static void test_live(void **state) {
 
 /* While `lies` is on, the word of each ring that says up to which block its totals go has
    changed whenever a reader reads it again, except every LIE_LENGTH-th time. */
-enum { LIE_LENGTH = 16, WORD_FOLDED = 16 /* bytes from its block */ };
+enum { LIE_LENGTH = 16, WORD_FOLDED = 16 /* offset of the word in its block, in bytes */ };
 static bool lies;
 static unsigned tries;
 

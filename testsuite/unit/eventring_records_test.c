@@ -434,7 +434,7 @@ static void unknown_things_are_passed_over(void **state) {
   struct format_status *status = (struct format_status *)(saved + FORMAT_STATUS_OFFSET);
   status->kind[FORMAT_KINDS - 1] = status->kind[FORMAT_ENDINGS];
   status->kind[FORMAT_ENDINGS] = (struct format_count){0, 0};
-  status->checksum = 0; /* not said */
+  status->checksum = 0; /* 0: there is no checksum */
   block = block_of_kind(FORMAT_LIVES);
   unsigned words = record_words(block[8]);
   block[8] = format_record(words, 9, record_number(block[8]));
@@ -556,8 +556,8 @@ static int check_values(void *context, const struct eventring_event *event) {
     assert_memory_equal(v[2].bytes, "eleven byte", 11);
     assert_true(v[3].payload == EVENTRING_UINT && v[3].value.u == UINT64_MAX);
     assert_true(v[4].payload == EVENTRING_BYTES && v[4].size == 0);
-    assert_int_equal(eventring_event_values(event, v, 1), 5); /* as many as there are */
-  } else { /* what does not fit is raw */
+    assert_int_equal(eventring_event_values(event, v, 1), 5); /* number of all values */
+  } else { /* values that do not fit are raw */
     assert_int_equal(event->payload, n == 1 ? EVENTRING_VALUES : EVENTRING_RAW);
     assert_int_equal(eventring_event_values(event, v, EVENTRING_MAX_VALUES), 0);
   }

@@ -30,7 +30,7 @@ static unsigned jobs, under_way;
 static uint8_t *image; /* of the file */
 static eventring_saver *saver;
 static enum { PLAIN, LATE, PACKED } way; /* LATE: many writes of a plain file under way */
-static bool full, stays_full /* to the end */, saver_ends, updating;
+static bool full, stays_full /* stays_full: until the end */, saver_ends, updating;
 static unsigned failures;
 
 /* ---- Writing ---------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void end_update(void) {
   if (eventring_saver_front(saver, buffer, UINT64_MAX, saver_ends, piece, &error) < 0)
     fail_msg("%s", error.text);
   bool before = full;
-  full = false; /* it has its place already */
+  full = false; /* it has its place in the file already */
   submit((uint8_t *)buffer, EVENTRING_FRONT_BYTES, piece, 2);
   finish_all();
   full = before;
@@ -191,7 +191,7 @@ static void end_update(void) {
 
 static void save_all(void) {
   if (updating) end_update();
-  while (fill()) {} /* an update leaves long backlogs to fills */
+  while (fill()) {} /* an update leaves much to write for later fills */
   begin_update();
   end_update();
 }
@@ -301,7 +301,7 @@ static void save_often(int as) {
     lost += save_once();
     failed += failures;
   }
-  assert_true(failed > 500 && lost > 50000); /* else this has tried nothing */
+  assert_true(failed > 500 && lost > 50000); /* otherwise this has tested nothing */
 }
 
 static void test_plain(void **unused) {

@@ -35,7 +35,7 @@ static void note_warning(void *context, const struct eventring_error *error) {
 /* ---- Reading ---------------------------------------------------------------------- */
 
 struct heard { /* of one domain's runtime ring */
-  int64_t first, last; /* numbers of spans; -1: none yet */
+  int64_t first, last; /* of spans' numbers; -1: none yet */
   uint64_t events, lost, gaps; /* without those of the library */
   uint64_t others;
 };
@@ -174,7 +174,7 @@ static void many_threads(void **state) {
   for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, write_in_thread, NULL);
   for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
   eventring_stop();
-  all.in_turn = true; /* a thread that starts when another has ended has its slot */
+  all.in_turn = true; /* a thread that starts when another has ended gets its slot */
   hear_file(file, EVENTRING_OPEN_MERGED, &all);
   uint64_t events = 0;
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) events += all.of[i].events;
@@ -920,9 +920,9 @@ static void forked(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(killed), /* first: the child starts the library */
+      cmocka_unit_test(killed), /* first, because the child starts the library */
       cmocka_unit_test(head_too_large), cmocka_unit_test(head_gone),
-      cmocka_unit_test(unit_twice), /* these, too */
+      cmocka_unit_test(unit_twice), /* and these, for the same reason */
       cmocka_unit_test(helper_takes_faults), cmocka_unit_test(names_while_it_is_read),
       cmocka_unit_test(one_thread), cmocka_unit_test(many_threads),
       cmocka_unit_test(domains_in_turn), cmocka_unit_test(names_stay),

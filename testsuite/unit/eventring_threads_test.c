@@ -74,8 +74,8 @@ static void threads_that_vanish_leave_their_slots(void **state) {
   eventring_stop();
 }
 
-/* Of the destructors of a round the C library calls those of lower keys first: one key is
-   made before the library makes its own, the other after it. */
+/* In each round the C library calls destructors of lower keys first. One key is made
+   before the library makes its own, the other after it. */
 static pthread_key_t early_key, late_key;
 
 /* In the last round ThreadSanitizer no longer knows the thread. */
@@ -87,7 +87,7 @@ enum { ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 
 struct host_thread {
   pthread_key_t key;
-  int round, stop_in; /* of the destructors */
+  int round, stop_in; /* rounds of the destructors */
   eventring_domain *domain;
 };
 

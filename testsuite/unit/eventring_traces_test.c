@@ -111,7 +111,7 @@ static void test_ids_differ(void **state) {
     assert_memory_equal(child.parent_id, root.span_id, 8);
     memcpy(ids[2 * i], root.span_id, 8);
     memcpy(ids[2 * i + 1], child.span_id, 8);
-    eventring_trace_child(domain, &root, &root); /* in place */
+    eventring_trace_child(domain, &root, &root); /* the child may replace its parent */
     assert_memory_equal(root.parent_id, ids[2 * i], 8);
   }
   qsort(ids, 2 * MANY, 8, by_bytes);
@@ -123,7 +123,7 @@ static void test_ids_differ_in_children_of_forks(void **state) {
   (void)state;
   struct eventring_trace own[4], other[4];
   int ends[2], status;
-  eventring_trace_begin(domain, own); /* bytes are left over */
+  eventring_trace_begin(domain, own); /* random bytes are left over */
   assert_int_equal(pipe(ends), 0);
   pid_t child = fork();
   if (child == 0) {

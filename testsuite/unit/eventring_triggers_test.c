@@ -151,7 +151,7 @@ static void test_spans_and_pauses(void **state) {
   assert_int_equal(look(every).skipped, 1);
   assert_int_equal(look(never).fired, 0);
   assert_int_equal(look(inner).fired, 2);
-  assert_int_equal(look(pause).fired, 2); /* the outer ones alone */
+  assert_int_equal(look(pause).fired, 2); /* the outer pauses alone */
 }
 
 /* Checks begins without ends, and ends without begins. */
@@ -166,7 +166,7 @@ static void test_spans_that_never_end(void **state) {
   for (int i = 0; i < 10000; i++)
     eventring_end(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
   uint64_t fired = look(number).fired;
-  assert_true(fired > 0 && fired <= 32); /* what is remembered */
+  assert_true(fired > 0 && fired <= 32); /* the spans that are remembered */
 }
 
 static void test_contexts(void **state) {
@@ -410,7 +410,7 @@ static void test_in_a_child(void **state) {
 static void test_texts(void **state) {
   static const struct {
     const char *text;
-    int result; /* how many, or the column of the error */
+    int result; /* the number of triggers, or the column of the error */
     const char *part;
   } list[] = {
       {"", 0, NULL}, {" ; ;; ", 0, NULL}, {"error", 1, NULL}, {"error;signal;", 2, NULL},

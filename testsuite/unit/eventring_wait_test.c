@@ -65,7 +65,7 @@ static void sleeps_while_nothing_comes(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
     eventring_cursor *cursor = open_way(way);
-    assert_int_equal(eventring_wait(cursor, SOON), 1); /* what is there already */
+    assert_int_equal(eventring_wait(cursor, SOON), 1); /* events that are there already */
     poll_all(cursor);
     assert_int_equal(eventring_wait(cursor, 0), 0);
     uint64_t began = clock_ns(CLOCK_MONOTONIC);

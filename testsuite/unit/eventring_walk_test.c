@@ -130,7 +130,7 @@ static void remarks_move_the_position(void **state) {
   put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_CONTEXT, 1, 1000);
   block.words[block.have++] = 12;
   put_word(EVENTRING_INSTANT, 21, 0, 1000);
-  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_SUSPEND, 0, 1000); /* of the present one */
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_SUSPEND, 0, 1000); /* the present context */
   put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_RESUME, 1, 1000);
   block.words[block.have++] = 13;
   put_word(EVENTRING_INSTANT, 22, 0, 1000);

@@ -216,7 +216,8 @@ static void holes_in_what_was_not(void) {
     assert_int_equal(poll_log(cursor, &log, 0), EVENTRING_E_CORRUPT);
     assert_non_null(strstr(eventring_cursor_error(cursor)->text, "ring 1"));
     punch(FORMAT_DOMAINS_OFFSET, 4096);
-    assert_int_equal(poll_log(cursor, &log, 0), EVENTRING_E_CORRUPT); /* heads go back */
+    /* The heads have gone back. */
+    assert_int_equal(poll_log(cursor, &log, 0), EVENTRING_E_CORRUPT);
     eventring_close(cursor);
     clear_log(&log);
     end();
@@ -341,7 +342,7 @@ static void the_handler_goes_with_the_last(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-  bool alone; /* makes its recordings itself */
+  bool alone; /* it makes its recordings itself */
 } tests[] = {{"mapped where it is safe", mapped_where_it_is_safe, false},
              {"not with the signal blocked", not_with_the_signal_blocked, false},
              {"not under a limit", not_under_a_limit, false},

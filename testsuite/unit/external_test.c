@@ -20,7 +20,7 @@
 #define BUFFERS "buffers"
 
 typedef struct Buffer {
-  char *bytes; /* with their size before them, NULL: none */
+  char *bytes; /* their size is in the word before them; NULL: none */
 } Buffer;
 
 static size_t held, most_held;

@@ -49,7 +49,7 @@ static void holds_what_was_taken(void **state) {
     for (int n = 0; n < (shift ? ROUNDS / 20 : ROUNDS); n++) {
       draw = draw * 6364136223846793005 + 1442695040888963407;
       size_t i = draw >> 33 & (KEYS - 1);
-      if (!(draw >> 60)) i &= 63; /* some often */
+      if (!(draw >> 60)) i &= 63; /* some keys are used often */
       if (is_in[i]) {
         evr_table_drop(&table, hash_of(keys[i]), i + 1);
       } else {
@@ -95,7 +95,7 @@ static void spreads_strides(void **state) {
       unsigned *place = &used[evr_hash_word(0x1234567, key) & 1023];
       if (++*place > most) most = *place;
     }
-    assert_true(most <= 16); /* by chance 8 at most, nearly always */
+    assert_true(most <= 16); /* by chance it is nearly always at most 8 */
   }
 }
 

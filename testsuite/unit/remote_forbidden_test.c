@@ -16,7 +16,7 @@
 #include "remote/forbidden.h"
 
 static void says(struct remote_rights rights, const char *first, const char *second) {
-  char text[256]; /* the room of struct remote_host */
+  char text[256]; /* as large as in struct remote_host */
   remote_forbidden_text(&rights, text, sizeof text);
   if (strstr(text, first) && strstr(text, second) && strlen(text) < sizeof text - 1) return;
   fail_msg("no `%s' or `%s' in: %s", first, second, text);

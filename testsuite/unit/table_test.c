@@ -93,7 +93,7 @@ static void neighbours_do_not_collide(void **state) {
   for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
     Table *t = push_table(L);
     for (int i = 0; i < 1000; i++) set_value(L, t, starts[s] + i, true);
-    assert_in_range(table_node_count(t), 1024, 2048); /* the larger in stress builds */
+    assert_in_range(table_node_count(t), 1024, 2048); /* larger in stress builds */
     assert_int_equal(chains_of(t).links, 0);
     L->top--;
   }
