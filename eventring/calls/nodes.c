@@ -215,8 +215,8 @@ new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *calle
   return made;
 }
 
-/* Returns where a flat node has the number + 1 of the last caller whose call was flat,
-   which it stays. */
+/* Returns where a flat node keeps the number + 1 of the last caller whose call was flat;
+   such calls of that caller stay flat. */
 static uint64_t *flat_caller(struct eventring_calls_inside *in,
                              const struct eventring_calls_node *flat) {
   return &in->lost[evc_number(in, flat)].ticks;

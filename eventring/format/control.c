@@ -103,8 +103,8 @@ void evr_control_write_list(struct format_list *list, const char *text) {
   evr_fence_release();
   __atomic_store_n(&list->bytes, (uint32_t)size, __ATOMIC_RELAXED);
   evr_store_words(list->text, words, sizeof words);
-  /* A writer that was taken over from, and is not dead, has changed the list: the text
-     has an odd version still and nobody takes it.
+  /* Fails for a writer that was taken over from but is not dead: it leaves the version to
+     the writer that took over, odd until that one ends, and nobody takes the text.
      release: pairs with the acquire loads of the version in evr_control_read_list and
      open_list */
   __atomic_compare_exchange_n(&list->version, &version, version + 1, false, __ATOMIC_RELEASE,

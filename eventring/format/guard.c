@@ -173,8 +173,7 @@ enum { LEVELS = 8 };
 
 /* by level: what the process did with SIGBUS before that handler */
 static struct sigaction before[LEVELS];
-/* number that are installed: SIGBUS calls the library, directly or through other
-   handlers */
+/* how many are installed: SIGBUS calls the library, directly or through other handlers */
 static unsigned levels;
 static unsigned holders;
 static bool started;            /* a recording holds it, for good */

@@ -140,13 +140,13 @@ static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) 
   else *list = d->next;
 }
 
-/* Counts domains that end with their threads. One of them begins, ends, or may from now
-   on go on without its thread. */
+/* Counts a domain that ends with its thread: `change` is 1 when it begins, -1 when it
+   ends or may go on without its thread. */
 static void count_bound_locked(const struct evr_domain *d, int change) {
   if (!d->unbound) evr_producer.bound += (unsigned)change;
 }
 
-/* Ends the domain for good. Owner, or a thread that knows that the owner's is gone. */
+/* Ends the domain for good. Owner, or a thread that knows that the owner is gone. */
 static void end_domain_locked(struct evr_domain *d) {
   if (evr_producer.recording) evr_room_found(evr_producer.recording, &d->room);
   if (d->recording) detach_locked(d);
@@ -539,8 +539,8 @@ static __attribute__((cold, noinline)) bool settle(struct evr_domain *d, bool no
 
 /* ---- Entry points of the probes ---------------------------------------------------- */
 
-/* Tells whether a handler of a signal that has interrupted what this probe needs has
-   called it. */
+/* Tells whether this probe was called by a handler of a signal that has interrupted what
+   the probe needs. */
 static bool must_drop(const struct evr_domain *d) { return d->lanes.writing || evr_locking(); }
 
 static inline __attribute__((always_inline)) void

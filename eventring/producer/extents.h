@@ -35,7 +35,7 @@ struct evr_extent {
   uint32_t blocks;
   bool later; /* its space is reserved when its blocks are made ready */
   uint32_t ready_runs; /* atomic; written by the thread that makes blocks ready */
-  struct evr_ready_run ready[EVR_READY_RUNS]; /* where space is reserved later */
+  struct evr_ready_run ready[EVR_READY_RUNS]; /* if space is reserved later */
   uint8_t *map;
 };
 

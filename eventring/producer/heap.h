@@ -11,7 +11,7 @@
 /* What runs for each sample lies together: few lines of the cache. */
 #define EVR_SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 
-struct evr_heap; /* called by the owner of the domain, except *_locked */
+struct evr_heap; /* its functions are for the owner, except *_locked */
 
 /* Makes an empty profile; NULL: no memory. */
 struct evr_heap *evr_heap_new(double rate);

@@ -214,7 +214,7 @@ static void skip_sequences(struct evr_block_source *source, uint32_t count) {
   __atomic_store_n(source->head, source->sequence, __ATOMIC_RELEASE);
 }
 
-/* Makes W1 and W2, and the zeros of W3. */
+/* Takes the steps W1 and W2, and stores the zeros of W3. */
 static void clear_place(const struct evr_place *place) {
   evr_testpoint(W1);
   if (place->used)
@@ -348,7 +348,8 @@ static int make_room(struct evr_lanes *l, enum eventring_ring r, size_t words,
   return EVENTRING_OK;
 }
 
-/* Makes room as well, after a handler of a signal may have moved the position. */
+/* Makes room as make_room does, after a handler of a signal may have moved the
+   position. */
 static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uint64_t ticks,
                    struct eventring_error *error) {
   struct evr_writer *w = l->writer[r];

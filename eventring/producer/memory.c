@@ -213,7 +213,7 @@ void eventring_memory_sampled(eventring_domain *domain, const struct eventring_s
   emit_sample(d, words);
 }
 
-/* Counts it; false: the block is of another profile. */
+/* Counts the fate of a block; returns false when the block is of another profile. */
 static inline bool count_fate(struct evr_heap *heap, const struct eventring_fate *fate) {
   if (fate->kind == EVENTRING_FATE_PROMOTED)
     return fate->block->profile == evr_heap_number(heap);

@@ -51,8 +51,8 @@
 #endif
 
 enum {
-  /* ns: less is the time between the readings of the two clocks; a change to another
-     thread and back takes more */
+  /* ns: more than passes between the readings of the two clocks; a change to another
+     thread and back takes longer */
   NOISE = 2000,
   MOST_APART = 5000, /* ns: reading both takes less */
   MOST_TRIES = 4,

@@ -40,7 +40,7 @@ static int name_file(struct evr_recording *r, const struct eventring_config *con
   return evr_file_name(r->name, &naming, error);
 }
 
-/* Joins the two; returns false when the path is too long. */
+/* Joins directory and name to a path; returns false when it is too long. */
 static bool join_path(char *path, size_t room, const char *directory, const char *name) {
   size_t length = strlen(directory), size = strlen(name) + 1;
   bool slash = directory[1] != 0; /* "/" has it already */

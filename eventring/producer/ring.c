@@ -32,8 +32,8 @@
 #include "producer/space.h"
 
 enum {
-  /* places of a ring that are made ready at the start, on tmpfs and elsewhere, and at
-     most at a time later */
+  /* places of a ring that are made ready at the start, on tmpfs and elsewhere; and the
+     most that are made ready at a time later */
   READY_FIRST = 1,
   READY_FIRST_ON_DISK = 64,
   READY_MOST = 16

@@ -237,8 +237,8 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_follow_keep_locked(r, config);
   evr_domains_admit_locked(r);
-  /* this recording counts, as the process may be killed; but the last one that was kept
-     does not go for it */
+  /* this recording counts, as the process may be killed; but it does not push out the
+     last one that was kept */
   evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
   evr_triggers_begin_locked(config->triggers);
   return status;

@@ -39,7 +39,7 @@ struct evr_totals {
   struct format_total *histogram[EVR_HISTOGRAMS]; /* in the order of their first use */
 };
 
-/* Stands before, and after, the events of block `block` of the ring; 0: of a block that
+/* Begins, or ends, adding the events of block `block` of the ring; 0: of a block that
    readers do not find. */
 void evr_totals_begin(struct evr_totals *totals, uint64_t block);
 void evr_totals_end(struct evr_totals *totals);
