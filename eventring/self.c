@@ -69,10 +69,10 @@ int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned fl
   return own ? eventring_open_self(cursor, flags, error) : status;
 }
 
-/* Opens the recording of the process with this number. A number always means a process,
-   whatever lies in the current directory: somebody else may have put a file there. If no
-   such process can be opened but a file has this name, the error says how to name the
-   file. */
+/* Opens the recording of the process with this number. A number always means a
+   process, whatever lies in the current directory: somebody else may have put a file
+   there. If no such process can be opened but a file has this name, the error says how
+   to name the file. */
 static int open_number(eventring_cursor **cursor, const char *number, unsigned flags,
                        struct eventring_error *error) {
   struct eventring_error why;

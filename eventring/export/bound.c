@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bound.c: keeps a profile from becoming a file that is out of proportion to its
-   recording. */
+/* bound.c: keeps a profile from becoming a file that is out of proportion
+   to its recording. */
 #include "export/bound.h"
 
 #include <stdbool.h>

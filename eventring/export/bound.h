@@ -25,8 +25,8 @@ struct export_bounded {
   struct export_row *rows;
 };
 
-/* Makes a bounded profile. What `profile` points to must stay. Returns 0, or -1: no
-   memory. */
+/* Makes a bounded profile. What `profile` points to must stay. Returns 0, or
+   -1: no memory. */
 int export_bound(struct export_bounded *bounded, const struct export_profile *profile);
 void export_bounded_free(struct export_bounded *bounded);
 

@@ -42,8 +42,8 @@ static void put_source(FILE *out, const char *key, const struct export_profile *
   putc('\n', out);
 }
 
-/* Writes the name of a function. `sharing` says of each function which others have its
-   name. */
+/* Writes the name of a function. `sharing` says of each function which others
+   have its name. */
 static void put_function(FILE *out, const char *key, const struct export_profile *p,
                          uint32_t function, const enum export_sharing *sharing) {
   const struct export_function *f = &p->functions[function];
@@ -59,8 +59,8 @@ static void put_figures(FILE *out, uint32_t line, const double *value, size_t co
   putc('\n', out);
 }
 
-/* Returns the index of the figure that is the number of calls, or value_count if there is
-   none. */
+/* Returns the index of the figure that is the number of calls, or value_count if
+   there is none. */
 static size_t calls_of(const struct export_profile *p) {
   size_t v = 0;
   while (v < p->value_count && strcmp(p->values[v].name, "calls") != 0) v++;

@@ -205,8 +205,8 @@ static const char *torn_text(const struct eventring_event *e) {
                                         : "\"its begin is unknown\"";
 }
 
-/* Writes the args of a span that ends or is open: its value, context, times and what is
-   torn. */
+/* Writes the args of a span that ends or is open: its value, context, times and
+   what is torn. */
 static char *put_span_args(struct chrome *c, struct export_track *track,
                            const struct eventring_event *e, char *to) {
   bool begun = false;

@@ -195,8 +195,8 @@ static enum shape shape_of(const struct eventring_event *e) {
 
 /* ---- Events ----------------------------------------------------------------------- */
 
-/* Writes a text with a NUL at its end. A NUL within it, and what is not UTF-8, becomes
-   U+FFFD. */
+/* Writes a text with a NUL at its end. A NUL within it, and what is not
+   UTF-8, becomes U+FFFD. */
 static char *put_text(char *to, const char *text, size_t size) {
   while (size > 0) {
     struct eventring_character c = eventring_character_at(text, size);

@@ -53,8 +53,8 @@ struct export_events {
   /* Takes each span that is open at the end, as eventring_open_spans gives it; its begin
      has been given before. */
   int (*open)(void *state, const struct eventring_event *begin);
-  /* Ends the export and frees the state. Returns 0; -1: no memory, or run->error has a
-     text. */
+  /* Ends the export and frees the state. Returns 0; -1: no memory, or run->error
+     has a text. */
   int (*finish)(void *state);
 };
 

@@ -135,8 +135,8 @@ static void end_double(FILE *out, double value) {
   else fprintf(out, "} %.*s\n", (int)(export_double(text, value, 0) - text), text);
 }
 
-/* Ends a sample whose value is a time. Writes all digits, so that sums agree to the
-   nanosecond. */
+/* Ends a sample whose value is a time. Writes all digits, so that sums agree
+   to the nanosecond. */
 static void end_seconds(FILE *out, uint64_t ns) {
   fprintf(out, "} %llu.%09u\n", (unsigned long long)(ns / NANO), (unsigned)(ns % NANO));
 }
@@ -526,8 +526,8 @@ static void add_domains(struct metrics *m, const struct eventring_info *recordin
   }
 }
 
-/* Chooses which names of the program have series of their own: the first ones that were
-   defined. */
+/* Chooses which names of the program have series of their own: the first ones
+   that were defined. */
 static void choose_names(struct metrics *m) {
   unsigned names = 0, others = 0;
   m->first_other = EVENTRING_MAX_EVENTS;

@@ -22,8 +22,8 @@
 #include "analysis/usage.h"
 #include "eventring/tools.h"
 
-/* Upper bounds of histograms: those of struct eventring_histogram, with their text for
-   Prometheus. */
+/* Upper bounds of histograms: those of struct eventring_histogram, with their
+   text for Prometheus. */
 enum { METRICS_BOUNDS = EVENTRING_HISTOGRAM_BUCKETS - 1 };
 extern const struct metrics_bound { uint64_t ns; const char *text; } metrics_bounds[METRICS_BOUNDS];
 

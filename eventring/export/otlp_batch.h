@@ -44,8 +44,8 @@ struct otlp_file {
 int otlp_file_open(struct otlp_file *file, struct export_run *run, bool is_json,
                    enum otlp_field data, enum otlp_field of_scope, enum otlp_field item);
 /* Returns the text into which the items of a process are to be put
-   (eventring_cursor_process; 0: of the recording), valid until the next call; NULL: no
-   memory. */
+   (eventring_cursor_process; 0: of the recording), valid until the next call;
+   NULL: no memory. */
 struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process);
 /* Writes what is left. */
 void otlp_file_finish(struct otlp_file *file);

@@ -45,8 +45,8 @@ static bool is_same(const uint8_t *a, const uint8_t *b, size_t size) {
    many spans must not take long. */
 enum { MOST_AROUND = 4096 };
 
-/* Tells whether the parent that was said is a span around this one, or that of its
-   context. */
+/* Tells whether the parent that was said is a span around this one, or that
+   of its context. */
 static bool is_around(const struct otlp_span *span, const uint8_t *id) {
   if (span->inherits && is_same(span->said.span, id, OTLP_SPAN_SIZE)) return true;
   int count = 0;

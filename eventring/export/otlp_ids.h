@@ -83,8 +83,8 @@ struct otlp_record {
 };
 
 struct otlp_ids {
-  /* Takes a record when its ids and those of its links are settled; it is freed
-     afterwards. */
+  /* Takes a record when its ids and those of its links are settled; it
+     is freed afterwards. */
   void (*write)(void *context, struct otlp_record *record);
   void *context;
   struct otlp_span *holders; /* those with records that wait */
@@ -107,8 +107,8 @@ void otlp_span_inherits(struct otlp_span *span, const struct otlp_trace *said);
 struct otlp_record *otlp_record_new(struct otlp_ids *ids, struct otlp_span *span, size_t size);
 /* Ends a span. Takes its record (NULL: there is none), and writes or holds it. */
 void otlp_span_ends(struct otlp_ids *ids, struct otlp_span *span, struct otlp_record *record);
-/* Returns what a span said after its ids were settled, if that differs from them; NULL:
-   nothing. */
+/* Returns what a span said after its ids were settled, if that differs from
+   them; NULL: nothing. */
 const struct otlp_trace *otlp_span_late(const struct otlp_span *span);
 /* Tells whether a link is to be written. */
 bool otlp_is_link(const struct otlp_record *record, const struct otlp_link *link);

@@ -95,8 +95,8 @@ static bool read_pair(struct otlp_said *said, size_t list, const char *text, siz
   return false;
 }
 
-/* Reads a list. Returns 0; -1: no memory; 1: the list is wrong, and nothing of it was
-   taken. */
+/* Reads a list. Returns 0; -1: no memory; 1: the list is wrong, and nothing of
+   it was taken. */
 static int read_list(struct otlp_said *said, const char *list) {
   const size_t before = said->count;
   bool wrong = false;

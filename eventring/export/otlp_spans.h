@@ -26,8 +26,8 @@ enum {
   OTLP_MOST_INHERITED = 1 << 16
 };
 
-/* A thing that happened in a span: a step of the runtime, which took some time, or an
-   event. */
+/* A thing that happened in a span: a step of the runtime, which took some time,
+   or an event. */
 struct otlp_point {
   uint64_t ns, took;
   uint32_t size;
@@ -92,13 +92,13 @@ struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *f
 /* Removes a frame, with all that it has. */
 void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct otlp_frame *frame);
 
-/* Stores in a frame which span it is. `place`: a hash of the domain, from which ids are
-   derived. */
+/* Stores in a frame which span it is. `place`: a hash of the domain, from which
+   ids are derived. */
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
                      const struct eventring_event *event, uint64_t begin_ns, uint64_t place,
                      uint64_t since_start);
-/* Adds a point, with `body` of point->size bytes of members, or a link to a span
-   (either). */
+/* Adds a point, with `body` of point->size bytes of members, or a link to
+   a span (either). */
 void otlp_frame_add_point(struct otlp_spans *spans, struct otlp_frame *frame,
                           const struct otlp_point *point, const char *body);
 void otlp_frame_add_link(struct otlp_spans *spans, struct otlp_frame *frame,

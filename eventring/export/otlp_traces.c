@@ -48,8 +48,8 @@ static int result(const struct otlp_traces *t) {
 
 /* ---- Spans ------------------------------------------------------------------------ */
 
-/* Returns the frame of the innermost span of the user's ring that runs in a domain, or
-   NULL. */
+/* Returns the frame of the innermost span of the user's ring that runs in a
+   domain, or NULL. */
 static struct otlp_frame *running(struct otlp_traces *t, const struct eventring_event *e,
                                   uint64_t *context) {
   uint32_t depth;
@@ -135,8 +135,8 @@ static struct otlp_frame *add_frame(struct otlp_traces *t, struct otlp_flow *flo
   return frame;
 }
 
-/* Begins a span. (A span that the reader has found open may be around others that are
-   known.) */
+/* Begins a span. (A span that the reader has found open may be around others
+   that are known.) */
 static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   struct otlp_flow *flow = otlp_flow_of(&t->spans, e);
   if (!flow) return;
@@ -190,8 +190,8 @@ static void add_point(struct otlp_traces *t, struct otlp_frame *frame, const cha
   if (!b->b.failed) otlp_frame_add_point(&t->spans, frame, &point, b->b.data);
 }
 
-/* Returns the frame of the span that a step interrupted; NULL: it has ended, or there was
-   none. */
+/* Returns the frame of the span that a step interrupted; NULL: it has ended, or
+   there was none. */
 static struct otlp_frame *interrupted(struct otlp_traces *t, const struct eventring_event *e,
                                       const struct otlp_step *step) {
   struct otlp_flow *flow = step->span ? otlp_flow_find(&t->spans, e->domain, e->incarnation,
@@ -388,8 +388,8 @@ static void take_async(struct otlp_traces *t, const struct eventring_event *e) {
   drop_linked(t, l);
 }
 
-/* Remembers the span of a flow. Flows whose end does not come are forgotten, the oldest
-   first. */
+/* Remembers the span of a flow. Flows whose end does not come are forgotten,
+   the oldest first. */
 static void remember_flow(struct otlp_traces *t, const struct eventring_event *e,
                           struct otlp_span *span) {
   enum { MOST_FLOWS = 1 << 16 };

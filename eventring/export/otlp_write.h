@@ -27,8 +27,8 @@ struct otlp_text {
   bool is_json;
 };
 
-/* Begins a message in a message, and returns what otlp_close needs to end it; or ends it
-   (otlp_close). */
+/* Begins a message in a message, and returns what otlp_close needs to end it; or
+   ends it (otlp_close). */
 size_t otlp_open(struct otlp_text *t, enum otlp_field field);
 void otlp_close(struct otlp_text *t, size_t begin);
 /* Begins or ends a list of messages of one field, each between otlp_item and otlp_close.

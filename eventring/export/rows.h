@@ -35,8 +35,8 @@ struct export_cell {
   size_t size;
 };
 
-/* Takes a row: as many cells as the table has columns. A result other than 0 ends the
-   reading. */
+/* Takes a row: as many cells as the table has columns. A result other than 0
+   ends the reading. */
 typedef int export_row(void *context, enum export_table table, const struct export_cell *cells);
 
 struct export_rows;
@@ -46,8 +46,8 @@ struct export_rows;
 struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
                                     export_row *row, void *context);
 void export_rows_free(struct export_rows *rows);
-/* Tells whether there was no memory at some point, here or, with a result below 0, in
-   `row`. */
+/* Tells whether there was no memory at some point, here or, with a result below
+   0, in `row`. */
 bool export_rows_failed(const struct export_rows *rows);
 /* Handles an event or a loss of a poll. Returns the result of `row` if it is not 0, or
    -1: no memory. */

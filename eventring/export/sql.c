@@ -20,8 +20,8 @@ enum { POLLED = 2048 };
 
 bool export_has_sql(void) { return true; }
 
-/* Configures SQLite. (If another user of SQLite in this process was first, its settings
-   stay.) */
+/* Configures SQLite. (If another user of SQLite in this process was first,
+   its settings stay.) */
 void export_sqlite_configure(void) {
   sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

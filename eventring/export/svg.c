@@ -196,8 +196,8 @@ static void put_character(FILE *out, const char *text, size_t size) {
   else fwrite(text, 1, size, out);
 }
 
-/* Writes a text of the recording, at most `most` characters. Returns how many of them are
-   left. */
+/* Writes a text of the recording, at most `most` characters. Returns how many of
+   them are left. */
 static size_t put_text(FILE *out, const char *text, size_t most) {
   char shown[5 * MOST_NAME];
   size_t length = eventring_text_fit(text, strlen(text), MOST_NAME);

@@ -20,8 +20,8 @@ static inline char *put_four(char *to, uint32_t value) {
   return export_two(export_two(to, value / 100), value % 100);
 }
 
-/* Writes a number below 10^8, with leading zeros. (32 bits: a division by a constant is a
-   multiplication.) */
+/* Writes a number below 10^8, with leading zeros. (32 bits: a division by a constant
+   is a multiplication.) */
 static inline char *put_eight(char *to, uint32_t value) {
   return put_four(put_four(to, value / 10000), value % 10000);
 }

@@ -88,8 +88,8 @@ static bool read_dynamic(struct remote_memory *memory, const struct remote_elf *
   return d->symbols != 0 && d->texts != 0;
 }
 
-/* Returns the number behind the last symbol of the chain that this symbol is in; 0: not
-   known. */
+/* Returns the number behind the last symbol of the chain that this symbol is in;
+   0: not known. */
 static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32_t symbol) {
   uint32_t word;
   for (uint32_t i = 0; i < MOST_CHAIN; i++)

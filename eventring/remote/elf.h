@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* elf.h: the headers and symbols of an executable or library, where a process has mapped
-   it. */
+/* elf.h: the headers and symbols of an executable or library, where a process
+   has mapped it. */
 #ifndef EVENTRING_REMOTE_ELF_H
 #define EVENTRING_REMOTE_ELF_H
 

@@ -171,8 +171,8 @@ static bool same_prototype(const struct eventring_introspection *at, const unsig
 #undef SAME
 }
 
-/* Reads a prototype. `identity`: 0: of any function. Returns NULL: it is not there, or no
-   memory. */
+/* Reads a prototype. `identity`: 0: of any function. Returns NULL: it is not there,
+   or no memory. */
 static struct remote_function *read_prototype(struct remote_functions *functions,
                                               uint64_t identity, uint64_t prototype) {
   struct remote_host *host = functions->host;

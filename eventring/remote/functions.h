@@ -59,8 +59,7 @@ struct remote_function *remote_function_at(struct remote_functions *functions,
                                            uint64_t prototype);
 /* Returns the C function at this address. */
 struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address);
-/* Returns the name that is shown; `function` NULL: a C function of which nothing is
-   known. */
+/* Returns the name to show; `function` NULL: a C function of which nothing is known. */
 const char *remote_function_name(const struct remote_function *function);
 /* Tells whether the process's memory still holds what was read. `seen`: prototype.size
    bytes of it, just read. If not, the function is forgotten. */
@@ -75,8 +74,8 @@ void remote_functions_name(struct remote_functions *functions, uint64_t domain, 
 /* Tells whether a pc lies in the code of a function of the language. */
 bool remote_function_has(const struct remote_functions *functions,
                          const struct remote_function *function, uint64_t pc);
-/* Returns the line of the instruction before `pc`; 0: not known, or pc is not in the
-   function. */
+/* Returns the line of the instruction before `pc`; 0: not known, or pc is not
+   in the function. */
 uint32_t remote_function_line(const struct remote_functions *functions,
                               const struct remote_function *function, uint64_t pc);
 

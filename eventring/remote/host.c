@@ -196,8 +196,8 @@ static bool check(struct remote_host *host, uint64_t address) {
   return true;
 }
 
-/* Makes a text of the host safe: it ends with a NUL, and has nothing that a terminal
-   obeys. */
+/* Makes a text of the host safe: it ends with a NUL, and has nothing that
+   a terminal obeys. */
 static void make_printable(char *text, size_t room) {
   text[room - 1] = '\0';
   for (; *text != '\0'; text++)

@@ -24,8 +24,8 @@ bool remote_host_open(struct remote_host *host, pid_t pid);
 /* Stores the addresses of its domains, at most `room`; returns their number. */
 size_t remote_domains(struct remote_host *host, uint64_t *domains, size_t room);
 
-/* Computes the address of a place in the structure at `base`. Returns false: it cannot be
-   read. */
+/* Computes the address of a place in the structure at `base`. Returns false: it
+   cannot be read. */
 bool remote_place(struct remote_host *host, uint64_t base, struct eventring_location place,
                   uint64_t *address);
 

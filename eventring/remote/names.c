@@ -133,7 +133,8 @@ static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   return found;
 }
 
-/* Compares by identity, and names of one function by which is to be shown first. */
+/* Compares by identity; of two names of one function, the one to be shown
+   first comes first. */
 static int by_identity(const void *a, const void *b) {
   const struct name *x = a, *y = b;
   if (x->identity != y->identity) return x->identity < y->identity ? -1 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h: where the frames of a stack are, so that all of them are copied at once
-   (stack.c). */
+/* plan.h: where the frames of a stack are, so that all of them are copied
+   at once (stack.c). */
 #ifndef EVENTRING_REMOTE_PLAN_H
 #define EVENTRING_REMOTE_PLAN_H
 

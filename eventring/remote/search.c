@@ -51,8 +51,8 @@ struct piece {
   size_t count;
 };
 
-/* Tells whether a thread exists: memory that was freed looks as before until it is used
-   again. */
+/* Tells whether a thread exists: memory that was freed looks as before until it
+   is used again. */
 static bool exists(const struct eventring_introspection *at, const struct piece *p,
                    uint64_t thread, const unsigned char *bytes) {
   const uint64_t size = at->coroutine.line_size, from = thread - p->chunk;

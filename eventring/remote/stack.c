@@ -259,11 +259,11 @@ static bool is_suspended(const struct eventring_introspection *at, const unsigne
          remote_word(head + at->thread.status, 1) == at->thread.suspended;
 }
 
-/* Tells whether a stack can be that of a suspended thread. The memory of a thread that is
-   garbage may have been reused in parts, and the rest still looks like it. The last
-   function that a suspended thread has called is a C function, which yields, and the pc
-   of each other frame is that of its call. (A thread that a hook has suspended cannot be
-   distinguished.) */
+/* Tells whether a stack can be that of a suspended thread. The memory of a thread that
+   is garbage may have been reused in parts, and the rest still looks like it. The last
+   function that a suspended thread has called is a C function, which yields, and the
+   pc of each other frame is that of its call. (A thread that a hook has suspended
+   cannot be distinguished.) */
 static bool can_be_suspended(const struct remote_reader *reader, const struct remote_stack *stack) {
   for (size_t i = 0; i < stack->count; i++) {
     const struct remote_frame *frame = &stack->frames[i];

@@ -59,9 +59,9 @@ struct remote_reader;
 struct remote_reader *remote_reader_open(struct remote_functions *functions, uint64_t domain);
 void remote_reader_close(struct remote_reader *reader);
 
-/* Reads the stack of what the domain runs, with those of the threads that wait for it,
-   and its activity at the same moment. `about`: from remote_domain_read; `now`: as in
-   remote_functions_name. */
+/* Reads the stack of what the domain runs, with those of the threads that wait for
+   it, and its activity at the same moment. `about`: from remote_domain_read; `now`:
+   as in remote_functions_name. */
 enum remote_result remote_stack_read(struct remote_reader *reader, struct remote_stack *stack,
                                      struct remote_domain *about, uint64_t now);
 /* Reads the stack of a suspended thread of the domain. */
@@ -72,7 +72,8 @@ enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t
 bool remote_domain_notes(struct remote_host *host, uint64_t domain);
 /* Reads the name, number and activity of a domain. Returns false: they cannot be read. */
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about);
-/* Reads the same of all domains that can be read, by number; returns how many. */
+/* Reads the names, numbers and activities of all domains for which that is possible, by
+   number; returns how many there are. */
 size_t remote_domains_read(struct remote_host *host, struct remote_domain domains[REMOTE_DOMAINS]);
 
 #endif

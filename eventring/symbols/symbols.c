@@ -48,8 +48,8 @@ static const Elf64_Shdr *find_table(const Elf64_Shdr *sections, size_t count) {
   return found;
 }
 
-/* Returns the length of a symbol's text, without what a compiler has added, as in
-   "f.constprop.0". */
+/* Returns the length of a symbol's text, without what a compiler has added,
+   as in "f.constprop.0". */
 static size_t text_length(const char *text) { return strcspn(text, "."); }
 
 /* Finds the name of the function that begins at `value`. If it has several, takes the

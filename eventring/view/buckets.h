@@ -37,8 +37,8 @@ void page_buckets_fold(const struct eva_histogram *histogram, uint64_t count[PAG
 unsigned page_buckets_fold_octave(const struct eva_histogram *histogram, unsigned octave,
                                   uint32_t count[40], unsigned *first);
 
-/* Writes a list, or a histogram, as the column bucket, count, ...; buckets as
-   differences. */
+/* Writes a list, or a histogram, as the column bucket, count, ...;
+   buckets as differences. */
 void page_buckets_write(const struct page_buckets *buckets, struct eva_json *json);
 void page_buckets_write_histogram(const struct eva_histogram *histogram, struct eva_json *json);
 

@@ -270,8 +270,8 @@ static int take_buckets(struct page_cells *cells, struct series *series,
   return status;
 }
 
-/* Adds to cell `now` (of level 0) what the spans of a name have gained since the last
-   turn. */
+/* Adds to cell `now` (of level 0) what the spans of a name have gained since
+   the last turn. */
 static int take_span(struct page_cells *cells, struct series *series, struct eva_tally_span *span,
                      uint32_t now) {
   struct eva_histogram *durations = &span->durations;

@@ -47,8 +47,8 @@ int page_cells_add_step(struct page_cells *cells, const struct eva_step *step);
 /* Makes cells twice as long. */
 int page_cells_halve(struct page_cells *cells);
 /* Takes what is left when reading is over. page_cells_finish is to be called before
-   eva_tally_finish, page_cells_complete after it, when there may be spans of which only
-   is known that they are open. */
+   eva_tally_finish, page_cells_complete after it, when there may be spans of which it is
+   only known that they are open. */
 int page_cells_finish(struct page_cells *cells);
 int page_cells_complete(struct page_cells *cells);
 

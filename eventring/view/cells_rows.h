@@ -76,8 +76,8 @@ struct page_cells {
 };
 
 /* Makes the rows of all series, or of all counters, need at most `room` bytes.
-   page_cells_fit_series sorts the series, those that matter most first; it returns 0 or
-   EVENTRING_E_MEMORY. */
+   page_cells_fit_series sorts the series, those that matter most first; it returns
+   0 or EVENTRING_E_MEMORY. */
 int page_cells_fit_series(struct page_cells *cells, size_t room);
 void page_cells_fit_counters(struct page_cells *cells, size_t room);
 /* Returns the bytes that the rows of counters need. */

@@ -18,8 +18,8 @@ static void introduce(void *context, struct export_track *track) {
   (void)track;
 }
 
-/* Returns the bytes for rows. From so many a page can choose what to show within its
-   limit. */
+/* Returns the bytes for rows: several times the limit of the page, so that it can choose
+   what to show. */
 static size_t room_of(const struct page_run *run, unsigned times) {
   enum { MIB = 1 << 20, LEAST = 2 * MIB, MOST = 12 * MIB, OF_ALL = 64 * MIB };
   const uint64_t room = run->limit ? run->limit * times : OF_ALL;
@@ -169,8 +169,8 @@ static int add_span(struct page_events *events, const struct eventring_event *en
 }
 _Static_assert(EVA_PARTS == 2, "add_span");
 
-/* Takes the begin or the end of a span. `time`: of a span that ends and is whole, else
-   NULL. */
+/* Takes the begin or the end of a span. `time`: of a span that ends and is
+   whole, else NULL. */
 static int take_span(struct page_events *events, const struct eventring_event *event,
                      const struct eva_span_time *time) {
   const bool is_wanted = event->ns >= events->run->since;

@@ -65,8 +65,7 @@ static inline uint32_t page_grid_cell_at(const struct page_grid *grid, struct pa
   *at = (struct page_cell_at){page_grid_begin(grid, cell), grid->cell_ns, cell};
   return cell;
 }
-/* Returns a moment as the page has it: since the begin of the grid; negative before
-   it. */
+/* Returns a moment relative to the begin of the grid; negative before it. */
 static inline int64_t page_grid_time(const struct page_grid *grid, uint64_t ns) {
   return (int64_t)(ns - grid->begin_ns);
 }

@@ -21,8 +21,8 @@ static void *begin(struct page_run *run) {
   return losses;
 }
 
-/* Joins pairs of losses of a ring that follow each other. Returns false if there are
-   none. */
+/* Joins pairs of losses of a ring that follow each other. Returns false if
+   there are none. */
 static bool join_some(struct losses *losses) {
   size_t kept = 0;
   for (size_t i = 0; i < losses->count; i++) {

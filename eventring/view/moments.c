@@ -134,8 +134,8 @@ static int add_link(struct page_moments *moments, const struct point *from,
   return eva_top_add(&moments->links, &link);
 }
 
-/* Adds a point: a begin begins a link, an end ends it, and any other point is its next
-   one. */
+/* Adds a point: a begin begins a link, an end ends it, and any other point is
+   its next one. */
 static int add_point(struct page_moments *moments, const struct point *point, uint8_t role) {
   const uint64_t hash =
       evr_hash_word(evr_hash_word(evr_hash_seed(), point->id), point->link);

@@ -104,8 +104,8 @@ static int make_also(struct page *page, const struct page_part *part) {
   return EVENTRING_OK;
 }
 
-/* Takes the next step of the order that changes something. Returns false if there is
-   none. */
+/* Takes the next step of the order that changes something. Returns false if
+   there is none. */
 static bool make_less(struct page *page, size_t *step, int *status) {
   while (*step < page->steps) {
     struct page_made *made = &page->made[page->order[(*step)++]];

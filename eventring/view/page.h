@@ -17,8 +17,8 @@
 #include "view/part.h"
 #include "view/section.h"
 
-/* Returns the size of the text around the sections, or writes the part before or behind
-   them. */
+/* Returns the size of the text around the sections, or writes the part before
+   or behind them. */
 size_t page_text_size(void);
 void page_put_begin(FILE *out);
 void page_put_end(FILE *out);
@@ -57,8 +57,8 @@ struct page {
 int page_make(struct page *page);
 /* Writes the sections. */
 void page_put_sections(const struct page *page, FILE *out);
-/* Returns one more chunk, with the name of its section, to be written into; NULL: no
-   memory. */
+/* Returns one more chunk, with the name of its section, to be written into;
+   NULL: no memory. */
 struct page_chunk *page_new_chunk(struct page *page);
 /* Returns the size of the page in bytes as it would be now. */
 size_t page_size(const struct page *page);

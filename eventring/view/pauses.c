@@ -68,8 +68,8 @@ void page_pauses_halve(struct page_pauses *pauses) {
 
 static void *begin(struct page_run *run) { return run->events->pauses; }
 
-/* Tells whether a step begins in a gap: then the recording does not say what was around
-   it. */
+/* Tells whether a step begins in a gap: then the recording does not say what
+   was around it. */
 static bool is_in_gap(const struct page_pauses *pauses, const struct eva_step *step, uint8_t ring) {
   return eva_gaps_has(&pauses->gaps, step->domain, ring, step->begin_ns);
 }

@@ -36,8 +36,8 @@ bool page_can_compress(void);
 /* Begins a section. `name`: letters, digits, `:' and `-', fewer than PAGE_NAME. Returns
    false: no memory; then there is nothing to end or to free. */
 bool page_section_begin(struct page_section *section, const char *name);
-/* Ends the writing into a section. A thread may still compress it, so it must not be
-   moved. */
+/* Ends the writing into a section. A thread may still compress it, so it must
+   not be moved. */
 void page_section_close(struct page_section *section);
 /* Waits until a section that was closed is complete. Returns false: there was no memory,
    and it is empty. */

@@ -392,8 +392,8 @@ static int lessen_name(struct page_spans *spans, size_t id) {
   return EVENTRING_OK;
 }
 
-/* Drops spans of all names: there are more names than the page can show so many spans
-   of. */
+/* Drops spans of all names: there are too many names for the page to show this
+   many of each. */
 static int lessen_names(struct page_spans *spans) {
   int status = EVENTRING_OK;
   spans->of_name /= 2;
@@ -552,8 +552,8 @@ int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span 
 
 size_t page_spans_names(const struct page_spans *spans) { return spans->names; }
 
-/* Fetches a name into the cache: of thousands of names none is there when its next span
-   ends. */
+/* Fetches a name into the cache: of thousands of names none is there when its
+   next span ends. */
 void page_spans_soon(const struct page_spans *spans, uint16_t id, int step) {
   const struct name *name = spans->name[id % EVENTRING_MAX_EVENTS];
   if (!name) return;
@@ -579,9 +579,9 @@ static struct page_span span_of(const struct eventring_batch *batch,
                             .knows_parts = true};
 }
 
-/* Tells whether a span may be among the last ones. Of the spans of a name in a batch one
-   is enough as a last one, except at the end of a file, which is known: there all are
-   taken. */
+/* Tells whether a span may be among the last ones. Of the spans of a name in a batch
+   one is enough as a last one, except at the end of a file, which is known: there
+   all are taken. */
 static bool may_be_last(const struct page_spans *spans, const struct page_span *span) {
   return spans->run->live ||
          page_grid_cell(&spans->grid, end_of(span)) == PAGE_CELLS - 1;

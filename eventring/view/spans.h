@@ -60,13 +60,13 @@ struct page_plain_span {
 };
 /* Keeps the value of a begin until the span ends. */
 int page_spans_begin(struct page_spans *spans, const struct page_span_begin *begin);
-/* Adds a span that has ended, or is open (PAGE_SPAN_OPEN). Sets its value to that of its
-   begin. */
+/* Adds a span that has ended, or is open (PAGE_SPAN_OPEN). Sets its value to that
+   of its begin. */
 int page_spans_add(struct page_spans *spans, struct page_span *span);
 int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span *plain);
 /* Returns how many names of the user's ring have had spans. */
 size_t page_spans_names(const struct page_spans *spans);
-/* Fetches the data of a name of which a span comes soon into the cache. `step`: 0:
+/* Fetches into the cache the data of a name that will soon have a span. `step`: 0:
    nothing of it is there yet; 1: what step 0 has fetched is there. */
 void page_spans_soon(const struct page_spans *spans, uint16_t id, int step);
 /* Adds the spans that began and ended in a batch, which lies in one cell. */

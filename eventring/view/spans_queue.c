@@ -94,8 +94,8 @@ static inline int take_entry(struct page_spans *spans, struct entry *entry) {
   return EVENTRING_OK;
 }
 
-/* Prefetches what the entry at `at` needs in this step, and returns where the next one
-   begins. */
+/* Prefetches what the entry at `at` needs in this step, and returns where the
+   next one begins. */
 static inline size_t look_ahead(const struct page_spans *spans, const struct buffer *buffer,
                                 size_t at, int step) {
   if (at >= buffer->used) return at;
@@ -170,8 +170,8 @@ static int turn(struct page_spans_queue *queue) {
   return status;
 }
 
-/* Makes an entry. Returns where its `size` bytes go; NULL: no memory, here or in the
-   spans. */
+/* Makes an entry. Returns where its `size` bytes go; NULL: no memory, here or
+   in the spans. */
 static inline void *put(struct page_spans_queue *queue, enum kind kind, size_t size) {
   struct buffer *buffer = &queue->buffer[queue->filled % BUFFERS];
   const size_t all = (sizeof(struct entry) + size + 7) & ~(size_t)7;

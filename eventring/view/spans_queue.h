@@ -24,11 +24,11 @@ int page_spans_queue_begin(struct page_spans_queue *queue, const struct eventrin
                            uint32_t track);
 int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,
                            uint32_t track);
-/* Hands over a span for page_spans_add, which is to be filled at once. Returns NULL: no
-   memory. */
+/* Hands over a span for page_spans_add, which is to be filled at once. Returns
+   NULL: no memory. */
 struct page_span *page_spans_queue_span(struct page_spans_queue *queue);
-/* Hands over a span for page_spans_add_plain in the same way, or a call of
-   page_spans_halve. */
+/* Hands over a span for page_spans_add_plain in the same way, or a
+   call of page_spans_halve. */
 struct page_plain_span *page_spans_queue_plain(struct page_spans_queue *queue);
 int page_spans_queue_halve(struct page_spans_queue *queue);
 /* Waits until all is taken, and ends the thread. More may be handed over afterwards. */

@@ -156,8 +156,8 @@ static int intern(struct page_texts *texts, char *text) {
   return (int)texts->count - 1;
 }
 
-/* Returns the text of a value as the command prints it, without " = ", or NULL if it has
-   none. */
+/* Returns the text of a value as the command prints it, without " = ", or NULL if
+   it has none. */
 static char *print(const struct page_texts *texts, const struct page_value *value) {
   static const char sign[] = " = ";
   char *text = NULL;

@@ -74,8 +74,8 @@ struct page_texts *page_texts_new(struct page_run *run);
 void page_texts_free(struct page_texts *texts);
 /* Forgets the texts of a user, who begins anew. */
 void page_texts_forget(struct page_texts *texts, enum page_text_user user);
-/* Returns the index of the text of a value; -1: there is none, or no room. NULL is
-   allowed. */
+/* Returns the index of the text of a value; -1: there is none, or no room.
+   NULL is allowed. */
 int page_text_of(struct page_texts *texts, struct page_value *value, enum page_text_user user);
 
 #endif

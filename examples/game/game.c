@@ -97,8 +97,8 @@ static void die(lua_State *L) {
   exit(1);
 }
 
-/* Calls a function of the logic with one number. Returns false: there was not enough
-   memory. */
+/* Calls a function of the logic with one number. Returns false: there was
+   not enough memory. */
 static bool call(lua_State *L, const char *name, lua_Integer number) {
   lua_getglobal(L, name);
   lua_pushinteger(L, number);
@@ -116,8 +116,8 @@ static struct { long late, steps, done, shed, refused, most_kb; } sum;
 
 static long long frame_ns(void) { return 1000000000 / hz; }
 
-/* Collects until the deadline. An eighth of the frame is kept as a reserve for waking up
-   late. */
+/* Collects until the deadline. An eighth of the frame is kept as a reserve for
+   waking up late. */
 static void collect_until(lua_State *L, long long deadline) {
   long long left_us = (deadline - frame_ns() / 8 - now_ns()) / 1000;
   if (!stepped || left_us <= 0) return;

@@ -83,8 +83,8 @@ void report(const struct row *row, const struct series *series, const char *form
 /* Prints a remark below the table. */
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints all rows as JSON instead (call it before the first row), or ends the output
-   (output_end). */
+/* Prints all rows as JSON instead (call it before the first row), or ends
+   the output (output_end). */
 void output_json(void);
 void output_end(void);
 

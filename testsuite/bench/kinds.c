@@ -127,8 +127,8 @@ static void end_span(unsigned slot, enum value value) {
   eventring_user_end(domain[slot], id_of(value_at(value, n), n));
 }
 
-/* Writes the next begin or end of a loop that answers requests, two of three without a
-   query. */
+/* Writes the next begin or end of a loop that serves requests, two of three
+   without a query. */
 static void step(unsigned slot, enum value value) {
   enum { END = 4 };
   static const uint8_t loop[] = {0, 1, END, END, 0, 1, END, END, 0, 1, END, 2, 3, END, END, END};

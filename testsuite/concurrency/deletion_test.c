@@ -32,8 +32,8 @@ static unsigned warnings;          /* atomic */
 
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
-/* Sleeps if asked to, like a program that is asleep in C: it calls nothing of the
-   library. */
+/* Sleeps if asked to, like a program that is asleep in C: it calls nothing
+   of the library. */
 static void sleep_if_asked(void) {
   if (!__atomic_load_n(&asleep, __ATOMIC_RELAXED)) return;
   __atomic_fetch_add(&sleepers, 1, __ATOMIC_RELAXED);
@@ -122,8 +122,8 @@ static uint64_t count_events(eventring_cursor *cursor) {
   return totals.delivered;
 }
 
-/* Deletes the file while all threads are asleep: a copy comes in its place, with the same
-   events. */
+/* Deletes the file while all threads are asleep: a copy comes in its place, with
+   the same events. */
 static void delete_asleep(const char *path, uint64_t former) {
   uint64_t began;
   let_all_sleep();

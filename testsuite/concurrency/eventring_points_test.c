@@ -40,8 +40,8 @@ int test_clock_gettime(clockid_t clock, struct timespec *time) {
   return clock_gettime(clock, time);
 }
 
-/* How a cursor reads: the mappings of this process, a file that it maps, or one with
-   pread. */
+/* How a cursor reads: the mappings of this process, a file that it maps, or
+   one with pread. */
 enum way { OWN, WINDOW, CALLS, WAYS };
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = WAYS, EVENTS = 3000, WAIT_MS = 20 };
@@ -75,9 +75,9 @@ static void hold(const unsigned *counter, unsigned by) {
     sched_yield();
 }
 
-/* A block whose number is away from a reader's R3 to its R4, once. No producer does that,
-   but a block that is refused among several is read alone before it is reported as
-   damaged. */
+/* A block whose number is away from a reader's R3 to its R4, once. No producer does
+   that, but a block that is refused among several is read alone before it is
+   reported as damaged. */
 static struct {
   int fd;
   off_t offset;
@@ -90,9 +90,9 @@ static void show_absent(enum evr_step step) {
   if (step == EVR_R4) absent.sequence = 0;
 }
 
-/* Domains that are still to start and stop while a reader is held between its two reads
-   of a block of records, some at each: so the block that is read is also finished in
-   between. */
+/* Domains that are still to start and stop while a reader is held between its two
+   reads of a block of records, some at each: so the block that is read is also
+   finished in between. */
 static unsigned lives;
 enum { LIVES_AT_ONCE = 7 };
 
@@ -130,8 +130,8 @@ static void write_growth(void) {
   write_numbers(growing, from, growth_to);
 }
 
-/* How many more events are written at each block that is copied; the ring grows
-   meanwhile. */
+/* How many more events are written at each block that is copied; the
+   ring grows meanwhile. */
 static int64_t growth_step;
 
 static void write_growth_step(void) {

@@ -34,8 +34,8 @@
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 6 };
 
-/* How a cursor reads: the mappings of this process, a file that it maps, or one with
-   pread. */
+/* How a cursor reads: the mappings of this process, a file that it maps, or
+   one with pread. */
 enum way { OWN, WINDOW, CALLS, WAYS };
 static const char *const way_names[WAYS] = {"own rings", "file, mapped", "file, read"};
 

@@ -2,7 +2,7 @@
 /* _late.c: loads libraries with dlopen after static TLS was used up, and runs Lua in one
  * of them.
  *
- * late LIBRARY FILLER...
+ *   late LIBRARY FILLER...
  *
  * A filler needs static TLS. All are loaded, one after the other, until the last cannot
  * be. Then it must still be possible to load LIBRARY, which must run a program twice, and

@@ -419,8 +419,8 @@ COMMAND(sethook) {
   return GO_ON;
 }
 
-/* Returns results. Those of a thread are moved; of those of another state the text is
-   copied. */
+/* Returns results. Those of a thread are moved; of those of another state the
+   text is copied. */
 COMMAND(return) {
   int n = number(r);
   if (lua_topointer(ON, LUA_REGISTRYINDEX) == lua_topointer(r->L, LUA_REGISTRYINDEX)) {

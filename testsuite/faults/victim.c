@@ -509,7 +509,7 @@ static void foreign_handler(void) {
   sigaction(SIGBUS, &mine, NULL);
   start(EVENTRING_MIN_WSIZE, true);
   sigaction(SIGBUS, NULL, &now);
-  CHECK(now.sa_sigaction == on_fault); /* left alone, as asked for */
+  CHECK(now.sa_sigaction == on_fault); /* left alone, as configured */
   cut_own_file(true);
   fault_once();
   CHECK(foreign_faults == 1);

@@ -94,8 +94,8 @@ static void read_items(Function *f, const Prototype *from) {
     if (f->items[n].target >= 0) f->items[n].target = item_at[f->items[n].target];
 }
 
-/* Returns the instruction with a word at pc that leads to the word `to`, or 0 if there is
-   none. */
+/* Returns the instruction with a word at pc that leads to the word `to`, or 0 if
+   there is none. */
 static Instruction with_target(Instruction i, int64_t pc, int64_t to) {
   int64_t distance = 0;
   switch (INS_OP(i)) {
@@ -440,8 +440,8 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
   luaL_error(L, "time is over");
 }
 
-/* Sets a hook when the run takes long: from now on each instruction raises, whatever
-   runs. */
+/* Sets a hook when the run takes long: from now on each instruction
+   raises, whatever runs. */
 static void on_timer(int signal) {
   (void)signal;
   if (running != NULL) lua_sethook(running->domain->current, on_hook, LUA_MASKCOUNT, 1);
@@ -453,8 +453,8 @@ static void set_timer(lua_State *L) {
   setitimer(ITIMER_VIRTUAL, L != NULL ? &period : &none, NULL);
 }
 
-/* The arguments for the guest; those in the middle are what TBC, TFORPREP and FORPREP
-   need. */
+/* The arguments for the guest; those in the middle are what TBC, TFORPREP
+   and FORPREP need. */
 static const char arguments[] =
     "local function step(...) collectgarbage 'step' return ... end\n"
     "local mt = {__index = function(t, k) step() return k end,\n"
@@ -467,8 +467,8 @@ static const char arguments[] =
     "return next, {10, 20, 30, x = 1}, nil, setmetatable({}, mt), o, 3, 'text', step, 0.5, o, o, "
     "{o}";
 
-/* Calls the function below its nargs arguments; returns the number of results on the
-   stack. */
+/* Calls the function below its nargs arguments; returns the number of results
+   on the stack. */
 static int call(lua_State *L, int nargs) {
   int base = lua_gettop(L) - nargs - 1;
   lua_sethook(L, NULL, 0, 0);

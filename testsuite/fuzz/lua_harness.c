@@ -72,8 +72,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
 
 /* ---- guards ---------------------------------------------------------------------- */
 
-/* Calls the function that a guard replaces, upvalue 1. Guards do so unless it may take
-   long. */
+/* Calls the function that a guard replaces, upvalue 1. Guards do so unless it
+   may take long. */
 static int pass_on(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

@@ -156,8 +156,8 @@ static void push_its_results(lua_State *L, const char *interpreter, const char *
   abort();
 }
 
-/* Calls the function here, and packs the results. NaNs differ in their sign, which is
-   unspecified. */
+/* Calls the function here, and packs the results. NaNs differ in their sign,
+   which is unspecified. */
 static void call_here(lua_State *L, const char *function, int nargs) {
   int base = lua_gettop(L);
   lua_getglobal(L, "string");

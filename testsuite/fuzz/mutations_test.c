@@ -164,8 +164,8 @@ static bool damage_ids(uint8_t *packed, size_t *size) {
   return false;
 }
 
-/* Damages counts and places: status, rings, sequence numbers, events before, the control
-   page. */
+/* Damages counts and places: status, rings, sequence numbers, events before,
+   the control page. */
 static bool damage_counts(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(3); n; n--)
     switch (below(7)) {

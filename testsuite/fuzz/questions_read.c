@@ -257,7 +257,7 @@ static void redirect(void) {
   setvbuf(stderr, NULL, _IONBF, 0); /* the message before an abort must be seen */
 }
 
-enum { DAMAGE_IS_AN_ERROR = 4 }; /* for so many questions from the first on */
+enum { DAMAGE_IS_AN_ERROR = 4 }; /* the number of such questions */
 
 extern const unsigned mutations_by_default;
 const unsigned mutations_by_default = 200;

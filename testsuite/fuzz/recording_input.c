@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_input.c: packed recordings, and everything that is done with one
-   (recording_input.h). */
+/* recording_input.c: packed recordings, and everything that is done
+   with one (recording_input.h). */
 #include "recording_input.h"
 
 #include <fcntl.h>
@@ -238,8 +238,8 @@ static void ask_for_everything(eventring_cursor *cursor) {
   ask_what_was_sampled(cursor);
 }
 
-/* Reads backwards: the last events come first. A file without damage must have as many as
-   forwards. */
+/* Reads backwards: the last events come first. A file without damage must have as
+   many as forwards. */
 static void read_backwards(const char *path, unsigned flags, int status,
                            const struct eventring_totals *forwards) {
   struct eventring_totals totals = {.size = sizeof totals};

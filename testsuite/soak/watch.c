@@ -39,8 +39,8 @@ static void poll_all(eventring_cursor *cursor) {
   } while (n > 0 && eventring_wait(cursor, 0) > 0 && !eventring_finished(cursor));
 }
 
-/* Tells whether ring `ring` of a slot is accounted for. With `shown`, a difference is
-   printed. */
+/* Tells whether ring `ring` of a slot is accounted for. With `shown`, a
+   difference is printed. */
 static bool is_even(eventring_cursor *cursor, unsigned slot, unsigned ring, bool shown) {
   struct eventring_ring_info info = {.size = sizeof info};
   if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &info) < 0) return true;

@@ -286,8 +286,8 @@ static int count_armed(void *context, const struct eventring_event *event) {
   return status;
 }
 
-/* Checks that if the n-th allocation fails, for each n, the tally says so and is freed
-   completely. */
+/* Checks that if the n-th allocation fails, for each n, the tally says so and
+   is freed completely. */
 static void each_allocation_may_fail(void **state) {
   (void)state;
   const struct eventring_callbacks callbacks = {sizeof callbacks, count_armed, NULL};

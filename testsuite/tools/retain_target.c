@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* retain_target.c: a host that gives false answers to `eventring retain`.
+/* retain_target.c: a host that replies to `eventring retain` with lies.
  *
  *   retain_target HOW [FILE]
  *
- *   file      a child whose answer is the content of FILE at that moment; it ends soon
- *             if that is not complete
+ *   file      a child whose reply is the content of FILE at that moment; it ends soon if
+ *             that is not complete
  *   endless   a child that writes lines without an end
  *   ends      a child that ends at once
  *   nothing   a child without a file
- *   pipe      a child with a pipe in the place of the file
+ *   pipe      a child with a pipe instead of the file
  *   stranger  the number of a process that is no child
  *   huge      a number that no process has
- *   silent    no answer
+ *   silent    no reply
  *
  * It ends when the file `stop` is there. */
 #include <fcntl.h>

@@ -87,8 +87,8 @@ static void is_equal(const struct eva_histogram *a, const struct eva_histogram *
     assert_int_equal(eva_histogram_quantile(a, q), eva_histogram_quantile(b, q));
 }
 
-/* Checks that two histograms are added up in one that borrows from both, and stay as they
-   were. */
+/* Checks that two histograms are added up in one that borrows from both, and stay
+   as they were. */
 static void borrowed_is_added(void **state) {
   struct eva_histogram all = {0}, part[2] = {{0}, {0}}, like[2] = {{0}, {0}}, sum = {0};
   (void)state;

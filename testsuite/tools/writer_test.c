@@ -208,8 +208,8 @@ static void test_hindered(void **state) {
   write_apart(3);
 }
 
-/* Checks the same with failures of system calls. (Those of POSIX AIO are the C library's
-   own.) */
+/* Checks the same with failures of system calls. (Those of POSIX AIO are the
+   C library's own.) */
 static void test_system(void **state) {
   (void)state;
   for (unsigned depth = 1; depth <= 8; depth *= 2) {

@@ -366,8 +366,8 @@ static void yield_at_line(lua_State *L, lua_Debug *ar) {
   lua_yield(L, 0);
 }
 
-/* Checks that LUA_MINSTACK values may be pushed onto a coroutine that yielded, as in a C
-   function. */
+/* Checks that LUA_MINSTACK values may be pushed onto a coroutine that yielded, as in
+   a C function. */
 static void arguments_of_a_resume(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();
@@ -389,8 +389,8 @@ static void arguments_of_a_resume(void **state) {
   lua_close(L);
 }
 
-/* Checks a hook that yields: it stops the coroutine before each line, and the line runs
-   once. */
+/* Checks a hook that yields: it stops the coroutine before each line, and the
+   line runs once. */
 static void hooks_that_yield(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -521,8 +521,8 @@ static int pcall_from_c(lua_State *L) {
   return count_results(L, status, 0);
 }
 
-/* Checks that handlers of the pending slots of a C function may yield or fail when it
-   returns. */
+/* Checks that handlers of the pending slots of a C function may yield or fail
+   when it returns. */
 static void closing_c_frames(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -586,8 +586,8 @@ static int yield_two_of_three(lua_State *L) {
   return lua_yieldk(L, 2, 7, count_continued);
 }
 
-/* Checks that the continuation of lua_yieldk finds its frame without the values that were
-   yielded. */
+/* Checks that the continuation of lua_yieldk finds its frame without the values
+   that were yielded. */
 static void continuations(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -657,8 +657,8 @@ static void *make_recorded_state(void *unused) {
   return L;
 }
 
-/* Checks that a state that goes on after its first thread has ended is recorded as
-   before. */
+/* Checks that a state that goes on after its first thread has ended is
+   recorded as before. */
 static void another_thread(void **state) {
   (void)state;
   pthread_t thread;

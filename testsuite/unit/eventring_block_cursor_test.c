@@ -50,8 +50,8 @@ static uint64_t pass_block(struct raw *raw) {
   return events;
 }
 
-/* Reads all there is. Returns the number of events in blocks, adds up gaps and counts
-   blocks. */
+/* Reads all there is. Returns the number of events in blocks, adds up gaps
+   and counts blocks. */
 static uint64_t read_all(struct raw *raw, uint64_t *lost, unsigned *count) {
   uint64_t events = 0, last = raw->blocks.sequence;
   unsigned budget = 100;
@@ -90,8 +90,8 @@ static void counts_each_event_once(enum way way) {
   stop(&raw);
 }
 
-/* Checks that gaps have what was overwritten before the first block, and between two
-   visits. */
+/* Checks that gaps have what was overwritten before the first block, and
+   between two visits. */
 static void gaps_hold_what_was_overwritten(enum way way) {
   struct raw raw;
   uint64_t lost = 0, read = 0;

@@ -41,8 +41,8 @@ uint64_t evr_clock_ticks(enum format_clock clock) {
 /* Returns no time: nobody holds a list of the control page. */
 uint64_t evr_monotonic_ns(void) { return 0; }
 
-/* Moves the clock on: usually a little; sometimes so much that the time bits of a word
-   repeat. */
+/* Moves the clock on: usually a little; sometimes so much that the time bits of
+   a word repeat. */
 static void let_time_pass(void) {
   now += 1 + draw(200);
   if (draw(2000) > 0) return;
@@ -118,8 +118,8 @@ struct stream {
 
 static struct evr_lanes lanes;
 
-/* Writes an event as a probe does, with the clock of this test. Returns true if it was
-   written. */
+/* Writes an event as a probe does, with the clock of this test. Returns true if
+   it was written. */
 static bool probe(enum eventring_ring ring, uint64_t tail, const uint64_t *payload,
                   size_t words) {
   struct eventring_lane *lane = &lanes.hot.lane[ring];

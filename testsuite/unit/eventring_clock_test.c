@@ -196,8 +196,8 @@ static void the_clock_is_the_tests(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks bits that wrap while the program is busy: no remark is needed, and blocks
-   change. */
+/* Checks bits that wrap while the program is busy: no remark is needed,
+   and blocks change. */
 static void wraps_while_busy(void **state) {
   (void)state;
   uint64_t first = now_ns;
@@ -286,8 +286,8 @@ static void suspended_across_a_round(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks a reader that is attached all the time, while classes are switched in each
-   round. */
+/* Checks a reader that is attached all the time, while classes are switched
+   in each round. */
 static void followed_and_switched(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);

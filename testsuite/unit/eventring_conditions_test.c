@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_conditions_test.c: the language of conditions: what each text means, what is
-   wrong and where, and that no bytes do harm. With arguments SEED and COUNT it makes more
-   mutations. */
+/* eventring_conditions_test.c: the language of conditions: what each text means, what
+   is wrong and where, and that no bytes do harm. With arguments SEED and COUNT it
+   makes more mutations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -173,8 +173,8 @@ static void status_fields(void **state) {
   assert_int_equal(with_u64(at + 8, 0), EVENTRING_E_CORRUPT);
 }
 
-/* Checks a file that is one hole and claims 64 GiB: neither time nor memory grow with
-   that. */
+/* Checks a file that is one hole and claims 64 GiB: neither time nor memory
+   grow with that. */
 static void a_hole_that_is_claimed(void **state) {
   (void)state;
   const uint64_t claimed = 1 << 24;

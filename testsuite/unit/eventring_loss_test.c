@@ -18,8 +18,8 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* Spans in which the value of each begin is its number, and a checker that knows how they
-   nest. */
+/* Spans in which the value of each begin is its number, and a checker that knows
+   how they nest. */
 static int64_t numbers[64];
 
 static void check_matches(const struct log *log) {
@@ -346,9 +346,9 @@ static void pause_before_a_late_join(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks a span that a switch tears. 64 further entries push that switch out of the log
-   before the producer reads it; a reader that has seen it does not take the span for open
-   again. */
+/* Checks a span that a switch tears. 64 further entries push that switch out of the
+   log before the producer reads it; a reader that has seen it does not take the span
+   for open again. */
 static void more_switches_than_the_log_holds(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);

@@ -407,7 +407,7 @@ static void what_finds_no_page_is_counted(void **state) {
   end(d);
 }
 
-/* Checks four times as many sites as there is room for, of which one in a hundred stays
+/* Checks four times as many sites as there is room for, one in a hundred of which stays
    alive: these are all known, and so is a site that allocates much. */
 static void a_dead_site_gives_up_its_place(void **state) {
   (void)state;

@@ -62,8 +62,8 @@ static struct measured measure(void (*what)(void)) {
   return (struct measured){off, clock_ns(CLOCK_MONOTONIC) - wall, cpu};
 }
 
-/* Checks a measurement: short steal and interrupts may be missing from it, and nothing
-   else. */
+/* Checks a measurement: short steal and interrupts may be missing from it,
+   and nothing else. */
 static void expect_between(struct measured m, uint64_t least) {
   uint64_t by_clocks = m.wall > m.cpu ? m.wall - m.cpu : 0;
   assert_true(m.off <= by_clocks + 300 * US);

@@ -259,8 +259,8 @@ static void sees_each_payload(void **state) {
     }
 }
 
-/* Checks that what is before the words has no influence: pairs of which the first begin
-   is not among them, but was applied before. */
+/* Checks that what is before the words has no influence: pairs whose first begin is not
+   among the words, but was applied before. */
 static void looks_at_nothing_before(void **state) {
   (void)state;
   uint64_t words[WORDS];

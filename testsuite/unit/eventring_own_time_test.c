@@ -96,7 +96,7 @@ struct writer {
 };
 
 /* Writes begins and ends at random, many of them leaves, in several contexts, or in the
-   first alone, of which readers decode more at once; with counters between them if
+   first alone, where readers decode more at once; with counters between them if
    `others`. */
 static void write_spans(struct writer *w, int steps, bool others, unsigned contexts) {
   static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
@@ -128,8 +128,8 @@ static void end_all(struct writer *w, unsigned contexts) {
   if (contexts) eventring_set_context(domain, EVENTRING_USER, 0);
 }
 
-/* Compares. `room`: events between polls; if there are more than the ring holds, some are
-   lost. */
+/* Compares. `room`: events between polls; if there are more than the ring holds,
+   some are lost. */
 static void compare(uint64_t seed, int room, bool batches, bool others, unsigned contexts) {
   random_state = seed;
   struct writer writer = {0};

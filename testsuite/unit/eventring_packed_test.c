@@ -203,8 +203,8 @@ static void test_any_order(void **unused) {
   close(fd);
 }
 
-/* Locks the file, so that evr_file_locked finds a writer, also for the file in
-   /proc/self/fd. */
+/* Locks the file, so that evr_file_locked finds a writer, also for the
+   file in /proc/self/fd. */
 static int lock_file(void) {
   char name[64];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -164,8 +164,8 @@ static void save_copy(eventring_cursor *cursor, const char *path, bool over) {
 
 /* ---- Tests ------------------------------------------------------------------------ */
 
-/* Checks domains one after the other, in one slot: while recording, in the file, and in
-   copies. */
+/* Checks domains one after the other, in one slot: while recording, in the file,
+   and in copies. */
 static void check_losses(bool stream) {
   struct sums sums = {0}, is;
   char path[4096];

@@ -309,8 +309,8 @@ static void renamed_domains(void **state) {
 
 /* ---- Ids without a definition ----------------------------------------------------- */
 
-/* Checks events whose id is not registered, or only later: for all readers, whenever they
-   read. */
+/* Checks events whose id is not registered, or only later: for all readers,
+   whenever they read. */
 static void ids_that_are_not_registered(void **state) {
   (void)state;
   start_recording(EVENTRING_MIN_WSIZE);

@@ -159,8 +159,8 @@ static int fill(void) {
   return count;
 }
 
-/* Begins an update: makes what comes before its front, which may be under way for a
-   while. */
+/* Begins an update: makes what comes before its front, which may be under way
+   for a while. */
 static void begin_update(void) {
   struct eventring_piece piece[PIECES];
   struct eventring_error error = {0};

@@ -73,8 +73,8 @@ static void a_domain_of_its_own(void **state) {
   for (size_t i = 0; i < log.count; i++) {
     const struct eventring_event *e = &log.seen[i].event;
     if (e->ring == EVENTRING_USER && e->id == T_COUNT && e->kind == EVENTRING_COUNTER)
-      /* The first domain is the handler's, whose values are the only ones that are not
-         negative. */
+      /* The first domain is the handler's, whose values are the only ones that
+         are not negative. */
       assert_true((e->value.i >= 0) == (e->domain == 0));
   }
   clear_log(&log);

@@ -711,8 +711,8 @@ static void read_from_file(off_t offset, void *bytes, size_t size) {
   close(fd);
 }
 
-/* Reads the file to its end, which takes few polls, and returns the number of reported
-   damages. */
+/* Reads the file to its end, which takes few polls, and returns the number
+   of reported damages. */
 static unsigned hear_damaged(struct all_heard *all) {
   unsigned damages = 0;
   int status, polls = 0;
@@ -879,13 +879,13 @@ static void claims_end(void **state) {
 
 /* ---- Forks ------------------------------------------------------------------------ */
 
-/* Checks that a child goes on in a file of its own, and does not touch that of its
-   parent. */
+/* Checks that a child goes on in a file of its own, and does not touch that
+   of its parent. */
 static void forked(void **state) {
   (void)state;
 #ifdef __SANITIZE_THREAD__
-  /* ThreadSanitizer does not support threads in a forked child, such as the stream's
-     helper. */
+  /* ThreadSanitizer does not support threads in a forked child, such as
+     the stream's helper. */
   skip();
 #endif
   struct eventring_config config = stream_config(file);

@@ -31,8 +31,8 @@ static struct eventring_trigger look(int number) {
   return t;
 }
 
-/* Counts the copies in a directory whose names have this part; stores the path of one in
-   `path`. */
+/* Counts the copies in a directory whose names have this part; stores the path of
+   one in `path`. */
 static unsigned copies(const char *directory, const char *part, char path[4096]) {
   unsigned count = 0;
   struct dirent *entry;

@@ -87,8 +87,8 @@ static void expect_event(struct evr_block_walk *walk, unsigned id, uint64_t base
   assert_int_equal(walk->position.base, base);
 }
 
-/* A walk reports a rebase; it does not report unknown remarks, nor a rebase without a
-   base. */
+/* A walk reports a rebase; it does not report unknown remarks, nor a rebase
+   without a base. */
 enum { UNKNOWN_REMARK = FORMAT_REMARK_INCARNATION + 1 };
 
 static void passes_over_remarks(void **state) {

@@ -30,8 +30,8 @@ static void end(void) {
   unlink(path);
 }
 
-/* Tells whether the file is mapped for reading only. (The producer maps it for writing,
-   too.) */
+/* Tells whether the file is mapped for reading only. (The producer maps it
+   for writing, too.) */
 static bool is_mapped(void) {
   char line[4400];
   bool found = false;

@@ -125,8 +125,8 @@ static void silent_finalizers(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* Checks 32 MiB that live, of which each round replaces one: what is dead at once is in
-   proportion to what lives. */
+/* Checks 32 MiB of live data, a part of which each round replaces: what is dead at once
+   is in proportion to what lives. */
 static void replaced(lua_State *L, int mode) {
   lua_gc(L, mode, 0, 0, 0);
   lua_createtable(L, 512, 0);
@@ -242,8 +242,8 @@ static void revived(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* Checks that the end of the state calls finalizers, and that owners without one are no
-   leak. */
+/* Checks that the end of the state calls finalizers, and that owners without one
+   are no leak. */
 static void at_the_end(void **state) {
   lua_State *L = *state;
   for (int i = 0; i < 10; i++) {
