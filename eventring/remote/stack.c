@@ -20,9 +20,9 @@
  *
  * 1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else is
  *    needed: no copy is compared with what the process does between reads.
- * 2. If only places 0..j are the same (j < m), these were on the stack at T. What place j
- *    + 1 holds in B began while place j held its activation, since that was there before
- *    and afterwards, and something in place j + 1 was on the stack at T. So it was called
+ * 2. If only places 0..j are the same (j < m), these were on the stack at T. What place
+ *    j+1 holds in B began while place j held its activation, since that was there before
+ *    and afterwards, and something in place j+1 was on the stack at T. So it was called
  *    by the function in place j, and 0..j+1 is a stack that existed. What is above it is
  *    not shown (`moving`). Functions of less than a microsecond are seen in this way.
  * 3. If not even place 1 is the same, the stack is torn, and nothing is shown.

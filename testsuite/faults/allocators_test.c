@@ -300,7 +300,8 @@ static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
     int status = lua_pcall(L, 0, 0, 0);
     if (status != LUA_OK) {
       ++*caught;
-      const char *message = lua_tostring(L, -1); /* the second is of luaL_checkstack */
+      /* luaL_checkstack raises the second of these errors. */
+      const char *message = lua_tostring(L, -1);
       CHECK(strstr(message, "not enough memory") != NULL ||
               strstr(message, "stack overflow") != NULL,
             "request %llu: %s", (unsigned long long)n, message);
