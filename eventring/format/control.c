@@ -104,7 +104,7 @@ void evr_control_write_list(struct format_list *list, const char *text) {
   __atomic_store_n(&list->bytes, (uint32_t)size, __ATOMIC_RELAXED);
   evr_store_words(list->text, words, sizeof words);
   /* Fails for a writer that was taken over from but is not dead: it leaves the version to
-     the writer that took over, odd until that one ends, and nobody takes the text.
+     the writer that took over, odd until that one ends; nobody takes the text before.
      release: pairs with the acquire loads of the version in evr_control_read_list and
      open_list */
   __atomic_compare_exchange_n(&list->version, &version, version + 1, false, __ATOMIC_RELEASE,
