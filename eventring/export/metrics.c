@@ -220,8 +220,8 @@ static void put_seconds(struct metrics *m, struct metrics_point *p, uint64_t ns)
   put(m, p);
 }
 
-/* Puts a distribution. `bucket`: the numbers of times within each bound, and above all;
-   NULL: not known. */
+/* Puts a distribution. `bucket`: the counts of the buckets, the last one beyond all
+   bounds; NULL: not known. */
 static void put_distribution(struct metrics *m, struct metrics_point *p, uint64_t count,
                              uint64_t ns, const uint64_t *bucket) {
   p->form = METRICS_DISTRIBUTION;

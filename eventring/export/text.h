@@ -54,16 +54,16 @@ static inline char *export_copy(char *to, const void *text, size_t size) {
 }
 #define EXPORT_TEXT(to, text) export_copy(to, text, sizeof(text) - 1)
 
-/* Writes a text as UTF-8: what is not UTF-8, and NUL, becomes U+FFFD. At most 3
-   * size bytes. */
+/* Writes a text as UTF-8: what is not UTF-8, and NUL, becomes U+FFFD. At most 3 bytes for
+   each byte of the text. */
 char *export_utf8(char *to, const void *text, size_t size);
 /* Writes a string of JSON, with its quotes: what is not printable as \uNNNN, what is not
    UTF-8 as U+FFFD. At most 6 * size + 2 bytes. */
 char *export_json_text(char *to, const void *text, size_t size);
-/* Writes a text of the recording for a format of lines: what is not printable and what
-   is not UTF-8 as \xNN; what is in `escaped` with a backslash before it (if the
-   backslash itself is, the \xNN have one too); what is in `replaced` as '?'. At most 5
-   * size bytes. */
+/* Writes a text of the recording for a format of lines: what is not printable and what is
+   not UTF-8 as \xNN; what is in `escaped` with a backslash before it (if the backslash
+   itself is, the \xNN have one too); what is in `replaced` as '?'. At most 5 bytes for
+   each byte of the text. */
 char *export_text(char *to, const void *text, size_t size, const char *escaped,
                   const char *replaced);
 void export_write_text(FILE *out, const char *text, const char *escaped, const char *replaced);

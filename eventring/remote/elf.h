@@ -12,7 +12,7 @@ enum { REMOTE_ELF_HEADERS = 64 }; /* program headers of a file, at most */
 
 struct remote_elf {
   uint64_t base;  /* where its first byte is mapped */
-  uint64_t shift; /* added to an address in the file, gives that in memory */
+  uint64_t shift; /* to be added to the addresses in the file */
   Elf64_Ehdr head;
   unsigned count;
   Elf64_Phdr headers[REMOTE_ELF_HEADERS];

@@ -329,8 +329,8 @@ static bool find_certain(const struct eventring_introspection *at, const struct 
   return true;
 }
 
-/* Tells whether a thread was suspended all the time. T is no single moment for the
-   reader: the status may be older than the frame, so U must agree. */
+/* Tells whether a thread was suspended all the time. For the reader, T is not a single
+   moment: the status may be older than the frame, so U must agree. */
 static bool stayed_suspended(const struct eventring_introspection *at,
                              const struct remote_planned *thread) {
   return is_suspended(at, thread->t) && is_suspended(at, thread->u) &&

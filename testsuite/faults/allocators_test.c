@@ -241,7 +241,7 @@ static void asks_for_small_blocks(void) {
   close_state(L, &c, "small blocks");
 }
 
-/* Checks that the bytes in use differ from those held by the documented slack. */
+/* Checks that the bytes held exceed those in use by at most the documented slack. */
 static void counts_agree(void) {
   Counts c = {0};
   lua_State *L = open_state(&c);

@@ -128,8 +128,8 @@ static void end_all(struct writer *w, unsigned contexts) {
   if (contexts) eventring_set_context(domain, EVENTRING_USER, 0);
 }
 
-/* Compares. `room`: events between polls; if there are more than the ring holds,
-   some are lost. */
+/* Compares the own times in a random recording with the model's. `room`: events between
+   polls; if there are more than the ring holds, some are lost. */
 static void compare(uint64_t seed, int room, bool batches, bool others, unsigned contexts) {
   random_state = seed;
   struct writer writer = {0};

@@ -39,7 +39,7 @@ static void new_file(unsigned room) {
 
 static const struct format_count *counts(enum format_kind kind) { return &file.status.kind[kind]; }
 
-/* Returns the size of record n: it has its number and 1 + n % 20 words. */
+/* Returns the size of record n in words: 1 + n % 20. Each record also has its number. */
 static unsigned words_of(uint32_t n) { return 1 + n % 20; }
 
 static enum evr_appended append(enum format_kind kind, uint32_t n) {

@@ -192,8 +192,8 @@ static void test_event_has_the_ids(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks the event in a recording that begins when the event is known already, and a list
-   that has every name. */
+/* Checks that the event keeps its name when a redaction list matches every name, in a
+   recording that begins when the event is known already. */
 static void test_event_keeps_its_name(void **state) {
   (void)state;
   struct log log = {0};
