@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ask.c: asks the process of a recording (<eventring/question.h>).
  *
- * Who asks takes the place of the asker by compare-and-exchange, unless it is taken by a
- * process that lives; then it clears the answers, and publishes the number. A bit of the word
- * that hosts test at their safepoints, in loops that do nothing else, sends them here. */
+ * The process that asks writes its pid into the word `asker` by compare-and-exchange,
+ * unless another process that is alive holds it. Then it clears the answers and publishes
+ * the number of the question. Hosts test a bit of another word at their safepoints, in
+ * loops that do nothing else; where it is set, they look for the question. */
 #include "eventring/question.h"
 
 #include "format/control.h"
@@ -17,7 +18,7 @@
 struct asking {
   enum format_clock clock;
   uint32_t kinds;
-  int32_t asker; /* who it was, when another asks */
+  int32_t asker; /* the process that asks already */
   uint32_t *answers;
 };
 
@@ -31,6 +32,8 @@ static int open_question(struct format_control *page, void *context) {
     a->asker = before;
     return EVENTRING_E_STATE;
   }
+  /* acquire: pairs with the release in close_question, of the asker before: `last`
+     is its number, and its question is closed. Nothing pairs with the release half */
   if (!__atomic_compare_exchange_n(&q->asker, &before, own, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED)) {
     a->asker = before;
@@ -44,6 +47,8 @@ static int open_question(struct format_control *page, void *context) {
   __atomic_store_n(&q->last, number, __ATOMIC_RELAXED);
   __atomic_store_n(&q->kinds, a->kinds, __ATOMIC_RELAXED);
   __atomic_store_n(&q->ticks, evr_clock_ticks(a->clock), __ATOMIC_RELAXED);
+  /* release: pairs with the acquire loads of the number in eventring_question_open and
+     is_open (producer/question.c), which then see the kinds and the empty answers */
   __atomic_store_n(&q->number, number, __ATOMIC_RELEASE);
   evr_control_call(page, FORMAT_PROFILE_QUESTION); /* after the number */
   return EVENTRING_OK;
@@ -52,6 +57,8 @@ static int open_question(struct format_control *page, void *context) {
 static int read_answers(struct format_control *page, void *context) {
   const struct format_question *q = &page->question;
   struct asking *a = context;
+  /* acquire: pairs with the releases in eventring_question_answer and publish
+     (producer/question.c): what an answer refers to was written before it */
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     a->answers[slot] = __atomic_load_n(&q->answers[slot], __ATOMIC_ACQUIRE);
   return EVENTRING_OK;
@@ -65,6 +72,8 @@ static int close_question(struct format_control *page, void *context) {
   __atomic_store_n(&q->number, 0, __ATOMIC_RELAXED);
   __atomic_fetch_and(&page->call_profile, ~(uint32_t)FORMAT_PROFILE_QUESTION,
                      __ATOMIC_RELAXED);
+  /* release: pairs with the acquire of the exchange in open_question, by the next
+     asker */
   __atomic_compare_exchange_n(&q->asker, &own, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
   return EVENTRING_OK;
 }

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* backwards.c: a ring read from its newest event to its oldest.
  *
- * A block stands on its own: its header has the full time of its begin, the context, and the
- * spans that are open there. So reading backwards is to go to the block before, to read it
- * forwards with a reader that begins there, and to hand out what that delivers in the opposite
- * order.
+ * A block stands on its own: its header has the full time of its begin, the context, and
+ * the spans that are open there. So reading backwards means to go to the block before, to
+ * read it forwards with a reader that begins there, and to deliver its events in the
+ * opposite order.
  *
- * What lies between two blocks (a loss, spans that are torn by it or found behind it, the end
- * of an incarnation) becomes known when a reader enters the second one, and depends on what
- * was open at the end of the first. So a reader that has read its block then enters the one
- * behind it, which is still held by the reader before. A stretch is what that delivers: the
- * events of a block, and what comes before those of the next one. The stretches of a ring, each
- * in its own order, make what a cursor delivers that reads forwards. What a reader says before
- * the first event of its block (the spans that are open there, what is missing before it) counts
- * only where there is no block before.
+ * What lies between two blocks (a loss, spans that are torn by it or found behind it, the
+ * end of an incarnation) becomes known when a reader enters the second one, and depends
+ * on what was open at the end of the first. So a reader that has read its block then
+ * enters the block behind it, which the reader of that block still holds. What this
+ * delivers is called a stretch: the events of a block, and what comes before the events
+ * of the next one. The stretches of a ring, each in its own order, make up what a cursor
+ * delivers that reads forwards. What a reader delivers before the first event of its
+ * block (the spans that are open there, what is missing before it) counts only where
+ * there is no block before.
  *
- * There are two exceptions. Of more than 64 open spans a header lists 64, so the end of another
- * one is torn if its begin lies in an earlier block. And where classes were switched more often
- * than the log of the control page has entries, headers know more: what the producer has torn is
- * not listed, while a reader that comes from before such a block takes it for open.
+ * There are two exceptions. If more than 64 spans are open, a header lists 64 of them, so
+ * the end of any other is torn if its begin lies in an earlier block. And where classes
+ * were switched more often than the log of the control page has entries, headers know
+ * more: they do not list what the producer has torn, while a reader that comes from
+ * before such a block takes it for open.
  *
  * Data: the ring reader of the cursor has the counts, reads the newest block, and has the
- * spans that were open at its end. Each other block has a reader of its own, until the one
- * before it is read. A stretch has at most the events of a block and as many synthetic ones, some
- * 75 KiB in the usual case. Its events point into the block that is held.
+ * spans that were open at its end. Each other block has a reader of its own, until the
+ * block before it has been read. A stretch has at most the events of a block and as many
+ * synthetic ones, about 75 KiB in the usual case. Its events point into the block that is
+ * held.
  *
- * A live producer may overwrite the oldest blocks meanwhile. What was gone when reading began is
- * missed, what was overwritten since is lost. */
+ * A live producer may overwrite the oldest blocks meanwhile. Events that were gone when
+ * reading began are missed; events that were overwritten since are lost. */
 #include "reader/backwards.h"
 
 #include <stdlib.h>
@@ -43,20 +46,22 @@ struct entry {
 };
 
 struct evr_backwards {
-  struct evr_ring_reader *held;   /* of the block sought last; that of the cursor: the newest */
-  struct evr_ring_reader *behind; /* of the one behind it; NULL: there is none */
-  uint64_t next;                  /* the last block that has not been sought; 0: all were */
-  bool is_read;                   /* the block held was read */
+  /* the reader of the block that was sought last; for the newest block, the cursor's */
+  struct evr_ring_reader *held;
+  struct evr_ring_reader *behind; /* of the block behind it; NULL: there is none */
+  uint64_t next;                  /* the last block not sought yet; 0: none is left */
+  bool is_read;                   /* the block held has been read */
   bool is_over;                   /* there is no block before it */
   bool no_memory;
-  uint64_t gone;                  /* events that were gone when reading began; all: the most */
+  /* events that were gone when reading began; UINT64_MAX: whatever is missing was gone */
+  uint64_t gone;
   uint64_t passed;                /* events behind the place where reading began */
   struct entry *entry;            /* of the present stretch; the last one is next */
   uint32_t count, room;
-  uint32_t first;                 /* entries before those of the first event of the block */
+  uint32_t first;                 /* entries before the first event of the block */
 };
 
-/* ---- Stretches -------------------------------------------------------------------------- */
+/* ---- Stretches --------------------------------------------------------------------- */
 
 static int add_entry(struct evr_backwards *back, struct entry entry) {
   if (!EVR_MAKE_ROOM(back->entry, back->room, back->count, 16)) {
@@ -78,7 +83,7 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   return add_entry(context, (struct entry){.is_loss = true, .loss = *loss, .order_ns = loss->ns});
 }
 
-/* Adds what the reader delivers up to word `end` of its block. */
+/* Adds to the stretch what the reader delivers up to word `end` of its block. */
 static void collect(struct evr_backwards *back, uint32_t end) {
   struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, take_event, take_loss},
                           .context = back, .left = UINT64_MAX, .budget = 1};
@@ -90,8 +95,8 @@ static void note_no_memory(struct evr_ring_reader *reader) {
   evr_fail(&reader->blocks.meta->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
 }
 
-/* Reads the block held, up to the one behind it. What the cursor's reader counts meanwhile is not
-   what was delivered. */
+/* Reads the block held, and enters the block behind it. What the cursor's reader counts
+   meanwhile has not been delivered, so its counts are reset. */
 static void read_held(struct evr_ring_reader *reader) {
   struct evr_backwards *back = reader->back;
   struct evr_ring_reader *held = back->held;
@@ -113,9 +118,10 @@ static void read_held(struct evr_ring_reader *reader) {
   if (back->no_memory) note_no_memory(reader);
 }
 
-/* ---- From block to block ------------------------------------------------------------------ */
+/* ---- From block to block ----------------------------------------------------------- */
 
-/* A reader for the next block: that of the cursor has the newest one. */
+/* Returns a reader for the next block to be sought, or NULL without memory. The newest
+   block is read by the cursor's own reader. */
 static struct evr_ring_reader *reader_of_next(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   struct evr_ring_reader *next = reader;
@@ -130,8 +136,8 @@ static struct evr_ring_reader *reader_of_next(struct evr_ring_reader *reader) {
   return NULL;
 }
 
-/* What was overwritten since reading began, of what is missing before the oldest block, is
-   lost. */
+/* Ends at the oldest block. Splits what is missing before it: events that were
+   overwritten since reading began are lost, the others missed. */
 static void end_at_oldest(struct evr_backwards *back) {
   struct entry *before = back->first ? &back->entry[back->first - 1] : NULL;
   back->is_over = true;
@@ -147,8 +153,8 @@ static void release(struct evr_ring_reader *reader, struct evr_ring_reader *othe
   if (other != reader) evr_ring_reader_free(other);
 }
 
-/* Goes on to the block before, whose events are to be read. False: there is none, or the budget
-   is spent. */
+/* Goes on to the block before, whose events are to be read. Returns false if there is
+   none, or the budget is spent. */
 static bool go_back(struct evr_ring_reader *reader, unsigned *budget) {
   struct evr_backwards *back = reader->back;
   struct evr_ring_reader *next = reader_of_next(reader);
@@ -172,10 +178,10 @@ static bool go_back(struct evr_ring_reader *reader, unsigned *budget) {
   return found;
 }
 
-/* ---- Beginning ------------------------------------------------------------------------------ */
+/* ---- Beginning --------------------------------------------------------------------- */
 
-/* Begins with the block behind the last one that begins at `ns` or before, as times may go back
-   a little. What is behind that is passed over. */
+/* Begins with the block behind the last one that begins at `ns` or before, as times may
+   go back a little. The events behind that block are passed over. */
 static void begin_near(struct evr_ring_reader *reader, uint64_t ns, uint64_t emitted,
                        unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;
@@ -206,7 +212,7 @@ void evr_backwards_begin(struct evr_ring_reader *reader, uint64_t ns, unsigned *
   else go_back(reader, budget);
 }
 
-/* Is there a block that was found and is yet to be read? */
+/* Tells whether a block was found that is yet to be read. */
 static bool has_unread(const struct evr_backwards *back) {
   return back->held->blocks.sequence && !back->is_read;
 }
@@ -225,7 +231,7 @@ void evr_backwards_free(struct evr_ring_reader *reader) {
   free(back);
 }
 
-/* ---- Delivering ------------------------------------------------------------------------------ */
+/* ---- Delivering -------------------------------------------------------------------- */
 
 bool evr_backwards_is_over(const struct evr_ring_reader *reader) {
   const struct evr_backwards *back = reader->back;

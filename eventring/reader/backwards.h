@@ -7,17 +7,17 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Lets a ring reader that has read nothing begin at the end of its ring, or near `ns` if that is
-   not 0. */
+/* Lets a ring reader that has read nothing begin at the end of its ring, or near `ns` if
+   that is not 0. */
 void evr_backwards_begin(struct evr_ring_reader *reader, uint64_t ns, unsigned *budget);
-/* Is there nothing more to deliver? */
+/* Tells whether there is nothing more to deliver. */
 bool evr_backwards_is_over(const struct evr_ring_reader *reader);
-/* Reads what the newest block has, for those who ask which spans are open at its end. */
+/* Reads the newest block, for callers that ask which spans are open at its end. */
 void evr_backwards_prepare(struct evr_ring_reader *reader);
 void evr_backwards_free(struct evr_ring_reader *reader);
 
-/* As evr_ring_reader_look and evr_ring_reader_drain. order_ns is UINT64_MAX minus the time, so
-   that the least one is next. */
+/* Works as evr_ring_reader_look and evr_ring_reader_drain do, but backwards. order_ns is
+   UINT64_MAX minus the time, so that the smallest one is next. */
 bool evr_backwards_look(struct evr_ring_reader *reader, unsigned *budget);
 bool evr_backwards_drain(struct evr_ring_reader *reader, uint64_t until, struct evr_sink *sink);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* control_page.c: see control_page.h. Callers have checked that a live process records into
- * the file. */
+/* control_page.c: see control_page.h. Callers have checked that a live process records
+ * into the file. */
 #include "reader/control_page.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static int act_guarded(void *page, evr_control_page_act *action, void *context,
   return status;
 }
 
-/* `fd` is open for writing. */
+/* Maps the page through `fd`, which is open for writing, and acts on it. */
 static int act_on_file(const struct evr_metadata *meta, int fd, evr_control_page_act *action,
                        void *context, struct eventring_error *error) {
   char byte;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* control_page.h: writing into the control page of a live recording of another process. */
+/* control_page.h: writing into the control page of a live recording of another
+   process. */
 #ifndef EVENTRING_CONTROL_PAGE_H
 #define EVENTRING_CONTROL_PAGE_H
 
@@ -7,24 +8,26 @@
 
 #pragma GCC visibility push(hidden)
 
-/* E_PERMISSION where the file may only be read (locate.c says why); else 0. `cursor` may be
-   NULL: E_ARGUMENT. */
+/* Returns E_PERMISSION if the cursor may only read the file (locate.c says why),
+   E_ARGUMENT if `cursor` is NULL, else 0. */
 int evr_control_page_check(const eventring_cursor *cursor, struct eventring_error *error);
-/* E_STATE if the process ignores this word; `why`: the words of a message for one that does not
-   know it. */
+/* Returns E_STATE if the process ignores this word, else 0. `why` is the text of the
+   message for a process that does not know the word. */
 int evr_control_page_obeys(const struct evr_metadata *meta, enum format_control_word word,
                            const char *why, struct eventring_error *error);
-/* What is done with the page. Not 0: why it was not done. */
+/* Acts on the page. A result other than 0 is the code of the error for which it did
+   not. */
 typedef int evr_control_page_act(struct format_control *page, void *context);
-/* Maps the page of the very file that the cursor reads, for the moment of the action. In case
-   the file is cut short at that moment, the mapping is guarded like those of a producer
-   (guard.c); a handler of SIGBUS that was not there before is removed afterwards. Fails as
-   open and mmap do; E_FULL: too many mappings; E_TRUNCATED: the file was cut short; or
-   returns what the action returned, of which *error then says nothing. */
+/* Maps the control page of the very file that the cursor reads, for the duration of the
+   action. In case the file is cut short meanwhile, the mapping is guarded like those of a
+   producer (guard.c); a handler of SIGBUS that was not there before is removed
+   afterwards. Fails as open and mmap do, with E_FULL if there are too many mappings, or
+   with E_TRUNCATED if the file was cut short; else returns what the action returned,
+   about which *error then says nothing. */
 int evr_control_page_act_on(const struct evr_metadata *meta, evr_control_page_act *action,
                             void *context, struct eventring_error *error);
 
-/* Open a question to the process of the recording, and close it (ask.c). As
+/* Opens a question to the process of the recording, or closes it (ask.c). Errors as
    eventring_cursor_control. */
 int evr_ask(eventring_cursor *cursor, uint32_t kinds, struct eventring_error *error);
 int evr_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);

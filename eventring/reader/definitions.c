@@ -14,7 +14,7 @@ struct take { /* what taking a record needs */
   struct evr_metadata *meta;
 };
 
-/* ---- Definitions ------------------------------------------------------------------------ */
+/* ---- Definitions ------------------------------------------------------------------- */
 
 static bool definition_is_valid(const uint64_t *record) {
   struct format_definition d;
@@ -24,7 +24,8 @@ static bool definition_is_valid(const uint64_t *record) {
          d.ring < EVENTRING_RINGS && d.name_bytes >= 1;
 }
 
-/* Copies a text of the record and makes it harmless; where the next one begins. */
+/* Copies a text of the record and makes it harmless. Returns where the next one
+   begins. */
 static const char *take_text(char *to, const char *from, size_t bytes) {
   memcpy(to, from, bytes);
   to[bytes] = 0;
@@ -67,13 +68,14 @@ static int take_definition(const struct take *take, const uint64_t *record,
   return EVENTRING_OK;
 }
 
-/* ---- Lives ------------------------------------------------------------------------------- */
+/* ---- Lives ------------------------------------------------------------------------- */
 
 static struct evr_life *life_at(const struct evr_definitions *definitions, uint32_t n) {
   return &definitions->lives[(definitions->lives_first + n) % EVR_MAX_LIVES];
 }
 
-/* From the latest on: most searches are for one that began recently. */
+/* Searches from the latest life on, since most searches are for one that began
+   recently. */
 const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
                                             unsigned slot, uint32_t incarnation) {
   for (uint32_t n = definitions->lives_count; n-- > 0;) {
@@ -83,7 +85,8 @@ const struct evr_life *evr_definitions_life(const struct evr_definitions *defini
   return NULL;
 }
 
-/* NULL: no memory. */
+/* Returns a place for a new life, or NULL without memory. If there are EVR_MAX_LIVES
+   already, the oldest makes room. */
 static struct evr_life *add_life(struct evr_definitions *definitions) {
   if (definitions->lives_count < EVR_MAX_LIVES &&
       !EVR_MAKE_ROOM(definitions->lives, definitions->lives_room, definitions->lives_count, 16))
@@ -120,7 +123,7 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
   return EVENTRING_OK;
 }
 
-/* ---- The end --------------------------------------------------------------------------- */
+/* ---- The end ----------------------------------------------------------------------- */
 
 static int take_ending(const struct take *take, const uint64_t *record) {
   struct evr_ending *to = &take->definitions->ending;
@@ -135,9 +138,9 @@ static int take_ending(const struct take *take, const uint64_t *record) {
   return EVENTRING_OK;
 }
 
-/* ---- Processes ------------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------- */
 
-/* NULL: no memory. */
+/* Returns a place for the next process, or NULL without memory. */
 static struct evr_process *add_process(struct evr_definitions *definitions) {
   if (!EVR_MAKE_ROOM(definitions->processes, definitions->processes_room, definitions->processes_count, 16))
     return NULL;
@@ -171,7 +174,8 @@ static int take_process(const struct take *take, const uint64_t *record,
   return EVENTRING_OK;
 }
 
-/* ---- Their logs of switches ------------------------------------------------------------ */
+/* ---- Logs of switches of processes
+   ---------------------------------------------------- */
 
 const struct evr_log *evr_definitions_log(const struct evr_definitions *definitions,
                                           const struct evr_metadata *meta, uint32_t process) {
@@ -183,7 +187,7 @@ const struct evr_log *evr_definitions_log(const struct evr_definitions *definiti
   return log ? &log->log : &empty;
 }
 
-/* NULL: no memory. */
+/* Returns the log of a process, made at first use, or NULL without memory. */
 static struct evr_process_log *log_of(struct evr_definitions *definitions, uint32_t process) {
   if (process > definitions->logs_count) {
     struct evr_process_log **grown =
@@ -210,9 +214,10 @@ static int take_logged(const struct take *take, const uint64_t *record,
   return EVENTRING_OK;
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------- */
 
-/* A segment that cannot follow is passed over: times are off, and all else is sound. */
+/* Takes a clock segment. One that cannot follow the last is noted as damage and passed
+   over: times are off then, but all else is sound. */
 static int take_segment(const struct take *take, const uint64_t *record,
                         struct eventring_error *error) {
   struct format_segment segment;
@@ -233,7 +238,8 @@ static int take_last_stack(const struct take *take, const uint64_t *record,
   return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");
 }
 
-/* What `records.def` does not say of the kinds that are taken here. */
+/* Tells whether a record of a kind that is taken here is possible, beyond its form (which
+   `records.def` describes). */
 static bool is_possible(unsigned kind, const uint64_t *record) {
   uint32_t number = record_number(*record);
   switch (kind) {

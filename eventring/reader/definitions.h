@@ -13,14 +13,14 @@
 
 struct evr_definition {
   struct eventring_def def; /* points into the texts */
-  /* For delivery.c, made by evr_definition_prepare: what its events have in common, */
+  /* what its events have in common, for delivery.c; made by evr_definition_prepare */
   struct {
     const char *name;
     const struct eventring_def *def;
   } face;
   uint64_t tags;
-  /* and the kind and length of its usual event: a begin without payload, else an
-     event with a number; what that adds to the tags. */
+  /* the kind and length of its usual event (a begin without payload, else an event with a
+     number), and what these add to the tags */
   uint32_t plain;
   uint64_t plain_tags;
   uint64_t since_ticks; /* no earlier event is of this definition */
@@ -29,11 +29,11 @@ struct evr_definition {
   char doc[EVENTRING_MAX_DOC + 1];
   char fields[EVENTRING_MAX_FIELDS + 1];
 };
-/* Fills in what delivery.c needs. */
+/* Fills in the members that delivery.c needs. */
 void evr_definition_prepare(struct evr_definition *definition);
-/* Is it of the kind that events of this kind refer to? */
+/* Tells whether the definition is of the kind that events of kind `kind` refer to. */
 bool evr_definition_explains(const struct evr_definition *definition, unsigned kind);
-/* What decode.c needs of it. */
+/* Returns what decode.c needs of the definition. */
 struct evr_batched evr_definition_batched(const struct evr_definition *definition);
 
 enum { EVR_DEFINITION_CHUNK = 64 };
@@ -64,8 +64,8 @@ struct evr_process_log { /* of a process that is part of this recording */
   struct format_switch entry[FORMAT_LOG_ENTRIES];
 };
 
-enum { EVR_MOST_PROCESSES = 16384 }; /* more than their records have room for */
-enum { EVR_MAX_LIVES = 16384 /* kept; of more the oldest are forgotten */ };
+enum { EVR_MOST_PROCESSES = 16384 }; /* more than their blocks of records have room for */
+enum { EVR_MAX_LIVES = 16384 /* kept; if there are more, the oldest are forgotten */ };
 
 struct evr_definitions {
   struct evr_record_scan scan;
@@ -78,34 +78,37 @@ struct evr_definitions {
   struct evr_stacks stacks;
   struct evr_last_stack *last_stacks[EVENTRING_MAX_DOMAINS]; /* NULL: none */
   struct evr_ending ending;    /* the last one; ticks 0: none */
-  struct evr_life *lives;      /* in the order of their starts, from lives_first on, */
-  uint32_t lives_count, lives_room, lives_first; /* round the end */
+  /* in the order of their starts, a circle that begins at lives_first */
+  struct evr_life *lives;
+  uint32_t lives_count, lives_room, lives_first;
   struct evr_process *processes; /* number n is at n - 1 */
   uint32_t processes_count, processes_room;
-  struct evr_process_log **logs; /* by number, less 1; NULL: it has none */
+  struct evr_process_log **logs; /* by number, less 1; NULL: there is none */
   uint32_t logs_count;
 };
 
-/* Reads again what events refer to: records, control log. To be called after the events
-   were seen: what they need was written before them. */
+/* Reads again what events refer to: the records and the control log. To be called after
+   the events were seen, since what they need was written before them. */
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
                              struct eventring_error *error);
 void evr_definitions_free(struct evr_definitions *definitions);
-/* NULL when not defined (or damaged). */
+/* Returns the definition of an id, or NULL if it is not defined or its record is
+   damaged. */
 static inline const struct eventring_def *
 evr_definition_of(const struct evr_definitions *definitions, unsigned id) {
   const struct evr_definition *d =
       id < EVENTRING_MAX_EVENTS ? definitions->definition[id] : NULL;
   return d ? &d->def : NULL;
 }
-/* The log of switches of a process, or, for 0 and where it has none, that of the control page or an
-   empty one. */
+/* Returns the log of switches of a process; for process 0 that of the control page. A
+   process that has no log gets an empty one. */
 const struct evr_log *evr_definitions_log(const struct evr_definitions *definitions,
                                           const struct evr_metadata *meta, uint32_t process);
-/* Is a record of `words` words what its kind and type ask for? Those of types and kinds that
-   are not read here are. */
+/* Tells whether a record of `words` words is what its kind and type demand. Records of
+   known types that this reader does not evaluate further are checked for their form
+   only. */
 bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words);
-/* NULL when it is not known (any more). */
+/* Returns the life of a domain, or NULL if it is not known, or not any more. */
 const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
                                             unsigned slot, uint32_t incarnation);
 

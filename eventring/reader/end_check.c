@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* end_check.c: what must hold of a file that nobody writes into any more.
  *
- * Most of a file has checksums: header, finished blocks, records, and after an orderly end
- * the front. What a process changes up to the moment at which it is killed has none: heads,
- * counters, entries of the domain table, the newest block of each ring. Here it is compared
- * with the rest of the file, once, when all events were delivered; an event costs nothing.
- * The comparisons leave room for what a kill may interrupt (doc/FORMAT.md, section 12):
- * each is about two things of which one was stored long before, or tolerates the last one. */
+ * Most of a file has checksums: header, finished blocks, records, and after an orderly
+ * end the front. What a process changes up to the moment at which it is killed has none:
+ * heads, counters, entries of the domain table, the newest block of each ring. Here these
+ * are compared with the rest of the file, once, when all events have been delivered; so
+ * the check costs nothing per event. The comparisons allow for what a kill may interrupt
+ * (doc/FORMAT.md, section 12): each is between two things of which one was stored long
+ * before, or allows for one step more. */
 #include "reader/cursor.h"
 
-/* Times of a ring may go back by what a handler of a signal takes. */
+/* By how much times of a ring may go back, at most: a probe may be interrupted by the
+   handler of a signal. */
 static const uint64_t most_backwards_ns = 60000000000;
 
 static void note(eventring_cursor *c, unsigned slot, const char *what) {
@@ -46,7 +48,8 @@ static void check_times(eventring_cursor *c, unsigned slot, unsigned ring,
 
 /* ---- Rings ------------------------------------------------------------------------ */
 
-/* Has a block an event? The head is stored after the header, and before the first event. */
+/* Tells whether a block has an event. (The head is stored after the header, and before
+   the first event.) */
 static bool has_event(const uint64_t *words) {
   return words[evr_first_event(words)] != 0;
 }
@@ -55,11 +58,12 @@ static bool read_block(const eventring_cursor *c, uint64_t offset, uint64_t *wor
   return evr_source_read(&c->meta.source, offset, words, FORMAT_BLOCK_BYTES, NULL) == EVENTRING_OK;
 }
 
-/* Is this what may be at the place of the block after the newest, `next`? There lies the
-   oldest block of a ring that has been filled once, and nothing before that; unless the
-   process was killed when it had begun to write there: in order, the new block has no events
-   yet, and its sequence is 0 before it is `next`. (Nothing is there, too, where there was no
-   room for that place.) */
+/* Tells whether `words` is what may lie at the place of block `next`, which comes after
+   the newest. In a ring that has been filled once that is its oldest block; before that,
+   nothing. The exception is a process that was killed when it had begun to write there:
+   its steps are such that the new block has no events yet, and that its sequence is 0
+   before it is `next`. (Nothing is there, either, where there was no room for that
+   place.) */
 static bool may_be_next(eventring_cursor *c, unsigned slot, unsigned ring, const uint64_t *words,
                         uint64_t next) {
   const struct evr_places *places = &c->meta.places[slot][ring];
@@ -72,14 +76,15 @@ static bool may_be_next(eventring_cursor *c, unsigned slot, unsigned ring, const
   return !is_ended && (!words[0] || (words[0] == next && !has_event(words)));
 }
 
-/* Has a stream a place for this block, which is no other's? */
+/* Tells whether a stream has a place for this block that is not another block's. */
 static bool is_in_stream(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                          uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(&meta->units.stream[slot][ring], sequence);
   return s && sequence - s->sequence < s->blocks;
 }
 
-/* A head that is too small hides the blocks after it. */
+/* Checks the place of the block after the newest: a head that is too small hides the
+   blocks that come after it. */
 static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
   uint64_t words[FORMAT_BLOCK_WORDS], next = c->meta.ring[slot][ring].head + 1;
   struct evr_location place = evr_metadata_place(&c->meta, slot, ring, next);
@@ -91,14 +96,14 @@ static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
                     slot, ring, (unsigned long long)next, (unsigned long long)words[0]);
 }
 
-/* Of a copy of rings that its writer did not finish, blocks and records may be ahead of the
-   front. */
+/* Tells whether the file is a copy of rings that its writer did not finish. In such a
+   file, blocks and records may be ahead of the front. */
 static bool is_unfinished_copy(const struct evr_metadata *meta) {
   return (meta->header.flags & (FORMAT_INCOMPLETE | FORMAT_COPY)) == FORMAT_INCOMPLETE &&
          meta->status.state != FORMAT_ENDED;
 }
 
-/* The block that a process was filling when it was killed. */
+/* Checks the times of the block that a process was filling when it was killed. */
 static void check_newest(eventring_cursor *c, unsigned slot, unsigned ring) {
   const struct evr_metadata *meta = &c->meta;
   uint64_t head = meta->ring[slot][ring].head;
@@ -109,12 +114,13 @@ static void check_newest(eventring_cursor *c, unsigned slot, unsigned ring) {
     check_times(c, slot, ring, &block);
 }
 
-/* Units that are in no ring, although they have events: the entry of their ring is damaged. Of
-   two that say that they have the same blocks, one has been put there. */
+/* Notes as damage a unit that has events and is in no ring: the entry of its ring is
+   damaged. If two units claim the same blocks, one of them does not belong there. */
 static void check_loose_units(eventring_cursor *c, unsigned slot, unsigned ring) {
   const struct evr_stretches *s = &c->meta.units.stream[slot][ring];
   bool is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
-  bool has_gaps = c->meta.header.flags & FORMAT_INCOMPLETE; /* behind them units begin anew */
+  /* after a gap, units begin anew */
+  bool has_gaps = c->meta.header.flags & FORMAT_INCOMPLETE;
   uint64_t words[FORMAT_BLOCK_WORDS], end = 0;
   for (uint32_t i = 0; i < s->count; end = s->list[i].sequence + s->list[i].blocks, i++) {
     const struct evr_stretch *stretch = &s->list[i];
@@ -135,7 +141,8 @@ static void check_all_units(eventring_cursor *c) {
     for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) check_loose_units(c, slot, ring);
 }
 
-/* Events in a block that belongs to no ring: the entry of their ring is damaged. */
+/* Notes as damage a block that has events and belongs to no ring: the entry of its ring
+   is damaged. */
 static void check_loose_blocks(eventring_cursor *c) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   for (uint32_t i = 0; i < scan->count; i++) {
@@ -151,14 +158,15 @@ static void check_loose_blocks(eventring_cursor *c) {
 
 /* ---- Records ---------------------------------------------------------------------- */
 
-/* A record is stored before it is counted, so there may be one more. Of kinds whose blocks
-   are rewritten in place, blocks are counted. */
+/* Compares the records that are there with their counts. A record is stored before it is
+   counted, so there may be one more. Kinds whose blocks are rewritten in place are left
+   out, since of these blocks are counted. */
 static void check_counts(eventring_cursor *c) {
 #define IS_COUNTED_DROPPED true
 #define IS_COUNTED_OLDEST_GOES true
 #define IS_COUNTED_IN_PLACE false
 #define CHECK(name, number, budget, full) \
-  if (IS_COUNTED_##full && number != FORMAT_PROFILES) { /* which are rewritten as a whole */ \
+  if (IS_COUNTED_##full && number != FORMAT_PROFILES) { /* rewritten as a whole */ \
     const struct format_count *count = &c->meta.status.kind[number]; \
     uint64_t taken = c->definitions.scan.taken[number]; \
     if (taken > count->records + 1 || \
@@ -182,15 +190,17 @@ static bool is_blank(const struct format_domain *d) {
   return !any;
 }
 
-/* Whoever was killed within a change has left the version odd. */
+/* Tells whether the times of an entry are possible. (A process that was killed while it
+   changed the entry left the version odd; such entries are not checked.) */
 static bool times_are_possible(const struct evr_metadata *meta, const struct format_domain *d) {
   bool alive = d->state == FORMAT_SLOT_ALIVE;
   return d->state <= FORMAT_SLOT_ALIVE && d->start_ticks >= meta->header.start_ticks &&
          (alive ? d->stop_ticks == 0 : d->stop_ticks >= d->start_ticks);
 }
 
-/* Of the two one may be older; what both say is the same. Of a long life the record of its
-   start may be gone. */
+/* Tells whether an entry and a record of the same life agree. One of them may be
+   older, but what both say must be the same. Of a long life the record of its start
+   may be gone. */
 static bool agrees(const struct format_domain *d, const struct evr_life *life) {
   if (!life) return true;
   bool start = !life->start_ticks ||
@@ -217,7 +227,7 @@ static void check_table(eventring_cursor *c) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) check_entry(c, slot, &table[slot]);
 }
 
-/* ---- All of it ---------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------- */
 
 void evr_check_end(eventring_cursor *c) {
   struct evr_metadata *meta = &c->meta;

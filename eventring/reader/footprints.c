@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* footprints.c: what memory was used for (eventring/footprint.h).
  *
- * A slot has two blocks, of which the newer one that is valid holds; producer/footprint.c
- * writes them. Each is a seqlock, so one that is being rewritten is the older one. */
+ * A slot has two blocks, which producer/footprint.c writes in turn; the newer one that is
+ * valid holds. Each is a seqlock. The block that is being rewritten is always the older
+ * one. */
 #include "eventring/footprint.h"
 
 #include <string.h>
@@ -17,18 +18,18 @@ enum {
   MOST_ROWS = (FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS - HEAD_WORDS) / (ROW_WORDS + 1)
 };
 
-struct slots { /* the newest block of each */
+struct slots { /* the newest block of each slot */
   uint64_t generation[EVENTRING_MAX_DOMAINS]; /* 0: none */
   uint32_t block[EVENTRING_MAX_DOMAINS];
 };
 
-struct rows { /* that were read, with copies of their texts */
+struct rows { /* the rows that were read, with copies of their texts */
   struct eventring_footprint_row row[MOST_ROWS];
   char names[MOST_ROWS][EVENTRING_MAX_FOOTPRINT_NAME + 1];
   char docs[MOST_ROWS][EVENTRING_MAX_FOOTPRINT_DOC + 1];
 };
 
-/* ---- Validity -------------------------------------------------------------------------- */
+/* ---- Validity ---------------------------------------------------------------------- */
 
 static bool row_is_valid(const uint64_t *record, uint32_t number) {
   struct format_footprint_row r;
@@ -42,7 +43,8 @@ static bool row_is_valid(const uint64_t *record, uint32_t number) {
          r.name_bytes + (unsigned)r.doc_bytes <= (record_words(*record) - ROW_WORDS) * 8;
 }
 
-/* Of a block whose records are sound. */
+/* Tells whether a block whose records are sound is a footprint, and copies its head to
+   *f. */
 static bool is_valid(const uint64_t *words, uint32_t end, struct format_footprint *f) {
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS, rows = 0;
   const struct format_block *b = (const struct format_block *)words;
@@ -56,7 +58,7 @@ static bool is_valid(const uint64_t *words, uint32_t end, struct format_footprin
   return rows == record_number(f->first) && rows <= MOST_ROWS;
 }
 
-/* *end is 0: there is none, or it is not valid. */
+/* Copies a block. Sets *end to 0 if there is no footprint, or it is not valid. */
 static int copy_block(eventring_cursor *c, uint32_t block, uint64_t *words, uint32_t *end,
                       struct format_footprint *f) {
   const struct format_block *b = (const struct format_block *)words;
@@ -75,7 +77,7 @@ static int copy_block(eventring_cursor *c, uint32_t block, uint64_t *words, uint
   return EVENTRING_OK;
 }
 
-/* ---- Walk ------------------------------------------------------------------------------- */
+/* ---- Walk -------------------------------------------------------------------------- */
 
 static int find_newest(eventring_cursor *c, struct slots *slots) {
   const struct evr_record_scan *scan = &c->definitions.scan;
@@ -120,7 +122,8 @@ static void take_rows(struct rows *rows, const uint64_t *words, uint32_t end) {
   }
 }
 
-/* Of the block that was found; if it has been rewritten meanwhile, the newer rows. */
+/* Delivers the footprint of the block that was found; if it has been rewritten meanwhile,
+   that with the newer rows. */
 static int deliver(eventring_cursor *c, uint32_t block, eventring_take_footprint *take,
                    void *context) {
   uint64_t words[FORMAT_BLOCK_WORDS];

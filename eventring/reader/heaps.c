@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* heaps.c: the heap profiles of a recording.
  *
- * producer/heap.c says how they lie in the file: a root, and pages, of each two blocks. Of a
- * profile the reader takes the newest root; its generation is the sequence of the block. Of
- * the two blocks of a page it takes the newer one whose generation is not beyond that of the
- * root. While the process goes on, both may be beyond: then all is read again, a few times,
- * and after that the profile is torn. It is also torn when its entries do not add up to the
- * sums of its root, as in a copy that was made of a live recording.
+ * producer/heap.c says how a profile lies in the file: a root and pages, each in two
+ * blocks. The reader takes the newest root of a profile; its generation is the sequence
+ * of the block. Of the two blocks of a page it takes the newer one whose generation is
+ * not beyond that of the root. While the process goes on, both may be beyond: then
+ * everything is read again, a few times, and after that the profile is torn. It is also
+ * torn when its entries do not add up to the sums of its root, as in a copy that was made
+ * of a live recording.
  */
 #include "eventring/memory.h"
 
@@ -30,13 +31,13 @@ struct root {
   uint64_t generation;
 };
 
-struct page { /* a block that has one */
+struct page { /* a block that holds a page */
   uint32_t profile, number, block;
   uint64_t generation;
 };
 
 struct heaps {
-  struct root *roots; /* ascending by number, one of each */
+  struct root *roots; /* ascending by number, one of each profile */
   uint32_t root_count, root_room;
   struct page *pages; /* ascending by profile, number, generation */
   uint32_t page_count, page_room;
@@ -56,7 +57,7 @@ static int no_memory(struct eventring_error *error) {
 
 /* ---- Blocks ----------------------------------------------------------------------- */
 
-/* Copies a block of this kind; *end is 0 if it is not there, or not valid. */
+/* Copies a block of this kind. Sets *end to 0 if it is not there, or not valid. */
 static int copy_block(eventring_cursor *c, uint32_t block, enum format_kind kind,
                       uint64_t *words, uint32_t *end) {
   const struct format_block *h = (const struct format_block *)words;
@@ -109,7 +110,8 @@ static int take_root(eventring_cursor *c, struct heaps *h, uint32_t block) {
   return EVENTRING_OK;
 }
 
-/* Only the header: most pages are read later, once. */
+/* Notes a page from the header of its block. The rest of most pages is read later,
+   once. */
 static int take_page(eventring_cursor *c, struct heaps *h, uint32_t block) {
   struct format_block head;
   int status = evr_source_read(&c->meta.source, format_block_offset(block), &head, sizeof head,
@@ -122,7 +124,7 @@ static int take_page(eventring_cursor *c, struct heaps *h, uint32_t block) {
   return EVENTRING_OK;
 }
 
-/* All blocks of these kinds that are there must be valid when nobody writes any more. */
+/* Checks all blocks of these kinds, which must be valid when nobody writes any more. */
 void evr_check_heaps(eventring_cursor *c) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -153,7 +155,7 @@ static int compare_pages(const void *left, const void *right) {
   return (a->generation > b->generation) - (a->generation < b->generation);
 }
 
-/* Of two roots of a profile the newer one. */
+/* Keeps the newest root of each profile. */
 static void drop_older_roots(struct heaps *h) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < h->root_count; i++)
@@ -163,13 +165,15 @@ static void drop_older_roots(struct heaps *h) {
   h->root_count = kept;
 }
 
-/* The scan may have seen a block before it was first used. */
+/* Tells whether a block may be of this kind by now: the scan may have seen it before it
+   was first used. */
 static bool may_be(const struct evr_record_block *b, enum format_kind kind) {
   return b->kind == kind || !b->kind;
 }
 
-/* The roots first: the pages that they need are there before them, and are gone only when
-   the same page has been written twice since. */
+/* Finds the blocks of roots and pages. The roots come first: the pages that a root needs
+   were there before it, and one is gone only when the same page has been written twice
+   since. */
 static int find_blocks(eventring_cursor *c, struct heaps *h) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   int status = EVENTRING_OK;
@@ -185,7 +189,7 @@ static int find_blocks(eventring_cursor *c, struct heaps *h) {
   return status;
 }
 
-/* ---- One profile -------------------------------------------------------------------- */
+/* ---- One profile ------------------------------------------------------------------- */
 
 static const struct page *first_page(const struct heaps *h, uint32_t profile) {
   uint32_t low = 0, high = h->page_count;
@@ -197,9 +201,9 @@ static const struct page *first_page(const struct heaps *h, uint32_t profile) {
   return low ? h->pages + low : h->pages; /* no arithmetic on NULL */
 }
 
-/* Copies the block of a page that the root means: of the valid ones in [from, to), which are
-   ascending by generation, the newest that is not beyond the root; else the oldest of the
-   others. *end is 0 if there is none. */
+/* Copies the block of a page that belongs to the root. Of the valid ones in [from, to),
+   which are ascending by generation, that is the newest that is not beyond the root, else
+   the oldest of the others (*is_beyond). Sets *end to 0 if there is none. */
 static int copy_page(eventring_cursor *c, const struct root *root, const struct page *from,
                      const struct page *to, uint64_t *words, uint32_t *end, bool *is_beyond) {
   const struct format_block *b = (const struct format_block *)words;
@@ -236,7 +240,7 @@ static int take_entries(eventring_cursor *c, struct heaps *h, const uint64_t *wo
   return EVENTRING_OK;
 }
 
-/* Do the entries that were read add up to what the root says? */
+/* Tells whether the entries that were read add up to what the root says. */
 static bool adds_up(const struct heaps *h, const struct format_heap *heap) {
   uint64_t live = heap->lost_live.samples, allocated = heap->lost_allocated.samples;
   uint64_t objects = heap->lost_allocated.objects;
@@ -249,7 +253,8 @@ static bool adds_up(const struct heaps *h, const struct format_heap *heap) {
          allocated == heap->allocated.samples && objects == heap->allocated.objects;
 }
 
-/* Reads the entries of a profile; *whole: they are those that its root means. */
+/* Reads the entries of a profile. Sets *whole to whether they are those that its root
+   means. */
 static int read_entries(eventring_cursor *c, struct heaps *h, const struct root *root,
                         bool *whole) {
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -273,7 +278,7 @@ static int read_entries(eventring_cursor *c, struct heaps *h, const struct root 
   return EVENTRING_OK;
 }
 
-/* ---- Estimates ---------------------------------------------------------------------- */
+/* ---- Estimates --------------------------------------------------------------------- */
 
 static struct eventring_amount amount(struct format_amount from, double rate, unsigned bytes) {
   double n = (double)from.samples;
@@ -283,7 +288,8 @@ static struct eventring_amount amount(struct format_amount from, double rate, un
       .bytes_variance = n * (1 - rate) / (rate * rate) * bytes * bytes};
 }
 
-/* The producer notes a peak when it passes the last one by 1/32. What is alive now may be more. */
+/* Tells whether the peak is now. The producer notes a peak when it exceeds the last one
+   by 1/32, so what is alive now may be more. */
 static bool peak_is_now(const struct format_heap *f) {
   return f->live.samples > f->peak_samples;
 }
@@ -322,7 +328,7 @@ static struct eventring_heap_entry entry_of(const struct format_heap_entry *e,
       .peak = amount((struct format_amount){peak_samples, 0}, rate, bytes)};
 }
 
-/* ---- All of them ---------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------- */
 
 static int deliver(const eventring_cursor *c, const struct heaps *h, const struct root *root,
                    bool whole, const struct eventring_heap_callbacks *callbacks, void *context) {
@@ -340,14 +346,15 @@ static int refresh(eventring_cursor *c, struct heaps *h) {
   return status == EVENTRING_OK ? find_blocks(c, h) : status;
 }
 
-/* The entry with this number, or NULL. */
+/* Returns the root with this number, or NULL. */
 static const struct root *root_of(const struct heaps *h, uint32_t number) {
   for (uint32_t i = 0; i < h->root_count; i++)
     if (record_number(h->roots[i].heap.first) == number) return &h->roots[i];
   return NULL;
 }
 
-/* Reads it until it is whole, or for the last time. *root: NULL when it is gone. */
+/* Reads a profile until it is whole, ATTEMPTS times at most. Sets *root to NULL when the
+   profile is gone. */
 static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
                         const struct root **root, bool *whole) {
   int status = EVENTRING_OK;
@@ -357,7 +364,7 @@ static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
     *root = root_of(h, number);
     if (status != EVENTRING_OK || !*root) break;
     status = read_entries(c, h, *root, whole);
-    if (c->meta.over) break; /* it stays as it is */
+    if (c->meta.over) break; /* it would be the same again */
   }
   return status;
 }
@@ -382,7 +389,7 @@ int eventring_cursor_heaps(eventring_cursor *c,
   return status;
 }
 
-/* ---- Events ----------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------ */
 
 uint64_t eventring_event_sample(const struct eventring_event *event,
                                 struct eventring_sample *sample) {

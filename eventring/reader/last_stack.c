@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* last_stack.c: the last stacks of domains. Only the newest of each slot is kept, so that no
- * file needs more memory than its slots; who wants those before them has them read again. */
+/* last_stack.c: the last stacks of domains. Only the newest of each slot is kept, so that
+ * no file needs more memory than its slots; whoever wants the earlier ones has them read
+ * again. */
 #include "reader/last_stack.h"
 
 #include <stdlib.h>
@@ -56,24 +57,27 @@ int eventring_cursor_last_stack(eventring_cursor *c, unsigned domain,
   return EVENTRING_OK;
 }
 
-/* ---- All of them -------------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------- */
 
 struct each_stack {
   const eventring_cursor *cursor;
   int (*on_stack)(void *context, const struct eventring_last_stack *stack);
   void *context;
-  struct evr_last_stack *stack[EVENTRING_MAX_DOMAINS]; /* the one that was read, by slot */
+  /* the one that was read, by slot */
+  struct evr_last_stack *stack[EVENTRING_MAX_DOMAINS];
   bool done;
 };
 
-/* (What is not valid was noted when the records were read for the cursor.) */
+/* Delivers the stack of a record. (A record that is not valid was noted as damage when
+   the records were read for the cursor.) */
 static int on_record(void *context, enum format_kind kind, const uint64_t *record, unsigned words,
                      struct eventring_error *error) {
   struct each_stack *each = context;
   const unsigned slot = record_number(*record) % EVENTRING_MAX_DOMAINS;
   if (kind != FORMAT_LAST_STACKS || each->done || !evr_record_is_valid(kind, record, words))
     return EVENTRING_OK;
-  if (each->stack[slot]) each->stack[slot]->record.ticks = 0; /* whatever its time, it is next */
+  /* it replaces the one before, whatever its time */
+  if (each->stack[slot]) each->stack[slot]->record.ticks = 0;
   if (!evr_last_stack_take(each->stack, record))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");
   const struct eventring_last_stack stack = stack_of(each->cursor, each->stack[slot], slot);
