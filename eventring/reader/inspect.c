@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- The file ------------------------------------------------------------------------ */
+/* ---- The file ---------------------------------------------------------------------- */
 
 static enum eventring_state state_of(const struct evr_metadata *meta) {
   if (meta->status.state == FORMAT_ENDED) return EVENTRING_STOPPED;
@@ -41,7 +41,8 @@ static void fill_clock(const struct evr_metadata *meta, struct eventring_info *i
   info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
 }
 
-/* By a fatal signal a process only notes that it is about to end; it has when it is dead. */
+/* Fills in how the recording ended. A process that gets a fatal signal only notes that it
+   is about to end; it has ended when it is dead. */
 static void fill_end(const struct evr_metadata *meta, const struct evr_ending *ending,
                      struct eventring_info *info) {
   const struct format_status *s = &meta->status;
@@ -59,7 +60,8 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
   memcpy(info->error_text, ending->text, ending->bytes + 1);
 }
 
-/* As the producer takes it: only a rate that is one. */
+/* Returns the rate that was asked for, or 0 where the producer would refuse it: it must
+   be above 0 and at most 1. */
 static double asked_rate(const struct format_control *control) {
   double rate;
   memcpy(&rate, &control->sample_rate, sizeof rate);
@@ -75,8 +77,9 @@ static uint32_t stream_rings(const struct evr_metadata *meta) {
   return rings;
 }
 
-/* A list of the control page, which is read when it is asked for only. Where it is being changed,
-   or its writer has died, there is none. */
+/* Reads a list of the control page, which is done only when it is asked for. Returns its
+   size, or 0 with an empty text where the list is being changed, or its writer has died
+   meanwhile. */
 static int read_list(const struct evr_metadata *meta, size_t offset,
                      char text[FORMAT_LIST_BYTES + 1]) {
   enum { ATTEMPTS = 8 };
@@ -87,6 +90,8 @@ static int read_list(const struct evr_metadata *meta, size_t offset,
     struct { uint32_t version, bytes; } then;
     uint32_t version;
     if (evr_source_read(&meta->source, at, &list, sizeof list, NULL) != EVENTRING_OK) break;
+    /* acquire fence: pairs with the release fence in evr_control_write_list
+       (format/control.c): if a word of a newer text was read, the version has changed */
     evr_fence_acquire();
     if (evr_source_read(&meta->source, at, &then, sizeof then, NULL) != EVENTRING_OK) break;
     if (then.version == list.version)
@@ -156,7 +161,8 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   return status == EVENTRING_OK ? evr_give(info, &full, sizeof full) : status;
 }
 
-/* Of an entry that changes meanwhile, some figures may be those of after the change. */
+/* Takes an entry of the table of triggers. Returns false if the entry is empty. If it
+   changes meanwhile, some figures may be those from after the change. */
 static bool take_trigger(const struct format_trigger *from, struct eventring_trigger_state *to) {
   if (!from->number) return false;
   *to = (struct eventring_trigger_state){
@@ -179,8 +185,8 @@ int eventring_cursor_trigger(eventring_cursor *c, unsigned index,
   return EVENTRING_E_NOT_FOUND;
 }
 
-/* Of those that other processes have set, its place in their list; -1: the process has not taken
-   that list yet. */
+/* Returns the place of a trigger in the list that other processes have set, or -1 if the
+   process has not taken that list yet. */
 static int place_in_list(const struct format_trigger *states, uint32_t number, int listed) {
   int place = 0, count = 0;
   for (unsigned i = 0; i < FORMAT_TRIGGER_STATES; i++) {
@@ -191,7 +197,8 @@ static int place_in_list(const struct format_trigger *states, uint32_t number, i
   return count == listed ? place : -1;
 }
 
-/* The condition of the trigger at `place` of a list; 0: there is none. */
+/* Copies the condition of the trigger at `place` of a list. Returns its length, or 0 if
+   there is none. */
 static size_t listed_condition(const char *list, int size, int place,
                                char text[EVENTRING_MAX_NAME + 1]) {
   struct evr_trigger_text trigger;
@@ -297,7 +304,7 @@ int eventring_cursor_life(eventring_cursor *c, unsigned slot, uint32_t incarnati
   return status == EVENTRING_OK ? evr_give(info, &full, sizeof full) : status;
 }
 
-/* ---- Processes ------------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------- */
 
 static void fill_process(const struct evr_metadata *meta, const struct evr_process *from,
                          struct eventring_process *to) {
@@ -328,9 +335,9 @@ int eventring_cursor_process(eventring_cursor *c, unsigned number,
   return EVENTRING_OK;
 }
 
-/* ---- Rings ----------------------------------------------------------------------------- */
+/* ---- Rings ------------------------------------------------------------------------- */
 
-/* Of this cursor: what it has read. */
+/* Fills in what this cursor has read. */
 static void fill_read(const struct evr_ring_reader *reader, struct eventring_ring_info *info) {
   info->missed = reader->missed;
   info->delivered = reader->delivered + reader->in_run;
@@ -371,8 +378,9 @@ int eventring_cursor_totals(const eventring_cursor *c, struct eventring_totals *
   return evr_give(totals, &full, sizeof full);
 }
 
-/* Is it unknown whether a span has ended after the last event of its ring: is its class off (all
-   are while the recording is paused; not by its end), or was it after the span began? */
+/* Tells whether it is unknown that a span was still open after the last event of its
+   ring: its class is off (all classes are while the recording is paused, though not by
+   its end), or was off after the span began. */
 static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_span *span,
                         const struct eventring_event *event) {
   const struct evr_metadata *meta = reader->blocks.meta;
@@ -383,8 +391,8 @@ static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_s
   return evr_ring_reader_was_off(reader, its, span->ticks);
 }
 
-/* What the log says: which classes were switched on after `since`, and so were off before. Where
-   entries are missing, any may have been. */
+/* Returns the classes that were switched on after `since` according to the log, and so
+   were off before. Where entries are missing, it may have been any class. */
 static uint64_t switched_on_since(const struct evr_metadata *meta, uint64_t since) {
   const uint32_t end = meta->log.written;
   uint32_t first = end > FORMAT_LOG_ENTRIES ? end - FORMAT_LOG_ENTRIES : 0;
@@ -408,7 +416,8 @@ uint64_t eventring_cursor_classes_off(eventring_cursor *c, uint64_t since_ns) {
   return (off | switched_on_since(meta, since_ns)) & named;
 }
 
-/* Of one ring. Not 0: the callback has ended the list. */
+/* Reports the open spans of one ring. Returns what the callback returned if it ended the
+   list, else 0. */
 static int report_open_spans(const struct evr_ring_reader *reader,
                            int (*callback)(void *context,
                                            const struct eventring_event *event),

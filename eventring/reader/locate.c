@@ -14,13 +14,14 @@
  *   /proc/PID/fd            what the process has open, for a file that was deleted: its
  *                           producer keeps a descriptor
  *
- * A file that was found by its path may be another one: a file system mounted over the
- * directory, a file put into its place. So it must be the mapped one: the same inode of
- * the same device.
+ * A file that was found by its path may be the wrong one: a file system may have been
+ * mounted over the directory, or a file put into its place. So it must be the mapped one:
+ * the same inode of the same device.
  *
  * A child of a fork has the mappings of its parent. The process that records is the one
- * that has the number of the file's header in its own pid namespace; here it may have
- * another number. This process is found like any other (self.c adds what only it can read).
+ * whose number in its own pid namespace is that of the file's header; here it may have
+ * another number. The calling process is found like any other (self.c adds what only it
+ * can read).
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
@@ -41,11 +42,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* ---- By path -------------------------------------------------------------------------- */
+/* ---- By path ----------------------------------------------------------------------- */
 
 enum { READ_ONLY = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
 
-/* Of a descriptor, or -1 with errno: a regular file, or none. */
+/* Checks that a descriptor (or -1 with errno) is one of a regular file. Sets *fd to it;
+   otherwise closes it and sets *fd to -1. */
 static int check_regular(int opened, const char *path, int *fd, struct eventring_error *error) {
   struct stat st;
   *fd = opened;
@@ -64,12 +66,12 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
   return check_regular(openat(directory, name, READ_ONLY | O_NOFOLLOW), path, fd, error);
 }
 
-/* A link at the end of a path is followed only for a reader that asks for it
-   (EVENTRING_OPEN_FOLLOW): one that was given the path by its user, and only reads. Who
-   changes or removes a recording follows none: where others may write, in /tmp for
-   example, a link in the place of a recording would make the change happen to a file
-   that nobody named. Searches follow none either: nobody has named what they find, and a
-   recording would be found twice. */
+/* Opens a file by its path. A link at the end of a path is followed only for a reader
+   that asks for it (EVENTRING_OPEN_FOLLOW): one that was given the path by its user, and
+   only reads. What changes or removes a recording follows no link: where others may
+   write, in /tmp for example, a link in the place of a recording would make the change
+   happen to a file that nobody named. Searches follow none either: nobody has named what
+   they find, and a recording would be found twice. */
 int evr_open_file(const char *path, unsigned flags, int *fd, struct eventring_error *error) {
   int nofollow = flags & EVENTRING_OPEN_FOLLOW ? 0 : O_NOFOLLOW;
   struct stat st;
@@ -91,11 +93,12 @@ int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
   return evr_cursor_open(cursor, source, path, flags, error);
 }
 
-/* ---- What a process maps ------------------------------------------------------------------ */
+/* ---- What a process maps ----------------------------------------------------------- */
 
 struct mapping {
   unsigned long long start, end; /* addresses */
-  char path[PATH_MAX]; /* without what /proc appends to that of a deleted file */
+  /* without what /proc appends to the path of a deleted file */
+  char path[PATH_MAX];
   dev_t device;
   ino_t inode;
   bool deleted;
@@ -106,7 +109,8 @@ static bool has_suffix(const char *path) {
   return length > suffix && strcmp(path + length - suffix, EVENTRING_SUFFIX) == 0;
 }
 
-/* A file may have such a name by itself; then its device and inode tell. */
+/* Cuts off the mark with which /proc names a deleted file. Returns false if there is
+   none. A file may have such a name by itself; then its device and inode tell. */
 static bool cut_deleted(char *path) {
   static const char mark[] = " (deleted)";
   size_t length = strlen(path), size = sizeof mark - 1;
@@ -115,7 +119,8 @@ static bool cut_deleted(char *path) {
   return true;
 }
 
-/* A line of /proc/PID/maps that maps the beginning of a file. */
+/* Parses a line of /proc/PID/maps. Returns false unless it maps the beginning of a
+   file. */
 static bool parse_mapping(char *line, struct mapping *mapping, bool *writable) {
   unsigned long long offset, inode;
   unsigned major_number, minor_number;
@@ -134,7 +139,7 @@ static bool parse_mapping(char *line, struct mapping *mapping, bool *writable) {
   return true;
 }
 
-/* How /proc names the file that this process maps at `start`. */
+/* Finds how /proc names the file that this process maps at `start`. */
 static bool find_own_mapping(const void *start, struct mapping *mapping) {
   FILE *maps = fopen("/proc/self/maps", "re");
   char *line = NULL;
@@ -147,8 +152,8 @@ static bool find_own_mapping(const void *start, struct mapping *mapping) {
   return found;
 }
 
-/* Does /proc name this file as it names the mapped one? stat and /proc name a file
-   differently where a file system presents several as one (btrfs, overlayfs); so the
+/* Tells whether /proc names this file as it names the mapped one. stat and /proc name a
+   file differently where a file system presents several as one (btrfs, overlayfs); so the
    file is mapped here, too. The mapping is not read. */
 static bool is_named_alike(int fd, const struct mapping *mapping) {
   struct mapping own;
@@ -167,7 +172,8 @@ static bool is_mapped_file(int fd, const struct mapping *mapping) {
          is_named_alike(fd, mapping);
 }
 
-/* The mapped file of a descriptor that was opened by its path, or -1 with errno. */
+/* Checks that a descriptor that was opened by a path (or -1 with errno) is one of the
+   mapped file. Sets *fd as check_regular does. */
 static int check_mapped(int opened, pid_t pid, const struct mapping *mapping, int *fd,
                         struct eventring_error *error) {
   int status = check_regular(opened, mapping->path, fd, error);
@@ -178,7 +184,8 @@ static int check_mapped(int opened, pid_t pid, const struct mapping *mapping, in
                   "%.300s: not the file that process %d maps", mapping->path, (int)pid);
 }
 
-/* A descriptor, or -1 with errno. */
+/* Opens a path as the process sees it, from its root. Returns a descriptor, or -1 with
+   errno. */
 static int open_in_root(pid_t pid, const char *path) {
   char root[PATH_MAX + 32];
   struct open_how how = {.flags = READ_ONLY | O_NOFOLLOW,
@@ -189,10 +196,9 @@ static int open_in_root(pid_t pid, const char *path) {
   int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
   int cause = errno;
   close(directory);
-  if (fd < 0 && (cause == ENOSYS || cause == EPERM)) { /* Linux before 5.6, or a filter
-                                                          of system calls that does not
-                                                          know it: what a link leads to is
-                                                          checked as well */
+  /* Linux before 5.6, or a filter of system calls that does not know it: what a link
+     leads to is checked as well */
+  if (fd < 0 && (cause == ENOSYS || cause == EPERM)) {
     snprintf(root + length, sizeof root - (size_t)length, "%s", path);
     return open(root, READ_ONLY | O_NOFOLLOW);
   }
@@ -238,11 +244,11 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
   return check_mapped(here, pid, mapping, fd, NULL) == EVENTRING_OK ? EVENTRING_OK : status;
 }
 
-/* ---- By pid ------------------------------------------------------------------------------ */
+/* ---- By pid ------------------------------------------------------------------------ */
 
-/* The number of the process that records into the file, in its own pid namespace; 0: it
-   is no recording, or one that has ended. (A process may keep an ended one mapped for a
-   while, beside the next one.) */
+/* Returns the number of the process that records into the file, in its own pid namespace,
+   or 0 if it is no recording, or one that has ended. (A process may keep an ended one
+   mapped for a while, beside the next one.) */
 static pid_t recorder_of(int fd) {
   struct format_header h;
   uint32_t state;
@@ -254,7 +260,7 @@ static pid_t recorder_of(int fd) {
   return goes_on ? h.pid : 0;
 }
 
-/* The recording that a process maps: E_NOT_FOUND when there is none. */
+/* Finds the recording that a process maps; fails with E_NOT_FOUND when there is none. */
 static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
                        struct eventring_error *error) {
   char name[64], *line = NULL;
@@ -304,7 +310,7 @@ int evr_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
   return status;
 }
 
-/* ---- Everywhere ----------------------------------------------------------------------------- */
+/* ---- Everywhere -------------------------------------------------------------------- */
 
 struct file_id {
   dev_t device;
@@ -319,7 +325,7 @@ struct discovery {
   int result; /* of the callback that ended it */
 };
 
-/* True when the file is new; remembers it. */
+/* Tells whether a file was not seen yet, and remembers it. */
 static bool first_time(struct discovery *d, int fd) {
   struct stat st;
   if (fstat(fd, &st) != 0) return false;
@@ -341,8 +347,8 @@ static void report_failure(struct discovery *d, const char *path,
                                             .error_text = ""});
 }
 
-/* Reports what was found: opens it (the cursor owns the descriptor from here on).
-   `process` records into it; 0: not known. */
+/* Reports a file that was found. The cursor that it opens owns the descriptor from here
+   on. `process` is the one that records into it; 0: not known. */
 static void report_file(struct discovery *d, int fd, const char *path, pid_t process) {
   struct eventring_error error = {0};
   struct eventring_info info = {.size = sizeof info};
@@ -391,7 +397,8 @@ static void look_into_directory(struct discovery *d, const char *directory) {
   if (dir) closedir(dir);
 }
 
-/* Is it the process itself that records, and no child that has its mappings? */
+/* Tells whether the process itself records, and is not just a child that has the
+   mappings. */
 static bool records_itself(pid_t pid, int fd) {
   pid_t own = evr_process_own_pid(pid);
   return own == 0 || own == recorder_of(fd);

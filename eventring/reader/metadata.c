@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata.c: what a file says of itself, read and checked.
  *
- * A field is used only after the check here has passed. What is wrong with the
- * header is an error of opening; damage found later is remembered once and
- * reported by the poll, which goes on with what is sound. A wrong checksum of header or
- * front is such damage: what is used of them has passed the other checks. What else must
- * hold of a file into which nobody writes any more: end_check.c.
+ * A field is used only after it has passed the check here. What is wrong with the header
+ * is an error of opening; damage found later is noted once and reported by the poll,
+ * which goes on with what is sound. A wrong checksum of the header or the front is such
+ * damage: what is used of them has passed the other checks. What else must hold of a file
+ * into which nobody writes any more is in end_check.c.
  */
 #include "reader/metadata.h"
 #include "reader/torn_copy.h"
@@ -95,7 +95,7 @@ static int read_header(struct evr_metadata *meta, struct eventring_error *error)
   return EVENTRING_OK;
 }
 
-/* ---- Status, control, domains ------------------------------------------------------- */
+/* ---- Status, control, domains ------------------------------------------------------ */
 
 static bool status_is_valid(const struct evr_metadata *meta, const struct format_status *s) {
   if ((evr_metadata_has_streams(meta) && s->claimed % FORMAT_UNIT) || (s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
@@ -107,8 +107,8 @@ static bool status_is_valid(const struct evr_metadata *meta, const struct format
   return true;
 }
 
-/* Do the blocks that are claimed fit into the file? What a dead file lacks is damage: the rest of
-   it is read. */
+/* Checks that the blocks that are claimed lie within the file. What is missing in a dead
+   process's file is damage: the rest of it is read. */
 static int check_size(struct evr_metadata *meta, uint64_t claimed, struct eventring_error *error) {
   uint64_t bytes;
   if (evr_source_lent(&meta->source)) return EVENTRING_OK;
@@ -136,8 +136,8 @@ static int read_status(struct evr_metadata *meta, struct eventring_error *error)
   int status = evr_source_refresh(&meta->source, error);
   if (status == EVENTRING_OK)
     status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, sizeof now, error);
-  /* pairs with the producer's release stores into this page: what is counted
-     here is there to be read */
+  /* acquire fence: pairs with the producer's release stores into this page (each names
+     it): what is counted here is there to be read */
   evr_fence_acquire();
   if (status == EVENTRING_OK && !status_is_valid(meta, &now))
     status = evr_fail(error, EVENTRING_E_CORRUPT, 0,
@@ -148,7 +148,7 @@ static int read_status(struct evr_metadata *meta, struct eventring_error *error)
   return status;
 }
 
-/* ---- Conversion of times ------------------------------------------------------------- */
+/* ---- Conversion of times ----------------------------------------------------------- */
 
 int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segment *segment,
                              struct eventring_error *error) {
@@ -175,7 +175,7 @@ void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
 uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns) {
   uint64_t low = meta->header.start_ticks, high = low + 1;
   while (high - low < (uint64_t)1 << 62 && evr_metadata_ns(meta, high) <= ns)
-    high += high - low; /* far beyond it conversion would wrap round */
+    high += high - low; /* far beyond `ns` the conversion would wrap round */
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
     if (evr_metadata_ns(meta, middle) <= ns) low = middle;
@@ -184,14 +184,15 @@ uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns) {
   return low;
 }
 
-/* ---- Rings -------------------------------------------------------------------------------- */
+/* ---- Rings ------------------------------------------------------------------------- */
 
 static bool is_stream(const struct evr_metadata *meta, const struct format_ring *ring) {
   return evr_metadata_has_streams(meta) && ring->blocks == FORMAT_STREAM_RING && !ring->first;
 }
 
-/* Runs do not overlap, so together they have no more blocks than are claimed: what readers look at
-   is bounded by the length of the file, whatever a table says. */
+/* Tells whether so many more blocks can belong to runs. Runs do not overlap, so together
+   they have no more blocks than are claimed: this bounds what readers look at by the
+   length of the file, whatever a table says. */
 static bool has_blocks(const struct evr_metadata *meta, uint32_t blocks) {
   return meta->run_blocks + blocks <= meta->status.claimed;
 }
@@ -212,7 +213,8 @@ static bool run_is_valid(const struct evr_metadata *meta, const struct evr_place
          has_blocks(meta, count - places->count);
 }
 
-/* Two readings that agree: the producer may be adding a run. */
+/* Reads the runs of a ring until two readings agree, since the producer may be adding a
+   run. */
 static bool read_growth(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                         struct format_growth *growth) {
   struct format_runs row[2];
@@ -221,6 +223,8 @@ static bool read_growth(const struct evr_metadata *meta, unsigned slot, unsigned
     struct format_runs *now = &row[attempt & 1];
     if (evr_source_read(&meta->source, offset, now, sizeof *now, NULL) != EVENTRING_OK)
       return false;
+    /* acquire fence: pairs with the release of the run in producer/growth.c: if a reading
+       has the run, the next one has its rounds */
     evr_fence_acquire();
     *growth = now->ring[ring];
     if (attempt && !memcmp(&row[0].ring[ring], &row[1].ring[ring], sizeof *growth)) break;
@@ -235,8 +239,9 @@ static void add_run(struct evr_metadata *meta, struct evr_places *places, uint32
   meta->run_count++;
 }
 
-/* The ring got its last run after the last block of a round: what was before that round is
-   gone (producer/growth.c). The head is loaded again: the run may be younger than the one
+/* Returns the oldest block that may be there in a ring that has grown. The ring got its
+   last run after the last block of a round: what was before that round is gone
+   (producer/growth.c). The head is loaded again, as the run may be younger than the head
    that is known. */
 static uint64_t floor_of(struct evr_metadata *meta, unsigned slot, unsigned ring,
                          uint32_t rounds) {
@@ -249,7 +254,7 @@ static uint64_t floor_of(struct evr_metadata *meta, unsigned slot, unsigned ring
   return 1;
 }
 
-/* The runs that a ring has got since it was last read. */
+/* Takes the runs that a ring has got since it was last read. */
 static __attribute__((cold, noinline)) void take_runs(struct evr_metadata *meta, unsigned slot,
                                                       unsigned ring) {
   struct evr_places *places = &meta->places[slot][ring];
@@ -271,9 +276,9 @@ static __attribute__((cold, noinline)) void take_runs(struct evr_metadata *meta,
   if (places->runs > 1) places->floor = floor_of(meta, slot, ring, growth.rounds);
 }
 
-/* A head that no producer can have reached is damage, and so is a head that goes back;
-   the last sound one stays in force. (Sequence numbers after it would wrap round to
-   blocks already read.) */
+/* Takes the head of a ring. A head that no producer can have reached is damage, and so is
+   one that goes back; then the last sound one stays in force. (Sequence numbers after it
+   would wrap round to blocks already read.) */
 static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
   uint64_t *known = &meta->ring[slot][ring].head;
@@ -291,7 +296,7 @@ static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
   }
 }
 
-/* A ring that has a first block lies somewhere, for good. */
+/* Takes an entry of a ring. A ring that has a first block stays where it is, for good. */
 static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
                       const struct format_ring *ring) {
   struct format_ring *known = &meta->ring[slot][index];
@@ -319,7 +324,8 @@ uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring) {
          offsetof(struct format_domain, ring) + ring * sizeof(struct format_ring);
 }
 
-/* Was a ring made of blocks that were claimed after the status page was read? */
+/* Tells whether a ring was made of blocks that were claimed after the status page was
+   read. */
 static bool is_beyond(const struct evr_metadata *meta, unsigned count,
                       struct format_ring ring[][EVENTRING_RINGS]) {
   for (unsigned i = 0; i < count * EVENTRING_RINGS; i++) {
@@ -335,9 +341,10 @@ static int read_rings(struct evr_metadata *meta, struct eventring_error *error) 
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   unsigned count = meta->status.slots;
   int status = evr_source_rings(&meta->source, count, ring, error);
-  evr_fence_acquire(); /* R0 */
+  evr_fence_acquire(); /* R0: pairs with W5 (lane.c) */
   if (status == EVENTRING_OK && is_beyond(meta, count, ring))
-    status = read_status(meta, error); /* they were claimed before the head was stored */
+    /* the blocks were claimed before the head was stored */
+    status = read_status(meta, error);
   for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
     for (unsigned i = 0; i < EVENTRING_RINGS; i++) take_ring(meta, slot, i, &ring[slot][i]);
   return status;
@@ -347,7 +354,8 @@ uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block) {
   for (unsigned n = 0; n < meta->made_count; n++) {
     const struct evr_places *places = &meta->places[0][0] + meta->made[n];
     uint32_t from = 0;
-    if (places->count == EVR_STREAM_PLACES) continue; /* it has units, and no run */
+    /* a stream has units, and no runs */
+    if (places->count == EVR_STREAM_PLACES) continue;
     for (unsigned i = 0; i < places->runs; from = places->run[i++].end) {
       uint64_t first = places->run[i].first, end = first + places->run[i].end - from;
       if (block >= first && block < end) return end;
@@ -356,16 +364,21 @@ uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block) {
   return 0;
 }
 
-/* Few attempts: a producer that died in the middle left it as it is. */
+/* Copies one entry. Makes only a few attempts: a producer that died while it changed the
+   entry has left it so. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                         struct format_domain *d, struct eventring_error *error) {
   uint64_t offset = FORMAT_DOMAINS_OFFSET + slot * sizeof *d;
   for (int attempt = 0; attempt < 8; attempt++) {
     uint64_t before, after;
     int status = evr_source_read(&meta->source, offset, &before, sizeof before, error);
+    /* acquire fence: pairs with the release of the version in write_entry_locked
+       (producer/domains.c), which the fields precede */
     evr_fence_acquire();
     if (status == EVENTRING_OK)
       status = evr_source_read(&meta->source, offset, d, sizeof *d, error);
+    /* acquire fence: pairs with the release fence in write_entry_locked: if a newer field
+       was read, the version has changed */
     evr_fence_acquire();
     if (status == EVENTRING_OK)
       status = evr_source_read(&meta->source, offset, &after, sizeof after, error);
@@ -388,15 +401,15 @@ int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *
   return status;
 }
 
-/* ---- Control page --------------------------------------------------------------------- */
+/* ---- Control page ------------------------------------------------------------------ */
 
 static bool is_written(const struct format_control *control, uint32_t n) {
   return control->log[n % FORMAT_LOG_ENTRIES].number == (uint64_t)n + 1;
 }
 
 /* Counts the entries up to the first that is still being written, with which the next
-   call begins. Entries that 64 later ones have pushed out are skipped. Should `switches`
-   have gone back, this begins again with the oldest entry. */
+   call begins. Skips entries that 64 later ones have pushed out. If `switches` has gone
+   back, begins again with the oldest entry. */
 static uint32_t count_written(const struct format_control *c, uint32_t from) {
   uint32_t oldest = c->switches > FORMAT_LOG_ENTRIES ? c->switches - FORMAT_LOG_ENTRIES : 0;
   if (c->switches - from > FORMAT_LOG_ENTRIES) from = oldest;
@@ -410,7 +423,7 @@ static uint32_t first_open(const struct format_control *c, uint32_t from, uint32
   return from;
 }
 
-/* Reads the log only when an entry was added or is incomplete. */
+/* Reads the control page, and its log only when an entry was added or is incomplete. */
 static int read_control(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_control *c = &meta->control;
   size_t front = offsetof(struct format_control, log);
@@ -418,6 +431,8 @@ static int read_control(struct evr_metadata *meta, struct eventring_error *error
   if (status != EVENTRING_OK ||
       (c->switches == meta->log.written && meta->switches_open == meta->log.written))
     return status;
+  /* acquire fence: pairs with the exchange of the gate in evr_control_settle
+     (format/control.c): the log has the entry that precedes the gate that was read */
   evr_fence_acquire();
   status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET + front, c->log,
                            sizeof c->log, error);
@@ -427,7 +442,7 @@ static int read_control(struct evr_metadata *meta, struct eventring_error *error
   return EVENTRING_OK;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------ */
+/* ---- All of it --------------------------------------------------------------------- */
 
 bool evr_metadata_stands(const struct evr_metadata *meta) {
   const struct format_status *known = &meta->status;
@@ -455,7 +470,8 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
   bool is_last = meta->over && !meta->units_are_final;
-  if (meta->over && !is_last) return EVENTRING_OK; /* a damaged head asks again and again */
+  /* a damaged head would ask for units each time */
+  if (meta->over && !is_last) return EVENTRING_OK;
   if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
     return EVENTRING_OK;
   int status = evr_units_look(&meta->units, &meta->source, meta->status.claimed, meta->over,
@@ -488,7 +504,7 @@ int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *err
 
 enum { MOST_GROWN = 1 << 22 }; /* blocks that a mapping has room for */
 
-/* Bytes of the largest file that a producer makes with rings of this size. */
+/* Returns the bytes of the largest file that a producer makes with rings of this size. */
 static uint64_t most_bytes(const struct format_header *h) {
   uint64_t blocks = 0;
 #define ADD_BUDGET(name, kind, budget, full) blocks += (budget) + 16;
@@ -502,7 +518,7 @@ static uint64_t most_bytes(const struct format_header *h) {
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error) {
   int status = evr_source_open(&meta->source, error);
   if (status == EVENTRING_OK) status = read_header(meta, error);
-  /* what is mapped of a long file counts as memory of the process */
+  /* the mapped part of a long file would count as memory of this process */
   if (evr_metadata_has_streams(meta) || meta->source.packed) map = false;
   if (status == EVENTRING_OK && !evr_source_lent(&meta->source) && map)
     evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
@@ -517,16 +533,18 @@ void evr_metadata_close(struct evr_metadata *meta) {
   free(meta->segments);
 }
 
-/* Beyond the end of a stretch it is its last place, where blocks are for which there was no
-   room; before the first stretch, a place that is not a block of it. */
+/* Returns where a block of a stream lies. For a block beyond the end of a stretch that is
+   its last place, which blocks use for which there was no room; for one before the first
+   stretch, a place that holds no block of the stream. */
 static struct evr_location place_in_stream(const struct evr_stretches *stretches,
                                            uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(stretches, sequence);
-  if (!s) return (struct evr_location){.offset = 0, .row = 1}; /* the magic is no sequence */
+  /* where the magic is, which is no sequence */
+  if (!s) return (struct evr_location){.offset = 0, .row = 1};
   uint64_t at = sequence - s->sequence;
   if (at >= s->blocks) at = s->blocks - 1;
-  /* where stretches overlap, the later one has the blocks: an earlier one may have a copy of the
-     first of them, made when it was the newest */
+  /* where stretches overlap, the blocks are those of the later one: the earlier one may
+     have a copy of the first of them, made when that was the newest */
   uint64_t end = s->sequence + s->blocks;
   if (s + 1 < stretches->list + stretches->count && s[1].sequence < end) end = s[1].sequence;
   return (struct evr_location){.offset = format_block_offset(s->first + at),
@@ -541,16 +559,18 @@ uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsi
   uint64_t after = evr_stretches_after(stretches, sequence);
   uint64_t head = meta->ring[slot][ring].head;
   bool is_newer = there > sequence && there <= head && evr_stretches_find(stretches, sequence);
-  /* the place was used again, up to the block before the next stretch */
+  /* the place was used again, for a block that lies before the next stretch */
   if (is_newer && (there > after || evr_stretches_find(stretches, there) ==
                                         evr_stretches_find(stretches, sequence)))
     return there;
-  /* beyond all units the last place is the only one, and has no other block than the newest */
+  /* beyond all units there is only the last place, and it can hold no block but the
+     newest */
   bool is_behind_all = after >= evr_stretches_end(stretches);
   return is_behind_all && !is_newer && head > after ? head : after;
 }
 
-/* Behind the end of a stretch only the block can be that is in its last place. */
+/* Returns the greatest sequence below `sequence` whose block may be there. Behind the end
+   of a stretch that can only be the block in its last place. */
 static uint64_t before_in_stream(const struct evr_metadata *meta,
                                  const struct evr_stretches *stretches, uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(stretches, sequence - 1);
@@ -581,33 +601,34 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
       .row = run->end - place};
 }
 
-/* Without its units a new head of a stream would tell of blocks that nobody can find: then it
-   stays as it was, and the next refresh fails. */
+/* Reads the head of a ring. If it needs units that cannot be found, the head of a stream
+   stays as it was, since nobody could find its blocks, and the next refresh fails. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
   if (meta->is_torn_copy) return known;
   if (meta->over && meta->heads_are_final && !meta->units_are_due)
-    return known; /* one call for each block less */
+    return known; /* saves a system call for each block */
   if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,
                       NULL) == EVENTRING_OK)
     take_head(meta, slot, ring, head);
-  evr_fence_acquire(); /* R0 */
+  evr_fence_acquire(); /* R0: pairs with W5 (lane.c) */
   if (meta->units_are_due && (read_status(meta, NULL) != EVENTRING_OK ||
                               look_for_units(meta, NULL) != EVENTRING_OK))
     meta->ring[slot][ring].head = known;
   return meta->ring[slot][ring].head;
 }
 
-/* Without locks on its file system a process is known by pid and start time. One that holds a
-   lock, which cannot be asked for here, has not noted when it started: then its pid alone has
-   to do, as what is taken for dead would be read for the last time. */
+/* Tells whether the process of the header lives, where the file system has no locks: it
+   is known by pid and start time. A process that holds a lock, which cannot be seen from
+   here, has not noted when it started: then its pid alone has to do, since a file that is
+   wrongly taken for dead would be read for the last time. */
 static bool process_lives(const struct format_header *h) {
   uint64_t start = h->pid > 0 ? evr_process_start(h->pid) : 0;
   return start && (!h->process_start || start == h->process_start);
 }
 
-/* Has somebody the file open who may write into it? */
+/* Tells whether somebody who may write into the file has it open. */
 static bool has_writer(const struct evr_metadata *meta) {
   int locked = evr_file_locked(meta->source.fd);
   return locked < 0 ? process_lives(&meta->header) : locked;
@@ -621,7 +642,9 @@ enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
   if (status == EVENTRING_OK)
     status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state, NULL);
   if (status == EVENTRING_E_TRUNCATED) return EVENTRING_DEAD;
-  evr_fence_acquire(); /* pairs with evr_recording_end_locked */
+  /* acquire fence: pairs with the release of the state in evr_recording_end_locked:
+     whoever sees that the recording has ended sees what was written before */
+  evr_fence_acquire();
   if (status == EVENTRING_OK && state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
   if (evr_source_lent(&meta->source)) return EVENTRING_LIVE;
   return has_writer(meta) ? EVENTRING_LIVE : EVENTRING_DEAD;

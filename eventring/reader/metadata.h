@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.h: what a file says of itself. What its events refer to is definitions.h's. */
+/* metadata.h: what a file says of itself. What its events refer to is in
+   definitions.h. */
 #ifndef EVENTRING_METADATA_H
 #define EVENTRING_METADATA_H
 
@@ -9,23 +10,23 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_run { /* of places of a ring */
+struct evr_run { /* a run of places of a ring */
   uint32_t first; /* block of the file */
-  uint32_t end;   /* places of the ring up to and with this run */
+  uint32_t end;   /* the number of the ring's places up to the end of this run */
 };
 
-enum { EVR_STREAM_PLACES = FORMAT_MAX_BLOCKS }; /* more than a file has blocks */
+enum { EVR_STREAM_PLACES = FORMAT_MAX_BLOCKS }; /* more than a file can have blocks */
 
-struct evr_places { /* of a ring; zeroed: not made */
+struct evr_places { /* the places of a ring; all zero: the ring is not made */
   uint32_t count; /* a power of two; EVR_STREAM_PLACES: it is a stream */
   uint32_t runs;
   struct evr_run run[1 + FORMAT_MORE_RUNS];
   uint64_t floor; /* no block before this one is there */
-  uint64_t sure;  /* these are all runs until the head is beyond this */
+  uint64_t sure;  /* the list of runs is complete until the head is beyond this */
 };
 
-/* A log of switches (struct format_switch): that of the control page, or of a process whose
-   recording is part of this one. */
+/* A log of switches (struct format_switch): that of the control page, or that of a
+   process whose recording is part of this one. */
 struct evr_log {
   const struct format_switch *entry; /* number n is at place n % FORMAT_LOG_ENTRIES */
   uint32_t told;    /* number of the next one */
@@ -38,65 +39,71 @@ struct evr_metadata {
   struct format_header header; /* as read once, checked, strings terminated */
   struct format_status status; /* as of the last refresh, checked */
   struct evr_conversion conversion;
-  struct format_segment *segments; /* its segments, and */
-  uint32_t segment_room;           /* its room, in segments */
-  struct format_segment segment; /* the last one used ... */
-  uint64_t segment_end;          /* ... and the ticks at which the next begins; 0:
-                                    none is known */
+  struct format_segment *segments; /* the segments of `conversion` */
+  uint32_t segment_room;           /* how many there is room for */
+  struct format_segment segment; /* the segment used last */
+  /* the ticks at which the next one begins; 0: not known */
+  uint64_t segment_end;
   struct format_control control; /* as of the last refresh */
-  struct evr_log log; /* of it */
-  uint32_t switches_open; /* number of the first of them whose `until` was not known */
+  struct evr_log log; /* the log of that page */
+  /* number of the first entry whose `until` was not known */
+  uint32_t switches_open;
   bool over;         /* nobody writes into the file any more */
   bool is_torn_copy; /* copied while it was written (torn_copy.c) */
   bool header_is_damaged; /* its checksum is wrong */
-  struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
-                        checked; no blocks: there is none */
-  struct evr_places places[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* the same */
-  uint16_t made[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* those that are there, by index
-                        into ring[0], as they were found */
+  /* as last read, and checked; no blocks: there is no such ring */
+  struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+  /* as last read, and checked */
+  struct evr_places places[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+  /* the rings that exist, in the order in which they were found: indices into ring[0] */
+  uint16_t made[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
   unsigned made_count;
   unsigned run_count; /* of all rings */
-  uint64_t run_blocks; /* that these have, streams aside */
+  uint64_t run_blocks; /* blocks of all these, without streams */
   struct evr_units units; /* where the blocks of streams lie */
   bool units_are_due;     /* a stream has blocks beyond those known */
-  unsigned threads;       /* of its rings (ahead.h) */
+  unsigned threads;       /* that read the rings (ahead.h) */
   bool heads_are_final;   /* they were read when nobody wrote any more */
   bool units_are_final;   /* they were looked at when nobody wrote any more */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
-/* Reads and checks everything; path may be NULL. The source must be set. `map`: a file
-   may be mapped. */
+/* Reads and checks everything. The source must be set; path may be NULL. `map` says
+   whether the file may be mapped. */
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error);
-/* Is the status page unchanged since it was read, and are all rings known? False where the
-   file is not mapped. The heads of the rings are not compared. */
+/* Tells whether the status page is unchanged since it was read, and all rings are known.
+   Returns false where the file is not mapped. The heads of the rings are not compared. */
 bool evr_metadata_stands(const struct evr_metadata *meta);
 /* Reads again how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
-/* Checks the checksum of the status page, the domain table and the run table of a file into
-   which nobody writes any more. */
+/* Verifies the checksum of the status page, the domain table and the run table of a file
+   into which nobody writes any more. A wrong one is noted as damage; returns an error
+   only where these cannot be read. */
 int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *error);
-/* Is the file as long as its blocks need? */
+/* Checks that the file is as long as its blocks need. Fails with E_TRUNCATED; of a dead
+   process's file, what is missing is noted as damage instead. */
 int evr_metadata_check_size(struct evr_metadata *meta, struct eventring_error *error);
 /* Reads the status page and the control log again. */
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
-/* Adds a segment to the conversion of times. E_CORRUPT when it cannot follow the last
-   one, E_MEMORY. */
+/* Adds a segment to the conversion of times. Fails with E_CORRUPT when it cannot follow
+   the last one, or with E_MEMORY. */
 int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segment *segment,
                              struct eventring_error *error);
 void evr_metadata_close(struct evr_metadata *meta);
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta);
-/* Does nobody write into the file any more? A recording that has ended is not settled while
-   threads other than the one that has ended it are still to find that out. */
+/* Tells whether nobody writes into the file any more. A recording that has ended is
+   not settled while threads other than the one that has ended it are still to find
+   that out. */
 bool evr_metadata_is_settled(const struct evr_metadata *meta);
-struct evr_location { /* of a block in the file */
+struct evr_location { /* the location of a block in the file */
   uint64_t offset;
-  uint32_t row; /* how many blocks of the ring, from this one on, follow each other */
+  /* how many blocks of the ring lie one after the other, from this one on */
+  uint32_t row;
 };
-/* Where block `sequence` of a ring lies. */
+/* Returns where block `sequence` of a ring lies. */
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
                                     unsigned ring, uint64_t sequence);
-/* May rings of this file be streams? */
+/* Tells whether rings of this file may be streams. */
 static inline bool evr_metadata_has_streams(const struct evr_metadata *meta) {
   return meta->header.layout == FORMAT_STREAM;
 }
@@ -104,18 +111,20 @@ static inline bool evr_metadata_is_stream(const struct evr_metadata *meta, unsig
                                           unsigned ring) {
   return meta->places[slot][ring].count == EVR_STREAM_PLACES;
 }
-/* Block `sequence` of a stream is not at its place: the next one that may be there. */
+/* Returns the next block of a stream that may be there, if block `sequence` is not at its
+   place. */
 uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                             uint64_t sequence);
-/* The greatest sequence below `sequence` of which a block may be there; 0: there is none. */
+/* Returns the greatest sequence below `sequence` whose block may be there, or 0 if there
+   is none. */
 uint64_t evr_metadata_before(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                              uint64_t sequence);
-/* Places of a ring; 0: there is no such ring yet. */
+/* Returns the number of places of a ring, or 0 if there is no such ring yet. */
 static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsigned slot,
                                            unsigned ring) {
   return meta->places[slot][ring].count;
 }
-/* The oldest block that a ring can still hold when `head` is its newest. */
+/* Returns the oldest block that a ring can still hold when `head` is its newest. */
 static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, unsigned slot,
                                            unsigned ring, uint64_t head) {
   const struct evr_places *places = &meta->places[slot][ring];
@@ -125,21 +134,24 @@ static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, unsi
   uint64_t oldest = head >= places->count ? head - places->count + 1 : 1;
   return oldest > places->floor ? oldest : places->floor;
 }
-/* If this block of the file lies in a run of a ring, the block behind that run, else 0. */
+/* Returns the block behind the run of a ring in which this block of the file lies, or 0
+   if it lies in none. */
 uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block);
-/* One entry of the domain table, consistent in itself. */
+/* Copies one entry of the domain table, consistent in itself. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                         struct format_domain *domain, struct eventring_error *error);
 uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring);
-/* Newest block of a ring now; 0: none. */
+/* Reads the number of the newest block of a ring now; 0: there is none. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring);
 static inline uint64_t evr_metadata_ns(const struct evr_metadata *meta, uint64_t ticks) {
   return evr_to_ns(&meta->conversion, ticks);
 }
-/* The last ticks that are not after `ns`; start_ticks if all are. */
+/* Returns the last ticks whose time is not after `ns`, or start_ticks if all times are
+   after it. */
 uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns);
 void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks);
-/* The same, quicker for times that come one after the other. */
+/* Converts ticks to a time, as evr_metadata_ns does, but faster for times that come one
+   after the other. */
 static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t ticks) {
   const struct format_segment *s = &meta->segment;
   if (__builtin_expect(ticks < s->from_ticks || ticks >= meta->segment_end, 0)) {
@@ -149,10 +161,11 @@ static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t 
   return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
                                  s->multiplier >> FORMAT_CLOCK_SHIFT);
 }
-/* Remembers damage unless some is remembered already. */
+/* Notes damage, unless some has been noted already. */
 void evr_note_damage(struct eventring_error *damage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A block of `slot` says that fewer events are before it than were in those that are. */
+/* Notes as damage that block `sequence` of `slot` counts fewer events before it than
+   there were in the blocks before it. */
 void evr_note_backwards(struct eventring_error *damage, unsigned slot, uint64_t sequence);
 
 #pragma GCC visibility pop

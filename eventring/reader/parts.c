@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.c: removes what was left of copies under way. Their writers hold a producer's lock
- * on them: who gets a read lock knows that there is no writer. */
+/* parts.c: removes what was left of unfinished copies. A writer of a copy holds a
+ * producer's lock on it, so whoever gets a read lock knows that there is no writer. */
 #include "reader/parts.h"
 #include "eventring/tools.h"
 
@@ -25,7 +25,8 @@ static bool is_part(const char *name) {
   return size >= sizeof suffix && strcmp(name + size - (sizeof suffix - 1), suffix) == 0;
 }
 
-/* Of this user, without a writer. Where there are no locks, it cannot be known. */
+/* Tells whether a file is this user's and has no writer. Where there are no locks, that
+   cannot be known. */
 static bool is_left(int fd, struct stat *st) {
   return fstat(fd, st) == 0 && st->st_uid == geteuid() && evr_lock_out_producer(fd) == 0;
 }
@@ -43,7 +44,7 @@ static bool take(int directory, const char *name, bool dry_run, uint64_t *bytes)
 
 typedef void removed_part(void *context, const char *path, uint64_t bytes);
 
-/* Closes it. */
+/* Removes the parts in a directory, and closes it. Returns how many there were. */
 static int remove_in(DIR *open, const char *directory, bool dry_run, removed_part *removed,
                      void *context) {
   char path[PATH_MAX];

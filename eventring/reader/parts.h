@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.h: copies under way. */
+/* parts.h: files of unfinished copies. */
 #ifndef EVENTRING_PARTS_H
 #define EVENTRING_PARTS_H
 
@@ -9,11 +9,12 @@
 
 #define EVR_PART_SUFFIX ".part"
 
-/* As eventring_snapshot, in an open directory. `path`: of the file, for messages; its last component
-   is the name. */
+/* Makes a snapshot as eventring_snapshot does, but in an open directory. `path` names the
+   file in messages; its last component is the name. */
 int evr_snapshot_in(eventring_cursor *cursor, int directory, const char *path,
                     struct eventring_error *error);
-/* As eventring_remove_parts, in an open directory. Returns how many, or an error. */
+/* Removes what eventring_remove_parts does, but in an open directory. Returns how many
+   files, or an error. */
 int evr_remove_parts(int directory);
 
 #pragma GCC visibility pop

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* process_directory.c: see process_directory.h.
  *
- * A path means here what it means to the process only where both have the same root and the same
- * mounts; a relative one counts from its current directory. Permissions are those of this
- * command, which are the process's only where it is the same user's. */
+ * A path means here what it means to the process only where both have the same root and
+ * the same mounts; a relative path starts at the process's current directory. The
+ * permissions tested are those of this command, which are those of the process only where
+ * both belong to the same user. */
 #include "reader/process_directory.h"
 
 #include <dirent.h>
@@ -24,7 +25,7 @@ static bool is_same(const char *own, const char *other) {
          a.st_ino == b.st_ino;
 }
 
-/* Does the process see the files that we see? */
+/* Tells whether the process sees the files that we see. */
 static bool sees_the_same(pid_t pid) {
   char root[64], mounts[64];
   snprintf(root, sizeof root, "/proc/%ld/root", (long)pid);
@@ -32,7 +33,8 @@ static bool sees_the_same(pid_t pid) {
   return is_same("/", root) && is_same("/proc/self/ns/mnt", mounts);
 }
 
-/* Else it is not the one that is meant: its number is that of another pid namespace. */
+/* Tells whether the process has the file open. If not, it is not the process that is
+   meant, but one with the same number in this pid namespace. */
 static bool has_open(pid_t pid, int fd) {
   char path[64];
   struct stat own, other;
@@ -53,7 +55,8 @@ static bool is_own(pid_t pid) {
   return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* 0, or what is wrong with it. */
+/* Returns 0, or as an errno what is wrong with the directory. Write permission is tested
+   only for a process of this user (`own`). */
 static int trouble_of(const char *path, bool own) {
   struct stat st;
   if (stat(path, &st) != 0) return errno;
@@ -61,7 +64,7 @@ static int trouble_of(const char *path, bool own) {
   return own && faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0 ? errno : 0;
 }
 
-/* Cuts the last name off. */
+/* Cuts the last name off a path. */
 static void cut_to_parent(char *path) {
   size_t size = strlen(path);
   while (size > 1 && path[size - 1] == '/') size--;

@@ -9,11 +9,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Returns E_DIRECTORY, with a text that names it, when the live process `pid`, which has the file
-   of `fd` open, cannot make files in `directory`, as it names it: it is not there and cannot be
-   made in its parent, it is no directory, or has no write permission for this user, who is the
-   process's. 0 where that cannot be seen from here: the process is in another container or
-   chroot, or this user may not see what it has open. */
+/* Checks that the live process `pid`, which has the file of `fd` open, can make files in
+   `directory`, a path as the process understands it. Returns E_DIRECTORY, with a text
+   that names it, if it is not there and cannot be made in its parent, if it is no
+   directory, or if this user, who is also the process's, may not write there. Returns 0
+   also where this cannot be found out: the process is in another container or chroot, or
+   this user may not see what it has open. */
 int evr_process_can_write(pid_t pid, int fd, const char *directory, struct eventring_error *error);
 
 #pragma GCC visibility pop

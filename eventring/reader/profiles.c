@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* profiles.c: reading profiles of calls.
  *
- * All blocks in no ring are looked through for parts of profiles (FORMAT.md, section 5,
- * kind 10); those of each life of a domain are sorted, and the newest profile that is whole
- * and valid is taken. Others of the same life are older, or a producer was killed, or is
- * alive, or the file was copied, while it wrote one: that is no damage. A live producer may
- * rewrite what was found: then an older one is taken, and if there is none, all is read again.
+ * The reader looks for parts of profiles (FORMAT.md, section 5, kind 10) in all blocks
+ * that are in no ring. It sorts the parts of each life of a domain and takes the newest
+ * profile that is whole and valid. Other profiles of the same life are older, or
+ * incomplete because a producer was killed, or is alive, or the file was copied, while it
+ * wrote one: that is no damage. A live producer may rewrite what was found: then an older
+ * profile is taken, and if there is none, everything is read again.
  *
  * Nothing that a file says is trusted: arrays grow by what is found, a parent has a
  * smaller number than its child (so there is no cycle), sums do not overflow.
@@ -23,7 +24,7 @@
 enum {
   TRIES = 4,
   PART_WORDS = sizeof(struct format_profile) / 8,
-  LEAST_PART_WORDS = 8, /* those after them are 0 where they are not there */
+  LEAST_PART_WORDS = 8, /* the words after these are 0 where a record lacks them */
   MULTIPLIER_BITS = 56
 };
 
@@ -38,14 +39,15 @@ struct parts {
   uint64_t damaged;
 };
 
-/* ---- Finding parts ------------------------------------------------------------------- */
+/* ---- Finding parts ----------------------------------------------------------------- */
 
 static int compare_parts(const void *left, const void *right) {
   const struct format_profile *a = &((const struct part *)left)->head;
   const struct format_profile *b = &((const struct part *)right)->head;
   if (a->slot != b->slot) return a->slot < b->slot ? -1 : 1;
   if (a->incarnation != b->incarnation) return a->incarnation < b->incarnation ? -1 : 1;
-  if (a->written != b->written) return a->written > b->written ? -1 : 1; /* newest first */
+  /* newest first */
+  if (a->written != b->written) return a->written > b->written ? -1 : 1;
   uint32_t m = record_number(a->first), n = record_number(b->first);
   return (m > n) - (m < n);
 }
@@ -57,7 +59,8 @@ static bool head_is_valid(const struct format_profile *h) {
          h->parts && record_number(h->first) < h->parts && h->nodes;
 }
 
-/* The words of a head that a reader knows; those that the record has not are 0. */
+/* Returns the size of the words of a head that this reader knows. Words that the record
+   lacks are 0. */
 static size_t head_bytes(uint64_t first) {
   size_t words = record_words(first);
   return (words < PART_WORDS ? words : (size_t)PART_WORDS) * sizeof first;
@@ -116,12 +119,13 @@ static bool same_life(const struct format_profile *a, const struct format_profil
   return a->slot == b->slot && a->incarnation == b->incarnation;
 }
 
-/* ---- Reading one --------------------------------------------------------------------- */
+/* ---- Reading one ------------------------------------------------------------------- */
 
 struct reading {
   struct eventring_profile *p;
   const struct format_profile *head;
-  uint64_t record[FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS]; /* the first of part 0 */
+  /* the first of part 0 */
+  uint64_t record[FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS];
   uint64_t multiplier;
   uint32_t function_room, node_room, flat_room;
   bool no_memory;
@@ -132,7 +136,7 @@ static uint64_t to_ns(const struct reading *r, uint64_t ticks) {
   return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* As it is: whoever shows it makes it printable. */
+/* Copies a text as it is: whoever shows it makes it printable. */
 static char *copy_text(const char *from, size_t size) {
   char *text = malloc(size + 1);
   if (!text) return NULL;
@@ -164,20 +168,22 @@ static bool take_function(struct reading *r, const uint64_t *words, unsigned cou
   return !r->no_memory;
 }
 
-/* Flat calls are in no place, and may be those of a function that is not known. */
+/* Tells whether the parent and the function of flat calls are valid. Flat calls have no
+   place, and may be those of a function that is not known. */
 static bool flat_is_valid(const struct reading *r, const struct format_profile_node *n) {
   return n->parent == UINT32_MAX &&
          (n->function == UINT32_MAX || n->function < r->p->function_count);
 }
 
-/* Places of a node may be those of nodes before it only. */
+/* Tells whether the parent and the function of a node are valid. The parent must come
+   before the node. */
 static bool place_is_valid(const struct reading *r, const struct format_profile_node *n) {
   uint32_t number = record_number(n->first);
   if (number == 0) return n->parent == UINT32_MAX && n->function == UINT32_MAX;
   return n->parent < number && n->function < r->p->function_count;
 }
 
-/* The figures of a node, or of flat calls, which have fewer. */
+/* Takes the figures of a node, or of flat calls, which have fewer. */
 static bool take_figures(const struct reading *r, struct eventring_profile_node *to,
                          const struct format_profile_node *n, const uint64_t *words,
                          unsigned count, unsigned most_figures) {
@@ -201,7 +207,8 @@ static bool take_figures(const struct reading *r, struct eventring_profile_node 
   return true;
 }
 
-/* Appends a record of a node or of flat calls to its list. */
+/* Appends a record of a node or of flat calls to its list. Returns false if it is not
+   valid, or without memory. */
 static bool take_node(struct reading *r, const uint64_t *words, unsigned count, bool is_flat) {
   struct eventring_profile *p = r->p;
   struct eventring_profile_node **list = is_flat ? &p->flat : &p->nodes;
@@ -219,12 +226,13 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count, 
                                        is_flat ? FORMAT_NODE_LOST_CALLS : FORMAT_NODE_FIGURES);
 }
 
-/* The first record of a part: that which was found, and the same as in the part before it but
-   for the number, also in words that came later than this reader. A profile that was taken by
-   another clock than that of the file says there how long its ticks are. */
+/* Takes the first record of a part. It must be the one that was found, and except for the
+   number equal that of the part before, also in words that this reader does not know. A
+   profile that was taken with another clock than that of the file says there how long its
+   ticks are. */
 static bool take_head(struct reading *r, const uint64_t *record, uint32_t part) {
   size_t size = record_words(*record) * sizeof *record;
-  if (memcmp(record, r->head, head_bytes(*record))) return false; /* it was written again */
+  if (memcmp(record, r->head, head_bytes(*record))) return false; /* it was rewritten */
   if (record_number(*record) != part) return false;
   if (part > 0)
     return record_words(*record) == record_words(*r->record) &&
@@ -282,7 +290,8 @@ static void fill_in(eventring_cursor *c, struct eventring_profile *p,
   p->backwards = h->backwards;
 }
 
-/* Reads the profile whose parts begin at `part`. *valid: it is whole. */
+/* Reads the profile whose parts begin at `part`. Sets *valid to whether it is whole and
+   valid. */
 static int read_profile(eventring_cursor *c, const struct part *part, uint32_t count,
                         struct eventring_profile *p, bool *valid,
                         struct eventring_error *error) {
@@ -317,15 +326,17 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
   return status;
 }
 
-/* ---- All of them --------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------- */
 
-/* May the file have the first parts only of a profile? It has all if its producer ended it. */
+/* Tells whether the file may have only the first parts of a profile. It has all if its
+   producer ended it. */
 static bool may_lack_parts(const eventring_cursor *c) {
   return c->meta.status.state != FORMAT_ENDED || c->meta.header.flags & FORMAT_INCOMPLETE;
 }
 
-/* The newest whole profile of the life whose parts are from *at on; moves on behind them. *begun:
-   there is none, but perhaps the first one was being written. */
+/* Takes the newest whole profile of the life whose parts begin at *at, and moves *at
+   behind them. Sets *begun if there is none, but perhaps the first one was just being
+   written. */
 static int take_life(eventring_cursor *c, const struct parts *parts, uint32_t *at,
                      struct eventring_profile *p, bool *valid, bool *begun,
                      struct eventring_error *error) {

@@ -2,10 +2,10 @@
 /* record_scan.c: finding and reading blocks of records.
  *
  * Nothing in the file points to these blocks: they are all claimed blocks that are in no
- * ring, and their headers say what they hold. So damage to one costs no other. The scan
- * keeps a list of them and how far it has read each; the status page's numbers of records
- * say when to read again. A block of a ring that the domain table does not show yet looks
- * unused; it leaves the list when the ring is known.
+ * ring, and their headers say what they hold. So damage to one block costs no other. The
+ * scan keeps a list of them and how far it has read each; the numbers of records in the
+ * status page say when to read again. A block of a ring that the domain table does not
+ * show yet looks unused; it leaves the list when the ring is known.
  *
  * Where blocks of a kind are rewritten, their order in the file is not that of their
  * records. So a scan reads the sequences first and then the blocks in their order. A
@@ -30,9 +30,11 @@ bool evr_kind_is_known(unsigned kind) {
   }
 }
 
-/* Does this kind rewrite its oldest block? In a stream only endings and last stacks. */
+/* Tells whether this kind rewrites its oldest block. In a stream only endings and last
+   stacks do. */
 static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
-  if (kind == FORMAT_PROFILES) return false; /* this scan does not use them (profiles.c) */
+  /* this scan does not use them (profiles.c) */
+  if (kind == FORMAT_PROFILES) return false;
   if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
     return kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
   switch (kind) {
@@ -69,7 +71,8 @@ static int add_block(struct evr_record_scan *scan, uint64_t block,
   return EVENTRING_OK;
 }
 
-/* Blocks that were claimed before a ring was known to have them leave the list. */
+/* Removes blocks from the list that have become known to belong to a ring since they were
+   claimed. */
 static void drop_blocks_of_rings(struct evr_record_scan *scan, const struct evr_metadata *meta) {
   uint32_t kept = 0;
   if (scan->runs == meta->run_count) return;
@@ -124,7 +127,7 @@ static void note_damage(struct evr_metadata *meta, struct evr_record_block *b) {
   b->finished = true;
 }
 
-/* What a block is that was not used the last time. */
+/* Notes what a block is that was not used the last time. */
 static void identify_block(struct evr_record_scan *scan, struct evr_record_block *b,
                            const struct format_block *h) {
   b->sequence = h->sequence;
@@ -157,7 +160,8 @@ static int read_block(struct evr_record_scan *scan, struct evr_metadata *meta,
   int status =
       evr_records_copy(&meta->source, format_block_offset(b->block), words, &end, &sound, error);
   if (status != EVENTRING_OK || !end) return status;
-  if (h->sequence != b->found) return EVENTRING_OK; /* begun since */
+  /* it was begun after the sequences were read */
+  if (h->sequence != b->found) return EVENTRING_OK;
   if (h->sequence != b->sequence) identify_block(scan, b, h);
   if (b->finished) return EVENTRING_OK;
   bool valid = evr_records_valid(words, end, sound);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_scan.h: the records of a file: what stays while rings turn over. */
+/* record_scan.h: the records of a file, which stay while rings turn over. */
 #ifndef EVENTRING_RECORD_SCAN_H
 #define EVENTRING_RECORD_SCAN_H
 
@@ -7,43 +7,46 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Blocks in no ring that a reader looks at: 1 GiB. A producer has at most 16896 with
-   records, up to 12 beside each ring, and those of rings that it is making. Without a
-   limit, a file that consists of one hole takes hours to read, and all memory. */
+/* The most blocks in no ring that a reader looks at: 1 GiB. A producer has at most 16896
+   with records, up to 12 beside each ring, and those of rings that it is making. Without
+   a limit, a file that consists of one hole would take hours to read, and all memory. */
 enum { EVR_MOST_LOOSE_BLOCKS = 1 << 18 };
 
 struct evr_record_block { /* a claimed block that is in no ring */
   uint32_t block;
   uint16_t kind;     /* 0: not used yet */
-  bool finished;     /* no record is added to it */
+  bool finished;     /* no record will be added to it */
   uint32_t at;       /* next word to read */
-  uint64_t sequence; /* of what was read of it */
-  uint64_t found;    /* sequence that it has in this scan */
+  uint64_t sequence; /* the sequence of what was read of it */
+  uint64_t found;    /* the sequence that it has in this scan */
 };
 
-struct evr_record_scan { /* zeroed: nothing was read yet */
+struct evr_record_scan { /* all zero: nothing was read yet */
   struct evr_record_block *blocks; /* in no order */
   uint32_t count, room;
-  uint64_t next; /* first block of the file that is not among them; where there are streams,
-                    first of meta->units.records */
-  unsigned runs; /* of rings that were known at the last scan */
-  uint64_t seen[FORMAT_KINDS]; /* numbers of records at the last scan */
+  /* first block of the file that is not among them; in a file with streams, first entry
+     of meta->units.records */
+  uint64_t next;
+  unsigned runs; /* runs of rings that were known at the last scan */
+  /* counts of records in the status page at the last scan */
+  uint64_t seen[FORMAT_KINDS];
   uint64_t taken[FORMAT_KINDS]; /* records handed on */
   uint64_t unknown; /* blocks of kinds that this reader does not know */
 };
 
-/* Takes a record of a known kind: `words` words from `record` on. 0 or an error. */
+/* Takes a record of a known kind: `words` words from `record` on. Returns 0 or an
+   error. */
 typedef int evr_take_record(void *context, enum format_kind kind, const uint64_t *record,
                             unsigned words, struct eventring_error *error);
 
-/* Is it a kind of records that this reader knows? */
+/* Tells whether this reader knows a kind of records. */
 bool evr_kind_is_known(unsigned kind);
-/* Does the status page, as last read, count records that were not read? */
+/* Tells whether the status page, as last read, counts records that were not read. */
 bool evr_record_scan_has_news(const struct evr_record_scan *scan,
                               const struct evr_metadata *meta);
 /* Hands on the records that were added since the last scan, those of one kind in order.
-   Notes damage in meta->damage. Fails with E_MEMORY, and with what reading or `take`
-   fails with. */
+   Notes damage in meta->damage. Fails with E_MEMORY, and with the errors of reading and
+   of `take`. */
 int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
                     evr_take_record *take, void *context, struct eventring_error *error);
 void evr_record_scan_free(struct evr_record_scan *scan);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* remote.c: controlling the recording of another process.
  *
- * The control page is mapped for writing only for the moment of the change
- * (control_page.h), after the file was checked like any other (metadata.c) and found to have
- * a live producer. control.c has the rules of its contents and changes.
+ * The control page is mapped for writing only for the duration of the change
+ * (control_page.h), after the file was checked like any other (metadata.c) and found to
+ * have a live producer. control.c has the rules of its contents and changes.
  */
 #include "reader/control_page.h"
 #include "reader/cursor.h"
@@ -49,12 +49,13 @@ static int check_obeyed(const struct evr_metadata *meta, enum eventring_control 
   }
 }
 
-/* Classes that can be switched on. */
+/* Returns the classes that can be switched on. */
 static uint64_t classes_of(const struct evr_metadata *meta) {
   return evr_named_classes(meta->header.classes) & ~meta->status.redacted;
 }
 
-/* Those that the change would switch on in vain. (All that there are means all that can be.) */
+/* Returns the classes that the change would switch on in vain. (If it names all classes
+   that there are, it means all that can be switched on.) */
 static uint64_t redacted_of(const struct evr_metadata *meta, const struct eventring_change *change) {
   const uint64_t redacted = meta->status.redacted, all = evr_named_classes(meta->header.classes);
   const uint64_t lifecycle = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
@@ -100,10 +101,13 @@ static int check_change(const struct evr_metadata *meta, const struct eventring_
 static void set_rate(struct format_control *control, double rate) {
   uint64_t bits;
   memcpy(&bits, &rate, sizeof bits);
+  /* release, which has no partner and could be relaxed: the process loads the rate
+     relaxed (eventring_memory_rate in memory.c, word_of in follow.c), and it refers to
+     nothing */
   __atomic_store_n(&control->sample_rate, bits, __ATOMIC_RELEASE);
 }
 
-/* The rate is there before the class is on: the process reads both. */
+/* Sets the rate before the class is switched on, since the process reads both. */
 static void set_sampling(const struct evr_metadata *meta, struct format_control *control,
                          double rate) {
   set_rate(control, rate);
@@ -113,7 +117,7 @@ static void set_sampling(const struct evr_metadata *meta, struct format_control 
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
 }
 
-/* The names are there before the class is on: the process reads both. */
+/* Sets the names before the class is switched on, since the process reads both. */
 static void set_spans(const struct evr_metadata *meta, struct format_control *control,
                       const char *names) {
   const bool on = names && names[0];
@@ -135,7 +139,7 @@ static bool changes_calls(const struct eventring_change *change) {
   return lists && change->classes >> EVENTRING_CLASS_CALLS & 1;
 }
 
-/* Of a change that was checked. */
+/* Makes a change that was checked. */
 static int change_page(struct format_control *page, void *context) {
   const struct page_change *p = context;
   const struct eventring_change *change = p->change;
@@ -165,19 +169,20 @@ static int change_page(struct format_control *page, void *context) {
     evr_control_ask_lines(page, change->on);
     break;
   default:
-    /* who switches all calls on, or off, no longer means some of them */
+    /* a request to switch on or off all calls replaces the list of some of them */
     if (changes_calls(change)) evr_control_write_list(&page->spans, NULL);
     evr_control_change(page, (enum format_clock)p->meta->header.clock,
                        classes_of(p->meta), changes[change->what],
                        change->classes);
   }
-  /* it must install what writes these events */
+  /* the process must install what writes these events */
   if (change->what == EVENTRING_CONTROL_ENABLE && changes_calls(change))
     evr_control_call(page, FORMAT_PROFILE_SPANS);
   return EVENTRING_OK;
 }
 
-/* Where copies are to go: made when the first one is, so its parent has to be there. */
+/* Checks the directories for copies. A directory is made at the first copy, so its parent
+   has to be there. */
 static int check_directories(const eventring_cursor *cursor, const char *list,
                              struct eventring_error *error) {
   const pid_t pid = cursor->process > 0 ? cursor->process : cursor->meta.header.pid;
@@ -192,7 +197,7 @@ static int check_directories(const eventring_cursor *cursor, const char *list,
   return status;
 }
 
-/* Names with commas between them. */
+/* Checks the names of functions, which are separated by commas. */
 static int check_names(const char *names, struct eventring_error *error) {
   if (names && strlen(names) > EVENTRING_MAX_CALL_NAMES)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "the names of functions have more than %d bytes "

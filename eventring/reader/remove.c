@@ -28,7 +28,7 @@ struct removal {
   const char *name; /* in the directory */
   int directory, fd;
   unsigned flags;
-  struct evr_packed *packed; /* NULL: it is plain */
+  struct evr_packed *packed; /* NULL: the file is plain */
   struct eventring_error *error;
 };
 
@@ -63,7 +63,8 @@ static bool read_plain(const struct removal *r, void *to, size_t size, uint64_t 
   return pread(r->fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* (A copy of what was dead is like a recording that was preserved.) */
+/* Checks that the recording is not one to be kept: a saved copy, or one that was
+   preserved. (A copy of a recording that was dead counts as one that was preserved.) */
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
   struct format_status status;
   bool is_copy = h->flags & FORMAT_COPY, is_wanted = h->flags & FORMAT_WENT_ON;
@@ -78,7 +79,9 @@ static int check_unwanted(const struct removal *r, const struct format_header *h
   return EVENTRING_OK;
 }
 
-/* A file that has name and magic of a recording may be removed without a valid header. */
+/* Checks that no process records into the file, and that the recording may go. A file
+   that has the name and the magic of a recording may be removed without a valid
+   header. */
 static int check_dead(const struct removal *r) {
   struct format_header h;
   if (!read_plain(r, &h, sizeof h, 0) ||
