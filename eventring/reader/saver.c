@@ -7,7 +7,7 @@
 
 #include "format/sized.h"
 
-/* ---- Opening ------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------- */
 
 static uint64_t blocks_within(uint64_t max_bytes) {
   if (!max_bytes) return FORMAT_MAX_BLOCKS;
@@ -26,10 +26,12 @@ int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
   s->options = *options;
   s->cursor = cursor;
   s->meta = &cursor->meta;
-  /* known before the rings are: of a file that nobody writes all units are looked through */
+  /* this must be known before the rings are read: in a file that nobody writes any more,
+     all units are looked at */
   s->meta->over |= evr_metadata_is_settled(s->meta);
   s->most = blocks_within(s->options.max_bytes);
-  s->claimed = FORMAT_UNIT; /* the first unit is of records: their place can be set aside */
+  /* the first unit is for records, so a place for them can be set aside */
+  s->claimed = FORMAT_UNIT;
   int status = s->options.stripped ? saver_strip_begin(s, error) : EVENTRING_OK;
   if (s->options.part) status = saver_merge_begin(s, error);
   if (status == EVENTRING_OK) *saver = s;
@@ -65,9 +67,10 @@ static int refresh(eventring_saver *saver, struct eventring_error *error) {
   return status == EVENTRING_OK ? saver_take_rings(saver, error) : status;
 }
 
-/* ---- Filling ------------------------------------------------------------------------ */
+/* ---- Filling ----------------------------------------------------------------------- */
 
-/* A stream, whose blocks stay, has more places than any ring. */
+/* Returns how full a ring is with blocks that were not copied yet. The blocks of a stream
+   stay; it counts as having more places than any ring. */
 static double fullness(const eventring_saver *saver, const struct saver_stream *stream) {
   uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
   return (double)saver_backlog(saver, stream) / places;
@@ -78,7 +81,8 @@ static uint32_t places_of(const eventring_saver *saver, const struct saver_strea
   return places == EVR_STREAM_PLACES ? 0 : places;
 }
 
-/* The ring that will be overwritten first; NULL: none has anything to copy. */
+/* Returns the ring that will be overwritten first, or NULL if none has anything to
+   copy. */
 static struct saver_stream *most_urgent(const eventring_saver *saver) {
   struct saver_stream *urgent = NULL;
   double fullest = 0;
@@ -93,7 +97,8 @@ static struct saver_stream *most_urgent(const eventring_saver *saver) {
   return urgent;
 }
 
-enum { MOST_FLUSHED = FORMAT_UNIT /* blocks; more are for fills, which their user may limit */ };
+/* blocks; more are left for fills, which their user may limit */
+enum { MOST_FLUSHED = FORMAT_UNIT };
 
 static void begin_fill(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) {
@@ -129,13 +134,13 @@ int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
   int status = refresh(saver, error);
   if (status == EVENTRING_OK) status = fill(saver, &out, error);
   *used = out.used;
-  /* pieces that were made before an error are counted as saved: they come first */
+  /* pieces that were made before an error come first: they are counted as saved */
   return out.count || status == EVENTRING_OK ? (int)out.count : status;
 }
 
-/* ---- Updates ------------------------------------------------------------------------ */
+/* ---- Updates ----------------------------------------------------------------------- */
 
-/* The heads that the front will show. */
+/* Begins an update with the heads that the front will show. */
 static int begin_update(eventring_saver *saver, struct eventring_error *error) {
   int status = refresh(saver, error);
   saver->slots = saver->meta->status.slots;
@@ -163,7 +168,8 @@ static int copy_newest_blocks(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
-/* A file of which all blocks of a ring were lost does not have the ring. */
+/* Returns the head that the front may show. A ring whose blocks were all lost is not in
+   the file. */
 static uint64_t head_within(const struct saver_stream *stream, uint64_t head) {
   return head >= stream->first ? head : 0;
 }
@@ -187,7 +193,8 @@ void saver_withdraw(eventring_saver *saver) {
   }
 }
 
-/* What the events copied so far refer to was there before them. */
+/* Begins the stage of records: what the events copied so far refer to is there now, since
+   it was written before them. */
 static int begin_records(eventring_saver *saver, struct eventring_error *error) {
   announce(saver);
   int status = evr_metadata_catch_up(saver->meta, error);
@@ -230,7 +237,7 @@ static int update(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
-/* An error after the first pieces is returned by the next call. */
+/* Keeps an error that was met after the first pieces, for the next call to return. */
 static void keep_error(eventring_saver *saver, int status, const struct eventring_error *error) {
   saver->failed = status;
   saver->failure = *error;
@@ -267,7 +274,8 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
   struct eventring_error own;
   if (!saver) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver");
   int status = refresh(saver, error ? error : &own);
-  if (status == EVENTRING_OK && (saver->strip || saver->merge)) /* they say what events mean */
+  /* definitions say what events mean */
+  if (status == EVENTRING_OK && (saver->strip || saver->merge))
     status = evr_definitions_catch_up(&saver->cursor->definitions, saver->meta,
                                       error ? error : &own);
   saver->over = over;
@@ -283,7 +291,7 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
   return status;
 }
 
-/* ---- The next file ------------------------------------------------------------------ */
+/* ---- The next file ----------------------------------------------------------------- */
 
 static int make_streams(eventring_saver *to, const eventring_saver *from,
                         struct eventring_error *error) {
@@ -341,7 +349,7 @@ void eventring_saver_written(eventring_saver *saver, const void *buffer,
     saver_records_unwritten(saver, offset, size);
 }
 
-/* ---- Accounts ----------------------------------------------------------------------- */
+/* ---- Accounts ---------------------------------------------------------------------- */
 
 void eventring_saver_info(eventring_saver *saver, struct eventring_saver_info *info) {
   struct eventring_saver_info full = {.rings = saver->made_count, .full = saver->full,

@@ -6,12 +6,13 @@
 
 #include "format/checksum.h"
 
-/* Is it a copy of a recording that went on, or of such a copy? */
+/* Tells whether the file is a copy of a recording that went on, or a copy of such a
+   copy. */
 static bool went_on(const eventring_saver *saver) {
   return saver->options.copy && (!saver->over || saver->meta->header.flags & FORMAT_WENT_ON);
 }
 
-/* A copy of what is damaged shows that. */
+/* Writes the header. A copy of a damaged one shows the damage. */
 static void put_header(const eventring_saver *saver, struct format_header *h) {
   *h = saver->meta->header;
   h->layout = FORMAT_STREAM;
@@ -40,8 +41,8 @@ static unsigned count_streams(const eventring_saver *saver) {
   return count;
 }
 
-/* The records that are in the file; dropped: as the producer says, and what could not be
-   written. */
+/* Writes the counts of the records that are in the file. Dropped are those that the
+   producer dropped, and those that could not be written. */
 static void put_counts(const eventring_saver *saver, struct format_status *s) {
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].records = saver->record_counts[kind];
@@ -50,7 +51,7 @@ static void put_counts(const eventring_saver *saver, struct format_status *s) {
     s->kind[kind].dropped += saver_missing_records(saver, kind);
 }
 
-/* Does the file have no copy of a newest block that is in the next file? */
+/* Tells whether the file has no copy of a newest block that is in the next file. */
 static bool is_clear(const eventring_saver *saver) {
   bool any = false;
   for (unsigned n = 0; saver->handed_on && n < saver->made_count; n++)
@@ -58,9 +59,11 @@ static bool is_clear(const eventring_saver *saver) {
   return !any;
 }
 
-/* The recording ends where the saver ends, unless it is a copy of one that went on. A producer that
-   was killed has not ended it. Until its last front the file says that the recording goes on, even
-   where the process has ended: readers take a file that has ended for complete. */
+/* Writes how the recording ends. If its process is gone, the recording keeps its own end
+   (a process that was killed has left none), unless the file is cut short; otherwise it
+   ends where the saver ends, unless the file is a copy of a recording that went on. Until
+   its last front the file says that the recording goes on, even where the process has
+   ended: readers take a file that has ended for complete. */
 static void put_end(const eventring_saver *saver, bool is_last, struct format_status *s,
                     const uint64_t *tables) {
   s->checksum = 0;
@@ -79,7 +82,7 @@ static void put_end(const eventring_saver *saver, bool is_last, struct format_st
     s->checksum = evr_front_checksum(s, tables);
 }
 
-/* What the file has room for: a front must not claim more. */
+/* Returns how many blocks the file has room for: a front must not claim more. */
 static uint64_t claimed_within(const eventring_saver *saver, uint64_t file_bytes) {
   uint64_t blocks = file_bytes > FORMAT_BLOCKS_OFFSET
                         ? (file_bytes - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES : 0;

@@ -11,7 +11,8 @@
 #include "format/text.h"
 #include "reader/saver_merge.h"
 
-enum { LEAST_PROGRAM = 8 /* bytes of its name that are kept in that of a domain */ };
+/* bytes of the program's name that are kept in that of a domain */
+enum { LEAST_PROGRAM = 8 };
 
 void merge_fail(eventring_saver *saver, int code, const char *text) {
   if (!saver->part->failure.code) evr_fail(&saver->part->failure, code, 0, "%s", text);
@@ -23,7 +24,7 @@ int saver_merge_status(const eventring_saver *saver, struct eventring_error *err
   return error->code;
 }
 
-/* ---- Times and numbers -------------------------------------------------------------- */
+/* ---- Times and numbers ------------------------------------------------------------- */
 
 uint64_t merge_ns(const eventring_saver *saver, uint64_t ns) {
   const struct eventring_saver_part *p = saver->options.part;
@@ -45,14 +46,15 @@ bool merge_domain(const eventring_saver *saver, uint32_t *slot, uint32_t *incarn
   return true;
 }
 
-/* Of one process: what its recording says. */
+/* Returns the number of a process. A recording of one process has only what it says
+   itself. */
 uint32_t merge_process(const eventring_saver *saver, uint32_t process) {
   const struct saver_part *part = saver->part;
   if (!saver->cursor->definitions.processes_count) return part->first_process + 1;
   return process ? part->first_process + process : 0;
 }
 
-/* ---- The header --------------------------------------------------------------------- */
+/* ---- The header -------------------------------------------------------------------- */
 
 static void begin_header(const struct eventring_saver_part *p, struct format_header *h) {
   const uint64_t start = p->start_ns >> p->coarse;
@@ -78,7 +80,8 @@ static void write_clock(eventring_saver *saver) {
   if (record) memcpy(record, &segment, sizeof segment);
 }
 
-/* Can this class have this name? */
+/* Gives a class a name. Returns false if the class has another name, or another class has
+   this one. */
 static bool take_class(struct format_header *h, unsigned index, const char *name) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     bool is_same = strcmp(h->classes[i], name) == 0;
@@ -88,7 +91,8 @@ static bool take_class(struct format_header *h, unsigned index, const char *name
   return true;
 }
 
-/* The library's classes keep their numbers, those of hosts go by their names. */
+/* Returns the class of the merged file for a class of the recording. The library's
+   classes keep their numbers; those of hosts are found by their names. */
 static unsigned class_for(struct format_header *h, unsigned index, const char *name) {
   if (!name[0]) return EVENTRING_CLASS_USER;
   if (take_class(h, index, name)) return index;
@@ -110,7 +114,8 @@ static void take_classes(eventring_saver *saver) {
   }
 }
 
-/* A ring that is called differently has no name. */
+/* Takes the names of the rings. A ring that has different names in different parts has no
+   name. */
 static void take_rings(eventring_saver *saver) {
   const struct format_header *from = &saver->meta->header;
   struct saver_merge *m = saver->merge;
@@ -123,7 +128,7 @@ static void take_rings(eventring_saver *saver) {
   }
 }
 
-/* ---- Opening ------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------- */
 
 static bool is_part_valid(const struct eventring_saver_part *p) {
   return p->start_ns > 0 && p->start_ns <= INT64_MAX && p->source && p->program && p->coarse < 16;
@@ -137,7 +142,7 @@ static bool begin_file(eventring_saver *saver) {
   return merge_define_builtins(saver);
 }
 
-/* Goes on in the file of another saver, which has no file then. */
+/* Continues the file of another saver, which has no file then. */
 static void go_on(eventring_saver *saver, eventring_saver *behind) {
   saver->merge = behind->merge;
   behind->merge = NULL;
@@ -175,9 +180,9 @@ void saver_merge_close(eventring_saver *saver) {
   merge_free(saver->merge);
 }
 
-/* ---- Slots -------------------------------------------------------------------------- */
+/* ---- Slots ------------------------------------------------------------------------- */
 
-/* Of rings: the time of the newest event; 0: none. */
+/* Returns the time of the newest event in the rings of a slot, or 0 if there is none. */
 static uint64_t newest_of(eventring_saver *saver, unsigned slot) {
   uint64_t newest = 0;
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
@@ -196,8 +201,8 @@ static bool has_rings(const eventring_saver *saver, unsigned slot) {
   return any;
 }
 
-/* A slot that was never used, else the one that has been free for the longest time before
-   `ns`; NULL: none. */
+/* Returns a slot that was never used, else the one that has been free for the longest
+   time before `ns`, or NULL if there is none. */
 static struct merge_slot *find_slot(struct saver_merge *m, uint64_t ns) {
   struct merge_slot *found = NULL;
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
@@ -208,7 +213,8 @@ static struct merge_slot *find_slot(struct saver_merge *m, uint64_t ns) {
   return found;
 }
 
-/* Gives a slot of the recording a place, if it is used. `live`: it is still in use. */
+/* Gives a slot of the recording a place in the merged file, if it is used. `live` says
+   that it is still in use. Returns false if there is no place. */
 static bool place_slot(eventring_saver *saver, unsigned slot, bool live) {
   struct saver_part *part = saver->part;
   struct eventring_domain_info newest = {.size = sizeof newest, .incarnation = 1};
@@ -245,10 +251,10 @@ int saver_merge_place(eventring_saver *saver, struct eventring_error *error) {
   return saver_merge_status(saver, error);
 }
 
-/* ---- Domains ------------------------------------------------------------------------ */
+/* ---- Domains ----------------------------------------------------------------------- */
 
-/* A domain is called `PROGRAM[PID] NAME`, but in a file of one recording, or of several processes
-   already. */
+/* Calls a domain `PROGRAM[PID] NAME`. In a file of one recording, or from a recording of
+   several processes, the domain keeps its name. */
 static void name_domain(const eventring_saver *saver, const struct eventring_domain_info *life,
                         char out[EVENTRING_MAX_DOMAIN_NAME + 1]) {
   const struct eventring_saver_part *p = saver->options.part;
@@ -289,7 +295,8 @@ static void write_life(eventring_saver *saver, enum format_life type,
   record[words - 1] = d->process;
 }
 
-/* A domain that ran when its process ended has stopped then: others go on. */
+/* Ends a life that went on when its process ended: the merged file may have other
+   processes that live longer. */
 static void end_with_process(const eventring_saver *saver, struct eventring_domain_info *life) {
   if (saver->options.part->alone || !life->alive || !saver->part->end_ns) return;
   life->alive = false;
@@ -314,15 +321,17 @@ static void write_domain(eventring_saver *saver, struct eventring_domain_info *l
   saver->domains++;
 }
 
-/* The oldest incarnation that has a record. Those are gone in the order of their starts, so the
-   first one that is missing ends the search, whatever number a damaged file claims. */
+/* Returns the oldest incarnation that has a record. Records go in the order of the
+   starts, so the first one that is missing ends the search, whatever number a damaged
+   file claims. */
 static uint32_t oldest_life(const eventring_saver *saver, unsigned slot, uint32_t newest) {
   while (newest > 1 && evr_definitions_life(&saver->cursor->definitions, slot, newest - 1))
     newest--;
   return newest;
 }
 
-/* A slot that has events and no domain gets one without a name. */
+/* Writes the domains of a slot. A slot that has events and no domain gets one without a
+   name. */
 static void write_slot(eventring_saver *saver, unsigned slot) {
   struct eventring_domain_info newest = {.size = sizeof newest}, life = {.size = sizeof life};
   if (!saver->part->slot[slot].used) return;
@@ -334,9 +343,9 @@ static void write_slot(eventring_saver *saver, unsigned slot) {
   write_domain(saver, &newest);
 }
 
-/* ---- Processes ---------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------- */
 
-/* Appends a text, of a long one its end. Returns its bytes. */
+/* Appends a text, or the end of a long one. Returns its bytes. */
 static uint16_t put_text(char **to, const char *text, size_t most) {
   size_t size = strlen(text), from = size > most ? size - most : 0;
   memcpy(*to, text + from, size - from);
@@ -366,7 +375,8 @@ static void write_process(eventring_saver *saver, const struct eventring_process
   memcpy(words_to + sizeof record / 8, texts, size);
 }
 
-/* The name as given, its end if it is too long; what is no text in it becomes '?'. */
+/* Copies the name of the source as given, or its end if it is too long. Bytes in it that
+   are no text become '?'. */
 static void take_source(const char *name, char to[EVENTRING_MAX_SOURCE + 1]) {
   size_t size = strlen(name), at = size > EVENTRING_MAX_SOURCE ? size - EVENTRING_MAX_SOURCE : 0;
   memcpy(to, name + at, size - at + 1);
@@ -408,7 +418,8 @@ static void write_entry(eventring_saver *saver, const struct format_switch *entr
   record[3] = entry->until == UINT64_MAX ? UINT64_MAX : merge_ticks(saver, entry->until);
 }
 
-/* Of a log of which entries are gone, the oldest one comes twice: so they are gone here, too. */
+/* Writes the log of a process. If entries of it are gone, the oldest one is written
+   twice: so readers see that entries are gone here, too. */
 static void write_log(eventring_saver *saver, const struct evr_log *log, uint32_t process) {
   uint32_t first = log->told > FORMAT_LOG_ENTRIES ? log->told - FORMAT_LOG_ENTRIES : 0;
   for (uint32_t n = first; log->written - n - 1 < FORMAT_LOG_ENTRIES; n++) {
@@ -428,9 +439,10 @@ static void write_logs(eventring_saver *saver) {
       write_log(saver, &definitions->logs[i]->log, merge_process(saver, i + 1));
 }
 
-/* ---- The end ------------------------------------------------------------------------ */
+/* ---- The end ----------------------------------------------------------------------- */
 
-/* Of one recording, the merged one has ended as that did. */
+/* Takes how the recording ended. If it is the only one, the merged recording has ended in
+   the same way. */
 static void take_end(eventring_saver *saver, const struct eventring_info *info) {
   struct saver_merge *m = saver->merge;
   uint64_t end = info->end_ns ? merge_ns(saver, info->end_ns) : 0;
@@ -481,7 +493,7 @@ int saver_merge_end(eventring_saver *saver, struct eventring_error *error) {
   return saver_merge_status(saver, error);
 }
 
-/* ---- The front ---------------------------------------------------------------------- */
+/* ---- The front --------------------------------------------------------------------- */
 
 static unsigned put_rings(const struct saver_merge *m, struct format_domain *domains) {
   unsigned streams = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_merge_events.c: numbers and times in blocks of events; definitions (saver_merge.h has the
- * design). */
+/* saver_merge_events.c: numbers and times in blocks of events; definitions (saver_merge.h
+ * has the design). */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { MOST_NAMESAKES = 99, LINK_SHIFT = 48, LINK_WORDS = 2 };
 
-/* ---- Definitions -------------------------------------------------------------------- */
+/* ---- Definitions ------------------------------------------------------------------- */
 
 /* Puts texts into a record, each right after the other. */
 static void put_texts(uint64_t *record, struct format_definition *d, const char *const *texts) {
@@ -56,8 +56,8 @@ static unsigned next_id(eventring_saver *saver) {
   return EVENTRING_ID_OTHER;
 }
 
-/* The id of this name, kind and class, if that means the same, and no other definition of the
-   recording has it; MAX_EVENTS: it does not. */
+/* Returns the id of this name, kind and class, or MAX_EVENTS if it stands for something
+   else, or for another definition of this recording. */
 static unsigned id_of(eventring_saver *saver, const struct eventring_def *def, const char *name) {
   struct saver_merge *m = saver->merge;
   uint64_t key[1 + (EVENTRING_MAX_NAME + 8) / 8] = {def->kind | (uint64_t)def->event_class << 8};
@@ -76,7 +76,8 @@ static unsigned id_of(eventring_saver *saver, const struct eventring_def *def, c
   return d->meaning == meaning_of(def) && !is_taken ? d->id : EVENTRING_MAX_EVENTS;
 }
 
-/* A name that another definition has gets a number behind it. */
+/* Defines an event. If its name stands for another definition, it gets a number behind
+   it. */
 static unsigned define(eventring_saver *saver, const struct eventring_def *from) {
   struct eventring_def def = *from;
   char name[EVENTRING_MAX_NAME + 1];
@@ -135,7 +136,7 @@ uint16_t merge_span(eventring_saver *saver, uint16_t span) {
   return (uint16_t)(merge_id(saver, span - 1u, true) + 1);
 }
 
-/* ---- Payloads ----------------------------------------------------------------------- */
+/* ---- Payloads ---------------------------------------------------------------------- */
 
 static void move_sample(eventring_saver *saver, uint64_t *words) {
   const struct saver_part *part = saver->part;
@@ -158,7 +159,8 @@ static void move_number(eventring_saver *saver, enum merge_payload payload, unsi
     *number = merge_id(saver, (unsigned)*number, definitions->definition[*number] != NULL);
 }
 
-/* Numbers of the recording, where the payload is what its definition says. */
+/* Translates the numbers of the recording in a payload, where the payload is what its
+   definition says. */
 static void move_payload(eventring_saver *saver, const struct evr_definition *d, unsigned slot,
                          uint64_t *word) {
   enum merge_payload payload = d ? (enum merge_payload)saver->part->payload[d->def.id]
@@ -170,14 +172,14 @@ static void move_payload(eventring_saver *saver, const struct evr_definition *d,
       *from += (uint64_t)saver->part->first_process << LINK_SHIFT;
     from += LINK_WORDS, count -= LINK_WORDS;
   }
-  /* what an end has is no value of its definition */
+  /* the payload of an end is not a value of its definition */
   if (payload == MERGE_VERBATIM || kind == EVENTRING_END || !evr_definition_explains(d, kind))
     return;
   if (payload == MERGE_SAMPLE && count == FORMAT_SAMPLE_WORDS) move_sample(saver, from);
   else if (payload != MERGE_SAMPLE && count == 1) move_number(saver, payload, slot, from);
 }
 
-/* ---- Words -------------------------------------------------------------------------- */
+/* ---- Words ------------------------------------------------------------------------- */
 
 static uint64_t moved_word(uint64_t word, unsigned id, uint64_t ticks) {
   return (word & FORMAT_WHAT_MASK) | (uint64_t)id << EVENTRING_WORD_ID_SHIFT |
@@ -193,13 +195,14 @@ static void move_event(eventring_saver *saver, unsigned slot, uint64_t base, uin
   *word = moved_word(*word, id, merge_ticks(saver, ticks));
 }
 
-/* Ticks of the recording that passed up to `ticks`. */
+/* Returns the time that `passed` ticks of the recording, up to `ticks`, take in the
+   merged file. */
 static uint64_t moved_duration(eventring_saver *saver, uint64_t passed, uint64_t ticks) {
   uint64_t from = passed < ticks ? ticks - passed : 0;
   return merge_ticks(saver, ticks) - merge_ticks(saver, from);
 }
 
-/* Times and numbers in an entry of the list of open spans. */
+/* Translates the times and numbers in an entry of the list of open spans. */
 static void move_open(eventring_saver *saver, struct format_open *open, uint64_t now) {
   const struct evr_definition *d = saver->cursor->definitions.definition[word_id(open->tail)];
   unsigned id = merge_id(saver, word_id(open->tail), d && d->since_ticks <= open->ticks);
@@ -210,7 +213,8 @@ static void move_open(eventring_saver *saver, struct format_open *open, uint64_t
                     (open->suspended & FORMAT_OPEN_SUSPENDED);
 }
 
-/* Of the time of a rebase only the low bits are there, which need not be near the old base. */
+/* Translates a remark. A rebase has only the low bits of its time, which need not be near
+   the old base; so its value is taken as the time. */
 static void move_remark(eventring_saver *saver, unsigned slot, uint64_t ticks, uint64_t *word) {
   unsigned what = word_id(*word);
   bool has_value = word_length(*word) > 0;
@@ -219,7 +223,7 @@ static void move_remark(eventring_saver *saver, unsigned slot, uint64_t ticks, u
   *word = moved_word(*word, what, merge_ticks(saver, ticks));
 }
 
-/* ---- Blocks ------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------ */
 
 static void move_list(eventring_saver *saver, uint64_t *words, uint64_t base) {
   const struct format_block *h = (const struct format_block *)words;
@@ -230,8 +234,8 @@ static void move_list(eventring_saver *saver, uint64_t *words, uint64_t base) {
     move_event(saver, h->domain, base, words + at);
 }
 
-/* In the merged file a ring goes on where the recording before it has left it. `in_front`: blocks
-   that are there already. */
+/* Begins a ring in the merged file, where it continues what the recording before has
+   left. `in_front` is the number of blocks that this recording has there already. */
 static void begin_stream(const eventring_saver *saver, struct saver_stream *stream,
                          const struct format_block *first, uint64_t in_front) {
   const struct merge_ring *ring =

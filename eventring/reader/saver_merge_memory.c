@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_merge_memory.c: functions and stacks of a recording, with the numbers of the merged file,
- * and blocks of records that refer to them (saver_merge.h has the design). */
+/* saver_merge_memory.c: functions and stacks of a recording, with the numbers of the
+ * merged file, and blocks of records that refer to them (saver_merge.h has the
+ * design). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,10 @@ enum {
   MOST_FUNCTIONS = 344064, MOST_STACKS = 688128 /* numbers that are valid */
 };
 
-/* ---- Functions and stacks ------------------------------------------------------------ */
+/* ---- Functions and stacks ---------------------------------------------------------- */
 
-/* The place of a number of the recording in a list of those of the merged file; NULL: no memory. */
+/* Returns the place of a number of the recording in a list of numbers of the merged file,
+   or NULL without memory. */
 static uint32_t *place_of(eventring_saver *saver, uint32_t **list, uint32_t *room, uint32_t at) {
   if (at < *room) return *list + at;
   uint32_t more = *room ? 2 * *room : 1024;
@@ -30,7 +32,8 @@ static uint32_t *place_of(eventring_saver *saver, uint32_t **list, uint32_t *roo
   return grown + at;
 }
 
-/* Writes a record with `key` as its words, if that is new. Returns its number; 0: there is none. */
+/* Writes a record with `key` as its words, if the key is new. Returns its number, or 0 if
+   there is none. */
 static uint32_t write_once(eventring_saver *saver, enum format_kind kind, struct merge_set *set,
                            unsigned type, uint32_t most, const uint64_t *key, unsigned words) {
   bool is_new;
@@ -62,8 +65,9 @@ static uint32_t move_function(eventring_saver *saver, uint32_t id) {
   return number;
 }
 
-/* From the outermost frame that is not translated yet, inwards: ids of callers are less, so
-   the list of those that are to be done ends. No host writes more than MAX_DEPTH. */
+/* Translates a stack, from the outermost frame that is not translated yet, inwards. Ids
+   of callers are smaller, so the list of frames to be done ends. No host writes more than
+   MAX_DEPTH frames. */
 uint32_t merge_stack(eventring_saver *saver, uint32_t id) {
   struct saver_part *part = saver->part;
   uint32_t todo[EVENTRING_MAX_DEPTH], count = 0, parent = 0, *to;
@@ -90,7 +94,7 @@ uint32_t merge_stack(eventring_saver *saver, uint32_t id) {
   return parent;
 }
 
-/* ---- Kinds and origins ---------------------------------------------------------------- */
+/* ---- Kinds and origins ------------------------------------------------------------- */
 
 typedef char memory_name[EVENTRING_MAX_CLASS_NAME + 1];
 
@@ -108,7 +112,8 @@ static bool take_name(eventring_saver *saver, memory_name *known, unsigned numbe
   return true;
 }
 
-/* They go by their names; if there is no number left, by the one that they have. */
+/* Gives kinds or origins of memory their numbers by their names. If no number is left,
+   one keeps its own. */
 static void move_names(eventring_saver *saver, const memory_name *names, memory_name *known,
                        unsigned count, enum format_string type, uint8_t *to) {
   for (unsigned i = 0; i < count; i++) {
@@ -129,15 +134,16 @@ void merge_memory_names(eventring_saver *saver) {
              saver->part->origin_to);
 }
 
-/* ---- Blocks that are copied ------------------------------------------------------------- */
+/* ---- Blocks that are copied -------------------------------------------------------- */
 
-/* A block has the sequence that it had, plus that of all parts before this one. */
+/* Gives a block a sequence that is its own plus those of all parts before this one. */
 static void move_sequence(struct merge_records *r, struct format_block *h) {
   h->sequence += r->base;
   if (h->sequence > r->most) r->most = h->sequence;
 }
 
-/* Translates domain and times of a record. False: it is not valid, or its domain has no number. */
+/* Translates the domain and the times of a record. Returns false if the record is not
+   valid, or its domain has no number. */
 static bool move_record(eventring_saver *saver, unsigned kind, uint64_t *record) {
   const struct format_form *form = evr_record_form(kind, record_type(*record));
   if (!form || !evr_record_fits(form, record, record_words(*record))) return false;
@@ -188,7 +194,8 @@ static bool move_footprint(eventring_saver *saver, struct format_block *h, uint6
   return true;
 }
 
-/* Its figures stay in ticks of its own clock, by which its buckets are divided. */
+/* Translates the times of a profile of calls. Its figures stay in ticks of its own clock,
+   on which its buckets are based. */
 static bool move_profile(eventring_saver *saver, uint64_t *record) {
   enum { WRITTEN = 5, MULTIPLIER = 8 };
   if (record_words(*record) <= MULTIPLIER || record_type(*record) != FORMAT_PROFILE_PART)
@@ -210,7 +217,7 @@ static bool move_block(eventring_saver *saver, uint64_t *words, uint32_t end) {
   }
 }
 
-/* Records that are made anew, in blocks with those of other recordings. */
+/* Makes the last stacks of a block anew, in blocks with those of other recordings. */
 static void move_last_stacks(eventring_saver *saver, uint64_t *words, uint32_t end) {
   for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
     struct format_last_stack s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_merge_records.c: blocks of records that a merge makes (saver_merge.h has the design). */
+/* saver_merge_records.c: blocks of records that a merge makes (saver_merge.h has the
+   design). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 enum { LIVES_BUDGET = 8192 };
 
-/* ---- Blocks that wait --------------------------------------------------------------- */
+/* ---- Blocks that wait -------------------------------------------------------------- */
 
 void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t place) {
   struct saver_merge *m = saver->merge;
@@ -47,7 +48,7 @@ void merge_put_unfinished(eventring_saver *saver) {
   }
 }
 
-/* ---- Records ------------------------------------------------------------------------ */
+/* ---- Records ----------------------------------------------------------------------- */
 
 uint64_t merge_budget(enum format_kind kind) {
   switch (kind) {
@@ -95,7 +96,7 @@ uint64_t *merge_record(eventring_saver *saver, enum format_kind kind, unsigned w
   return record;
 }
 
-/* ---- Sets of keys -------------------------------------------------------------------- */
+/* ---- Sets of keys ------------------------------------------------------------------ */
 
 static bool has_words(const void *context, uintptr_t value, const void *key) {
   const struct merge_set *set = context;

@@ -4,16 +4,18 @@
  * Blocks of records are the claimed blocks in no ring (record_scan.c says more). Each has
  * a place of its own in the file, where a longer copy replaces a shorter one. When the
  * producer uses such a block again, for a kind whose oldest block goes, the copy of the
- * old one stays and the new one gets another place: the file has all lives of domains. Blocks of
- * heap profiles, which are rewritten all the time, keep their places. Those of profiles of
- * calls have two places in turn: while one of them is used again for a newer profile, which
- * may not be whole yet, the copy of the profile before it stays.
+ * old one stays and the new one gets another place: so the file has all lives of domains.
+ * Blocks of heap profiles, which are rewritten all the time, keep their places. Blocks of
+ * profiles of calls have two places in turn: while one of them is used again for a newer
+ * profile, which may not be whole yet, the copy of the profile before it stays.
  *
- * A block that is being filled is copied as it is, with so_far and its checksum; at the end
- * it is sealed as far as it went, as in a snapshot. One that is damaged is copied with its
- * damage, never sealed; if what is copied is checked, only what readers use of it.
- * Losses are known by `before` of the blocks. Here a list of intervals is kept, whose union is the
- * time in which anything was lost. */
+ * A block that is being filled is copied as it is, with so_far and its checksum; at the
+ * end it is sealed as far as it went, as in a snapshot. A damaged block is copied with
+ * its damage, and never sealed; if copies are checked, only what readers use of it is
+ * copied.
+ *
+ * Losses are known from `before` of the blocks. A list of intervals is kept here, whose
+ * union is the time in which anything was lost. */
 #include "reader/saver.h"
 
 #include <string.h>
@@ -21,7 +23,7 @@
 #include "format/array.h"
 #include "format/checksum.h"
 
-/* ---- Blocks of records -------------------------------------------------------------- */
+/* ---- Blocks of records ------------------------------------------------------------- */
 
 static int list_block(eventring_saver *saver, uint64_t block, struct eventring_error *error) {
   if (!EVR_MAKE_ROOM(saver->records, saver->record_room, saver->record_count, 64))
@@ -30,7 +32,8 @@ static int list_block(eventring_saver *saver, uint64_t block, struct eventring_e
   return EVENTRING_OK;
 }
 
-/* Blocks that were claimed before a ring was known to have them leave the list. */
+/* Removes blocks from the list that have become known to belong to a ring since they were
+   claimed. */
 static void drop_blocks_of_rings(eventring_saver *saver) {
   uint32_t kept = 0;
   if (saver->record_runs == saver->meta->run_count) return;
@@ -76,7 +79,8 @@ bool saver_claim_place(eventring_saver *saver, uint64_t *place) {
   return true;
 }
 
-/* A place for another block of the recording that was copied to b->place. */
+/* Gives a place to a block of the recording that has been used again since it was copied
+   to b->place. Returns false if there is none. */
 static bool change_place(eventring_saver *saver, struct saver_block *b,
                          const struct format_block *h) {
   const bool takes_turns = b->sequence && b->kind == FORMAT_PROFILES && h->kind == FORMAT_PROFILES;
@@ -105,8 +109,9 @@ static uint64_t count_records(const uint64_t *words, uint32_t from, uint32_t end
   return count;
 }
 
-/* Of a damaged block, in a file that is checked: what readers use. Those records of an unfinished
-   one that are whole hold, nothing of a finished one. */
+/* Keeps of a damaged block, in a file that is checked, what readers use. Returns false if
+   that is nothing: the whole records of an unfinished block are valid, but nothing of a
+   finished one is. */
 static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint32_t end) {
   struct format_block *h = (struct format_block *)words;
   if (!saver->options.checked || h->committed) return false;
@@ -115,7 +120,7 @@ static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint3
   return true;
 }
 
-/* A copy of a block of which `end` words are known to be whole. */
+/* Takes a copy of a block of which `end` words are known to be whole. */
 static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *words,
                        uint32_t end, bool sound, struct saver_output *out) {
   const struct format_block *h = (const struct format_block *)words;
@@ -133,7 +138,8 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   }
   if (!saver_strip_records(saver, words, end, valid)) return;
   bool is_new = !b->sequence;
-  if (b->sequence && format_is_in_place(h->kind)) { /* here as there */
+  /* it keeps its place here, as it does there */
+  if (b->sequence && format_is_in_place(h->kind)) {
     b->sequence = h->sequence;
   } else if (b->sequence != h->sequence) {
     if (!change_place(saver, b, h)) return;
@@ -152,7 +158,8 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   saver_put_block(out, words, end, b->place);
 }
 
-/* Of some kinds the oldest block is used again. */
+/* Tells whether a block may have changed since it was copied. Some kinds use their oldest
+   block again. */
 static bool may_change(const struct saver_block *b) {
   return !b->sealed || b->unwritten || b->kind == FORMAT_LIVES || b->kind > FORMAT_CLOCK;
 }
@@ -169,7 +176,8 @@ static int copy_block(eventring_saver *saver, struct saver_block *b, struct save
   const struct format_block *h = (const struct format_block *)words;
   if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_TOTALS || h->kind == FORMAT_HISTOGRAMS)
     return EVENTRING_OK;
-  if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK; /* it is not there */
+  /* the file does not reach to the end */
+  if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK;
   bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
               (h->committed != 0) == b->sealed;
   if (!same || (saver->ending && !b->sealed)) take_block(saver, b, words, end, sound, out);
@@ -184,16 +192,17 @@ int saver_copy_records(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
-/* ---- Totals ------------------------------------------------------------------------- */
+/* ---- Totals ------------------------------------------------------------------------ */
 
-/* Pages of the recording change together with its blocks: the file has the sums of all rings, as
-   of its end. */
+/* Collects the totals of all rings up to the end of the file. The pages of the recording
+   are not copied, since they change together with its blocks. */
 static int collect_totals(eventring_saver *saver, struct eventring_error *error) {
   saver->totals = calloc(1, sizeof *saver->totals);
   if (!saver->totals) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for totals");
   int status = evr_totals_collect(saver->cursor, saver->totals, error);
   if (status == EVENTRING_E_NOT_FOUND)
-    saver->totals->count = saver->totals->histograms = 0; /* nor has the file */
+    /* the recording has none, so the file has none */
+    saver->totals->count = saver->totals->histograms = 0;
   return status == EVENTRING_E_NOT_FOUND ? EVENTRING_OK : status;
 }
 
@@ -255,14 +264,14 @@ uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind) {
   return missing;
 }
 
-/* ---- The time in which anything was lost -------------------------------------------- */
+/* ---- The time in which anything was lost ------------------------------------------- */
 
 static void remove_interval(eventring_saver *saver, unsigned at) {
   memmove(&saver->interval[at], &saver->interval[at + 1],
           (--saver->intervals - at) * sizeof saver->interval[0]);
 }
 
-/* The oldest interval is counted, and what is before its end is not counted again. */
+/* Counts the oldest interval, and sees that nothing before its end is counted again. */
 static void settle_oldest(eventring_saver *saver) {
   saver->loss_ns += saver->interval[0].to - saver->interval[0].from;
   saver->loss_floor = saver->interval[0].to;

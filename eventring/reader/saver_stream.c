@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* saver_stream.c: the blocks of one ring, and what is missing of them.
  *
- * A run of complete blocks is copied at once, and checked afterwards with the sequence of
- * its first block (steps R1, R3 to R5 of block.c; R0 is the head of the last refresh). The
- * producer uses the places of a ring in order: before it stores anything into the place of
- * a later block of the run it has done W1 of the block in the place of the first. So if
- * the first one is still there (R4, R5), all are whole. If it is gone, the head says how
- * many: before W1 of the block in the place of s, head was s + places - 1.
+ * A run of complete blocks is copied at once, and checked afterwards by the sequence of
+ * its first block (steps R1, R3 to R5 of block.c; R0 is the head of the last refresh).
+ * The producer uses the places of a ring in order: before it stores anything into the
+ * place of a later block of the run, it has done W1 of the block in the place of the
+ * first. So if the first one is still there (R4, R5), all are whole. If it is gone, the
+ * head says how many are: before W1 of the block in the place of s, head was s + places -
+ * 1.
  *
- * The blocks of a stream stay where they are, but for the one in the last place of a stretch,
- * which is used again while there is no room. So of a run that ends there the last block is
- * compared once more.
+ * The blocks of a stream stay where they are, except for the one in the last place of a
+ * stretch, which is used again while there is no room. So if a run ends there, its last
+ * block is compared once more.
  *
- * Only headers are looked at, of each block, and the events of the last one of a run, in
- * the copy: they say how many events are known and up to when. What else may be wrong with
- * a block is left to the readers of the file, unless the user wants all of it checked. */
+ * Only the headers of the blocks are looked at, and the events of the last block of a
+ * run, in the copy: they say how many events are known and up to when. What else may be
+ * wrong with a block is left to the readers of the file, unless the user wants everything
+ * checked. */
 #include "reader/saver.h"
 
 #include <stdlib.h>
@@ -25,7 +27,7 @@
 
 enum { TRIES = 4 /* copies of a ring that may be overtaken in one fill */ };
 
-/* ---- Places in the file ------------------------------------------------------------- */
+/* ---- Places in the file ------------------------------------------------------------ */
 
 void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, size_t size,
                      unsigned what) {
@@ -47,10 +49,10 @@ bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit) {
   return true;
 }
 
-/* What the newest blocks and the records of the end may need. */
+/* Returns how many units the newest blocks and the records of the end may need. */
 static unsigned reserve(const eventring_saver *saver) { return saver->made_count + 4; }
 
-/* Has a stream room for a block? */
+/* Tells whether a stream has room for a block, and claims a unit if it needs one. */
 static bool have_unit(eventring_saver *saver, struct saver_stream *stream, unsigned reserved) {
   if (stream->used < FORMAT_UNIT) return true;
   if (!saver_claim(saver, reserved, &stream->unit)) return false;
@@ -76,7 +78,7 @@ static uint32_t place_blocks(eventring_saver *saver, struct saver_stream *stream
   return placed;
 }
 
-/* ---- Rings -------------------------------------------------------------------------- */
+/* ---- Rings ------------------------------------------------------------------------- */
 
 static struct saver_stream *new_stream(struct evr_metadata *meta, unsigned index,
                                        uint64_t since_ns) {
@@ -105,7 +107,8 @@ static bool is_wanted(const eventring_saver *saver, unsigned slot) {
 
 int saver_take_rings(eventring_saver *saver, struct eventring_error *error) {
   struct evr_metadata *meta = saver->meta;
-  if (saver->ending) return EVENTRING_OK; /* the file ends where the others were */
+  /* rings that were made later are not part of the file */
+  if (saver->ending) return EVENTRING_OK;
   for (; saver->taken < meta->made_count; saver->taken++) {
     unsigned index = meta->made[saver->taken];
     if (!is_wanted(saver, index / EVENTRING_RINGS)) continue;
@@ -148,7 +151,7 @@ uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *
   return end > stream->next ? end - stream->next : 0;
 }
 
-/* ---- What a block says -------------------------------------------------------------- */
+/* ---- What a block says ------------------------------------------------------------- */
 
 static bool is_block_of(const struct saver_stream *stream, const struct format_block *h,
                         uint64_t sequence) {
@@ -157,11 +160,11 @@ static bool is_block_of(const struct saver_stream *stream, const struct format_b
          h->committed <= FORMAT_BLOCK_WORDS && h->before < FORMAT_MAX_SEQUENCE;
 }
 
-struct extent { /* of a block */
+struct extent { /* what a block says of its events */
   uint64_t before, events, from, to; /* ticks */
 };
 
-/* Copies a complete block into saver->room. Is it valid? */
+/* Copies a complete block into saver->room. Tells whether it is valid. */
 static bool take_valid(eventring_saver *saver, const struct saver_stream *stream,
                        const uint8_t *bytes) {
   struct evr_block *room = &saver->room;
@@ -172,7 +175,7 @@ static bool take_valid(eventring_saver *saver, const struct saver_stream *stream
                          saver->meta->header.start_ticks);
 }
 
-/* A block that is damaged has no events. */
+/* Returns what a block says of its events. A block that is damaged has no events. */
 static struct extent extent_of(eventring_saver *saver, const struct saver_stream *stream,
                                const uint8_t *bytes) {
   const struct format_block *h = (const struct format_block *)bytes;
@@ -184,9 +187,9 @@ static struct extent extent_of(eventring_saver *saver, const struct saver_stream
   return extent;
 }
 
-/* ---- Accounts ----------------------------------------------------------------------- */
+/* ---- Accounts ---------------------------------------------------------------------- */
 
-/* The law of saver.h. */
+/* Tells whether the law of saver.h holds. */
 static bool is_accounted(const struct saver_stream *stream) {
   const struct eventring_saver_ring *a = &stream->account;
   return a->known + stream->recounted == a->missed + a->saved + a->lost;
@@ -197,8 +200,8 @@ static void raise_known(struct saver_stream *stream, const struct extent *last) 
   stream->known_ticks = last->to;
 }
 
-/* The copy of a newest block stays in the file when the whole block could not be copied. It may
-   still be under way. */
+/* Counts the copy of a newest block as saved: it stays in the file, since the whole block
+   could not be copied. It may still be under way to the file. */
 static void keep_newest(struct saver_stream *stream) {
   const struct extent last = {stream->newest.before, stream->newest.events, 0,
                               stream->newest.ticks};
@@ -210,8 +213,8 @@ static void keep_newest(struct saver_stream *stream) {
   stream->newest.sequence = 0;
 }
 
-/* Is what lies before the first block of a ring lost, and not just overwritten before the saver
-   came, or not wanted? */
+/* Tells whether what lies before the first block of a ring was lost, not just overwritten
+   before the saver began, and not unwanted. */
 static bool is_lost_from_start(const eventring_saver *saver, const struct saver_stream *stream) {
   const struct evr_metadata *meta = saver->meta;
   if (saver->options.since_ns) return false;
@@ -221,8 +224,8 @@ static bool is_lost_from_start(const eventring_saver *saver, const struct saver_
          evr_metadata_oldest(meta, stream->slot, stream->ring, head_of(saver, stream)) == 1;
 }
 
-/* In a merged file, a ring of which the first events are lost begins with a block that has none:
-   otherwise they would be missed there. */
+/* Puts a block without events in front of a ring of a merged file whose first events are
+   lost. Otherwise these would count as missed there. */
 static void mark_lost_start(eventring_saver *saver, struct saver_stream *stream,
                             const struct format_block *h) {
   if (!saver->merge || stream->begun || !h->before || !is_lost_from_start(saver, stream) ||
@@ -231,7 +234,8 @@ static void mark_lost_start(eventring_saver *saver, struct saver_stream *stream,
   saver_merge_lost(saver, stream, h, stream->unit + stream->used++);
 }
 
-/* What lies between what is known and a block that is about to be counted. */
+/* Counts what lies between the events that are known and a block that is about to be
+   counted. */
 static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint64_t sequence,
                       uint64_t before, uint64_t ticks) {
   if (stream->newest.sequence && stream->newest.sequence < sequence) keep_newest(stream);
@@ -247,7 +251,8 @@ static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint6
     stream->recounted += stream->account.known - before;
     evr_note_backwards(&saver->meta->damage, stream->slot, sequence);
   }
-  stream->account.known = before; /* the events behind it, when they are saved */
+  /* the events in the block are added when they are saved */
+  stream->account.known = before;
 }
 
 static void count_run(eventring_saver *saver, struct saver_stream *stream,
@@ -262,9 +267,9 @@ static void count_run(eventring_saver *saver, struct saver_stream *stream,
   raise_known(stream, &last);
 }
 
-/* ---- A run -------------------------------------------------------------------------- */
+/* ---- A run ------------------------------------------------------------------------- */
 
-/* Copies bytes that belong to one run of places. Nothing is checked. */
+/* Copies bytes that belong to one run of places. Checks nothing. */
 static int copy_bytes(const struct evr_source *source, uint64_t offset, uint8_t *to,
                       size_t size, struct eventring_error *error) {
   bool lent = evr_source_lent(source);
@@ -282,15 +287,19 @@ static int copy_bytes(const struct evr_source *source, uint64_t offset, uint8_t 
   return EVENTRING_OK;
 }
 
-/* How many of the first blocks of a copied run were overwritten meanwhile. */
+/* Counts how many of the first blocks of a copied run were overwritten meanwhile. */
 static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uint64_t offset,
                         uint32_t places, uint64_t *lapped, struct eventring_error *error) {
   uint64_t sequence, next = stream->next;
-  evr_fence_acquire();                                                      /* R4 */
+  /* R4: pairs with W2 (lane.c) */
+  evr_fence_acquire();
   int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
   *lapped = 0;
   /* what nobody writes any more is not overwritten: another sequence is damage */
-  if (status != EVENTRING_OK || sequence == next || saver->meta->over) return status; /* R5 */
+  /* R5 */
+  if (status != EVENTRING_OK || sequence == next || saver->meta->over) return status;
+  /* acquire fence: pairs with W1 and W4 (lane.c): the head that is read next is at least
+     that of the block before the one that was seen */
   evr_fence_acquire();
   uint64_t head = evr_metadata_head(saver->meta, stream->slot, stream->ring);
   uint64_t safe = head + 2 > places ? head + 2 - places : 1;
@@ -298,13 +307,15 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
   return status;
 }
 
-/* The same of a stream: only its last place is used again. */
+/* Checks a copied run of a stream, in which only the last place is used again: drops the
+   last block if it was overwritten meanwhile. */
 static int check_last(eventring_saver *saver, const struct saver_stream *stream, uint64_t offset,
                       uint32_t row, uint32_t *count, struct eventring_error *error) {
   uint64_t sequence;
   if (*count < row) return EVENTRING_OK;
   offset += (*count - 1) * (uint64_t)FORMAT_BLOCK_BYTES;
-  evr_fence_acquire();                                                      /* R4 */
+  /* R4: pairs with W2 (lane.c) */
+  evr_fence_acquire();
   int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
   if (status == EVENTRING_OK && sequence != stream->next + *count - 1) --*count; /* R5 */
   return status;
@@ -316,16 +327,18 @@ static bool is_sound(eventring_saver *saver, const struct saver_stream *stream,
          (!saver->options.checked || take_valid(saver, stream, block));
 }
 
-/* How many events are before the one that follows the block in saver->room, at least. To count them
-   takes as long as to check the block, so a recording that goes on is believed. */
+/* Returns the least number of events before the block that follows the one in
+   saver->room. To count the events takes as long as to check the block, so they are
+   counted only when nobody writes any more. */
 static uint64_t least_after(const eventring_saver *saver) {
   const struct evr_block *block = &saver->room;
   return evr_block_header(block)->before + (saver->meta->over ? evr_block_events(block) : 0);
 }
 
-/* The blocks of a copied run, from the first one on, that are what they should be. Where blocks are
-   checked, a run ends before one that counts backwards, and where more events are missing than the
-   block before has words. (Fewer are those that handlers of signals dropped.) */
+/* Returns how many blocks of a copied run, from the first one on, are what they should
+   be. Where blocks are checked, a run ends before a block that counts backwards, and
+   where more events are missing than the block before has words. (If fewer are missing,
+   handlers of signals dropped them.) */
 static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
                             const uint8_t *blocks, uint32_t count) {
   uint64_t least = stream->begun ? stream->account.known : 0, most = UINT64_MAX;
@@ -342,8 +355,8 @@ static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *s
   return sound;
 }
 
-/* A run that fills units ends with one: the next run begins at a boundary, and can be
-   written at the same time. */
+/* Shortens a run that fills units so that it ends with one: the next run then begins at a
+   boundary, and can be written at the same time. */
 static uint32_t cut_at_unit(struct saver_stream *stream, uint32_t count, bool waits) {
   uint32_t used = stream->expected == stream->next ? stream->used % FORMAT_UNIT : 0;
   uint32_t tail = (used + count) % FORMAT_UNIT;
@@ -356,7 +369,7 @@ static uint32_t cut_at_unit(struct saver_stream *stream, uint32_t count, bool wa
   return count - tail;
 }
 
-/* May a unit of it be left unfinished for a while? */
+/* Tells whether a unit of the stream may be left unfinished for a while. */
 static bool can_wait(const eventring_saver *saver, const struct saver_stream *stream) {
   uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
   return !saver->flushing && !saver->ending && places >= 4 * FORMAT_UNIT &&
@@ -410,7 +423,8 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   EVR_LAW(is_accounted(stream));
 }
 
-/* Of a block that is not there: is that damage, in a file that nobody writes any more? */
+/* Tells whether a block that is not there is missing because of damage, in a file that
+   nobody writes any more. */
 static bool is_lacking(const eventring_saver *saver, const struct saver_stream *stream,
                        uint64_t sequence) {
   const struct evr_block_cursor at = {
@@ -418,12 +432,12 @@ static bool is_lacking(const eventring_saver *saver, const struct saver_stream *
   return saver->meta->over && evr_block_cursor_lacks(&at, sequence);
 }
 
-/* The block that should be next is not there, or damaged: the producer can't have written
-   that. */
+/* Skips the block that should be next but is not there, or is damaged: the producer can't
+   have written that. */
 static void skip_block(eventring_saver *saver, struct saver_stream *stream,
                        const uint8_t *block) {
   uint64_t sequence = stream->next;
-  stream->held_back = false; /* there is no tail of a run */
+  stream->held_back = false; /* no tail of a run is left */
   stream->account.damaged += ((const struct format_block *)block)->sequence == sequence ||
                              is_lacking(saver, stream, sequence);
   const struct evr_block_cursor at = {
@@ -461,14 +475,14 @@ int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
   return EVENTRING_OK;
 }
 
-/* ---- The newest block --------------------------------------------------------------- */
+/* ---- The newest block -------------------------------------------------------------- */
 
 static bool is_unchanged(const struct saver_stream *stream, uint64_t sequence,
                          const struct evr_block *block) {
   return stream->newest.sequence == sequence && stream->newest.have == block->have;
 }
 
-/* Puts a copy where the whole block will lie. */
+/* Puts a copy of the newest block where the whole block will lie. */
 static void put_newest(eventring_saver *saver, struct saver_stream *stream,
                        struct saver_output *out, uint64_t sequence) {
   struct evr_block *block = &saver->room;
@@ -496,7 +510,7 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   out->used += FORMAT_BLOCK_BYTES;
 }
 
-/* Zeros where the copy of a newest block lies that is in the next file. */
+/* Puts zeros where the copy of a newest block lies that is in the next file. */
 static void take_out_newest(struct saver_stream *stream, struct saver_output *out) {
   if (!stream->newest.sequence) return;
   memset(out->buffer + out->used, 0, FORMAT_BLOCK_BYTES);
@@ -505,7 +519,7 @@ static void take_out_newest(struct saver_stream *stream, struct saver_output *ou
   out->used += FORMAT_BLOCK_BYTES;
 }
 
-/* The zeros are in the file. */
+/* Notes that the zeros are in the file. */
 static void confirm_taken_out(eventring_saver *saver, uint64_t offset) {
   for (unsigned n = 0; saver->withdrawn && n < saver->made_count; n++) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
@@ -536,22 +550,22 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
     put_newest(saver, stream, out, sequence);
   if (saver->ending && stream->newest.sequence) {
     keep_newest(stream);
-    stream->next++; /* done with */
+    stream->next++; /* nothing more is copied of it */
   }
   EVR_LAW(is_accounted(stream));
   return EVENTRING_OK;
 }
 
-/* ---- What could not be written ------------------------------------------------------ */
+/* ---- What could not be written ----------------------------------------------------- */
 
-struct lost_run { /* blocks of one ring that follow each other */
+struct lost_run { /* blocks of one ring that follow one another */
   struct saver_stream *stream;
   uint64_t first, last; /* sequences */
   uint64_t events, from, to; /* ticks */
-  bool begun_before; /* of the first one an earlier copy is in the file */
+  bool begun_before; /* an earlier copy of the first one is in the file */
 };
 
-/* The blocks at the end of a ring that are lost: no head may show them. */
+/* Notes blocks at the end of a ring that are lost, so that no head shows them. */
 static void note_lost_end(struct saver_stream *stream, uint64_t first, uint64_t last) {
   if (stream->lost_from && last + 1 == stream->lost_from) {
     stream->lost_from = first;
@@ -575,15 +589,16 @@ static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
   saver_note_loss(saver, stream, run->from, run->to);
 }
 
-/* A copy of block `sequence` that is in the file and was made when it was the newest one. */
+/* Returns the copy of block `sequence` that is in the file and was made when the block
+   was the newest one, or NULL. */
 static struct saver_newest *copy_of(struct saver_stream *stream, uint64_t sequence) {
   for (unsigned i = 0; i < 2; i++)
     if (stream->copy[i].sequence == sequence) return &stream->copy[i];
   return NULL;
 }
 
-/* Adds a block to a run, or begins the next one. Events of a copy that was made when the block
-   was the newest one are not lost. */
+/* Adds a block to a run of lost blocks, or begins the next run. Events that are in an
+   earlier copy of the block, made when it was the newest one, are not lost. */
 static void lose_block(eventring_saver *saver, struct lost_run *run,
                        struct saver_stream *stream, const uint8_t *bytes) {
   struct extent extent = extent_of(saver, stream, bytes);
@@ -604,8 +619,8 @@ static void lose_block(eventring_saver *saver, struct lost_run *run,
                            extent.from, extent.to, copy != NULL};
 }
 
-/* After a block that is missing the stream begins a new unit; but where a newest block was copied
-   to, the whole one comes. */
+/* Lets the stream begin a new unit after a block that is missing. It continues its unit
+   where the copy of a newest block lies, since the whole block replaces that. */
 static void leave_unit(struct saver_stream *stream, uint64_t offset) {
   uint64_t unit = format_block_offset(stream->unit);
   bool is_in_unit = stream->used && offset >= unit && offset < unit + SAVER_UNIT_BYTES;
@@ -629,8 +644,9 @@ static bool is_copy(const struct saver_newest *newest, const struct format_block
   return newest->sequence == h->sequence && newest->have == h->committed;
 }
 
-/* A copy of a newest block that was torn has destroyed the one before it; else that one counts
-   again. A later copy may be under way. */
+/* Falls back to an earlier copy of a newest block when the present one was not written.
+   If writing it was interrupted in the middle of the block, the earlier one is destroyed
+   (saver_lose_blocks has forgotten it). A later copy may be under way. */
 static void lose_newest(struct saver_stream *stream, const struct format_block *h) {
   if (!is_copy(&stream->newest, h)) return;
   const struct saver_newest *copy = copy_of(stream, h->sequence);
@@ -642,9 +658,10 @@ void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t o
   struct lost_run run = {0};
   for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
     const struct format_block *h = (const struct format_block *)(blocks + at);
-    if (!h->sequence) continue; /* zeros */
+    if (!h->sequence) continue; /* zeros that replace a newest block */
     struct saver_stream *stream =
-        saver->stream[h->domain * EVENTRING_RINGS + h->ring]; /* checked when copied */
+        /* the header was checked when the block was copied */
+        saver->stream[h->domain * EVENTRING_RINGS + h->ring];
     struct saver_newest *copy = torn && !at ? copy_of(stream, h->sequence) : NULL;
     if (copy) copy->sequence = 0;
     if (!newest || is_copy(&stream->kept, h)) lose_block(saver, &run, stream, blocks + at);

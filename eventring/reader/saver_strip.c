@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* saver_strip.c: takes what a program has written as text out of what is saved.
  *
- * A text is replaced by one of the same length, of letters that follow from a keyed hash of
- * the text. So the same text has the same replacement everywhere in the file, and without the
- * key, which is drawn for each saver and kept nowhere, nobody can try out what a text was.
- * Names of definitions are unique: one whose replacement another name has gets the next one.
+ * A text is replaced by one of the same length, of letters that follow from a keyed hash
+ * of the text. So the same text has the same replacement everywhere in the file, and
+ * without the key, which is drawn for each saver and kept nowhere, nobody can try out
+ * what a text was. Names of definitions are unique: if another name has the same
+ * replacement already, a name gets its next one.
  *
- * What stays: times, numbers, links, contexts, ids; conditions of triggers, but for the names in
- * them; and names that are known without the
- * program: definitions of the library (ids below 16), those of its classes other than `user`,
- * with their units, and names of its classes and rings.
+ * What stays: times, numbers, links, contexts, ids; conditions of triggers, except for
+ * the names in them; and names that are known without the program: definitions of the
+ * library (ids below 16), those of its classes other than `user`, with their units, and
+ * names of its classes and rings.
  *
- * Nothing passes that is not understood: payloads whose words are not what their definition
- * says are replaced word by word, records and remarks of unknown types are emptied, blocks of
- * unknown kinds and damaged blocks are left out, and all that is reserved or unused becomes 0. */
+ * What is not understood does not pass: payloads whose words are not what their
+ * definition says are replaced word by word, records and remarks of unknown types are
+ * emptied, blocks of unknown kinds and damaged blocks are left out, and all that is
+ * reserved or unused becomes 0. */
 #include "eventring/calls.h"
 #include "format/array.h"
 #include "reader/saver.h"
@@ -27,8 +29,8 @@
 
 enum { LIBRARY_IDS = 16, LIBRARY_RINGS = 4 };
 
-struct strip_name { /* of a definition, replaced */
-  uint64_t hash;    /* of the name, its kind and class not in it */
+struct strip_name { /* the name of a definition, replaced */
+  uint64_t hash;    /* of the name alone, without its kind and class */
   uint32_t bytes;
   char text[EVENTRING_MAX_NAME + 1];
 };
@@ -54,7 +56,7 @@ void saver_strip_end(eventring_saver *saver) {
   saver->strip = NULL;
 }
 
-/* ---- Texts -------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------- */
 
 /* SipHash-2-4 (J.-P. Aumasson, D. J. Bernstein, 2012). */
 struct sip { uint64_t v[4]; };
@@ -93,7 +95,7 @@ static uint64_t hash_text(const struct saver_strip *strip, const void *text, siz
   return s.v[0] ^ s.v[1] ^ s.v[2] ^ s.v[3];
 }
 
-/* The n-th replacement of a text. */
+/* Writes the n-th replacement of a text. */
 static void spell(const struct saver_strip *strip, uint64_t hash, uint64_t n, char *to,
                   size_t bytes) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -111,20 +113,22 @@ static void replace(const struct saver_strip *strip, void *text, size_t bytes) {
   if (bytes) spell(strip, hash_text(strip, text, bytes), 0, text, bytes);
 }
 
-/* A text in a field of fixed size, and what lies behind its end. */
+/* Replaces a text in a field of fixed size (unless `keep`), and clears what lies behind
+   it. */
 static void replace_field(const struct saver_strip *strip, char *text, size_t room, bool keep) {
   size_t bytes = strnlen(text, room - 1);
   if (!keep) replace(strip, text, bytes);
   memset(text + bytes, 0, room - bytes);
 }
 
-/* ---- Events ------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------ */
 
 static void scramble(const struct saver_strip *strip, uint64_t *words, unsigned count) {
   for (unsigned i = 0; i < count; i++) words[i] = hash_text(strip, &words[i], sizeof *words);
 }
 
-/* Text or bytes, of at most `count` words: how many they take; 0: they are not valid. */
+/* Replaces a text or bytes, of at most `count` words. Returns how many words they take,
+   or 0 if they are not valid. */
 static unsigned replace_bytes(const struct saver_strip *strip, uint64_t *words, unsigned count) {
   uint64_t bytes = count ? words[0] & ~FORMAT_BYTES_TRUNCATED : 0;
   if (!count || bytes > EVENTRING_MAX_PAYLOAD || 1 + format_text_words(bytes) > count) return 0;
@@ -134,7 +138,7 @@ static unsigned replace_bytes(const struct saver_strip *strip, uint64_t *words, 
   return used;
 }
 
-/* Words of a payload of one value that were understood; 0: none. */
+/* Replaces a payload of one value. Returns how many words were understood; 0: none. */
 static unsigned replace_value(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                               unsigned count) {
   switch (payload) {
@@ -166,7 +170,8 @@ static unsigned replace_values(const struct saver_strip *strip, uint64_t *words,
   return count ? at : 0;
 }
 
-/* `copy`: the words as they were. */
+/* Replaces a payload. If it does not have the words that its definition says, all of them
+   are scrambled as they were. */
 static void strip_payload(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                           unsigned count) {
   uint64_t copy[FORMAT_PAYLOAD_WORDS];
@@ -191,7 +196,7 @@ static void strip_event(const eventring_saver *saver, uint64_t *words, uint64_t 
   if (count && !is_time) strip_payload(saver->strip, payload, from, count);
 }
 
-/* Of the payload of a remark, the words that mean something. */
+/* Returns how many words of a remark's payload mean something. */
 static unsigned used_by_remark(uint64_t word) {
   switch (word_id(word)) {
   case FORMAT_REMARK_REBASE: case FORMAT_REMARK_CONTEXT: case FORMAT_REMARK_SUSPEND:
@@ -218,7 +223,7 @@ void saver_strip_events(eventring_saver *saver, uint64_t *words, uint32_t have) 
   words[FORMAT_SEAL_WORD] = evr_seal(have, evr_checksum(words, have));
 }
 
-/* ---- Records ------------------------------------------------------------------------ */
+/* ---- Records ----------------------------------------------------------------------- */
 
 static bool is_name_taken(const struct saver_strip *strip, const char *text, size_t bytes) {
   for (uint32_t i = 0; i < strip->count; i++)
@@ -234,11 +239,12 @@ static struct strip_name *known_name(const struct saver_strip *strip, uint64_t h
 }
 
 enum {
-  MOST_TRIES = 4096, /* then two names of few letters are the same */
-  MOST_NAMES = 8192  /* a file has no more ids, but for damage */
+  MOST_TRIES = 4096, /* after so many tries, two short names may become the same */
+  MOST_NAMES = 8192  /* a file has no more ids, unless it is damaged */
 };
 
-/* Of a definition. Without memory, and beyond MOST_NAMES, two names may become the same. */
+/* Replaces the name of a definition. Without memory, and beyond MOST_NAMES, two names may
+   become the same. */
 static void replace_name(struct saver_strip *strip, char *text, size_t bytes) {
   uint64_t hash = hash_text(strip, text, bytes), n = 0;
   const struct strip_name *known = known_name(strip, hash, bytes);
@@ -263,7 +269,7 @@ static bool is_known_unit(const char *unit, size_t bytes) {
   return false;
 }
 
-/* Names with commas between them. */
+/* Replaces names that are separated by commas. */
 static void replace_fields(const struct saver_strip *strip, char *text, size_t bytes) {
   for (size_t at = 0, end; at < bytes; at = end + 1) {
     for (end = at; end < bytes && text[end] != ','; end++) {}
@@ -271,16 +277,18 @@ static void replace_fields(const struct saver_strip *strip, char *text, size_t b
   }
 }
 
-/* Is it a word of the library or of its host? Events of the program have names of their own,
-   and spans of calls those of its functions. */
+/* Tells whether the name of a definition is a word of the library or of its host.
+   Events of the program have names of their own, and spans of calls have those of its
+   functions. */
 static bool is_vocabulary(const struct format_definition *d) {
   return record_number(d->first) < LIBRARY_IDS ||
          (d->event_class < EVENTRING_CLASS_HOST && d->event_class != EVENTRING_CLASS_USER &&
           d->event_class != EVENTRING_CLASS_CALLS);
 }
 
-/* The event of a trigger is named by its condition, in which names of the program are in quotes;
-   a name that was too long has no closing one. */
+/* Tells whether a definition is the event of a trigger. Such an event is named by its
+   condition, in which names of the program are in quotes; if the name was too long, the
+   closing quote is missing. */
 static bool is_trigger(const struct format_definition *d) {
   return d->event_class == EVENTRING_CLASS_LIFECYCLE && record_number(d->first) >= LIBRARY_IDS;
 }
@@ -296,11 +304,11 @@ static void hide_quoted(const struct saver_strip *strip, char *text, size_t byte
   }
 }
 
-/* Names of functions may say where these are: `NAME (SOURCE:LINE)`, as spans of calls do, or
-   <SOURCE:LINE>; a name that was too long has no end. The source goes; equal ones stay equal,
-   so that names do. */
+/* Replaces the sources in names of functions, which may say where these are: `NAME
+   (SOURCE:LINE)`, as spans of calls do, or <SOURCE:LINE>. A name that was too long has no
+   end. Equal sources stay equal, so that equal names do. */
 static void hide_places(const struct saver_strip *strip, char *name, size_t bytes) {
-  size_t last = 0; /* behind the last place */
+  size_t last = 0; /* where the last place ends */
   for (size_t end = 0; end < bytes; end++) {
     if (name[end] != ')' && name[end] != '>') continue;
     size_t colon = end, from;
@@ -340,13 +348,14 @@ static void strip_text(const struct saver_strip *strip, unsigned what, char *tex
   else replace(strip, text, bytes);
 }
 
-/* A function that does something for the host has a name of the host. */
+/* Tells whether a function does something for the host: then it has a name of the
+   host. */
 static bool is_of_host(unsigned kind, const uint64_t *record) {
   return kind == FORMAT_PROFILES && record_type(*record) == FORMAT_PROFILE_FUNCTION &&
          record[1] >> 32 == EVENTRING_CALLS_HOST;
 }
 
-/* Returns where the texts end. */
+/* Replaces the texts of a record. Returns where they end. */
 static char *strip_texts(const eventring_saver *saver, const struct format_form *form,
                          uint64_t *record) {
   bool keep = saver->options.keeps_names || is_of_host(form->kind, record);
@@ -360,7 +369,7 @@ static char *strip_texts(const eventring_saver *saver, const struct format_form 
   return text;
 }
 
-/* Of a last stack the number of functions stays. */
+/* Drops the text of a last stack, and keeps the number of its functions. */
 static void drop_text(uint64_t *record) {
   struct format_last_stack s;
   memcpy(&s, record, sizeof s);
@@ -368,7 +377,8 @@ static void drop_text(uint64_t *record) {
   memcpy(record, &s, sizeof s);
 }
 
-/* What is not understood, reserved or unused becomes 0. */
+/* Takes the texts out of a record. What is not understood, reserved or unused becomes
+   0. */
 static void strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
                          unsigned words) {
   const struct format_form *form = evr_record_form(kind, record_type(*record));
@@ -407,7 +417,7 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
   return true;
 }
 
-/* ---- The front ---------------------------------------------------------------------- */
+/* ---- The front --------------------------------------------------------------------- */
 
 static void strip_header(const eventring_saver *saver, struct format_header *h) {
   bool keep = saver->options.keeps_names;
@@ -432,7 +442,8 @@ void saver_strip_front(eventring_saver *saver, uint8_t *front) {
   memset(s->reserved, 0, sizeof s->reserved);
   control->stacks = 0;
   memset(control->reserved2, 0, sizeof control->reserved2);
-  memset(&control->triggers, 0, sizeof control->triggers); /* they name spans and counters */
+  /* they name spans and counters */
+  memset(&control->triggers, 0, sizeof control->triggers);
   memset(&control->spans, 0, sizeof control->spans);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     d[slot].reserved = 0;

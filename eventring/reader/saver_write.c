@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_write.c: writes what a saver makes into a file, in order, by one thread: for copies,
- * which have no hurry, and which what cannot be written ends. */
+/* saver_write.c: writes what a saver makes into a file, in order, by one thread: for
+ * copies, which have time, and which end where something cannot be written. */
 #include "reader/saver.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 18 /* so that what is checked and written stays in a cache */ };
+/* small, so that what is checked and written stays in a cache */
+enum { BUFFER_BYTES = 1 << 18 };
 
 static int fail(struct eventring_error *error, int cause, const char *path) {
   return evr_fail(error, evr_code_of_errno(cause), cause, "cannot write %.300s", path);
@@ -25,7 +26,8 @@ static int write_piece(int fd, const uint8_t *from, const struct eventring_piece
   return EVENTRING_OK;
 }
 
-/* `count`: pieces, or the error that was met. */
+/* Writes pieces. `count` is their number, or the error that was met when they were
+   made. */
 static int write_pieces(const eventring_saver *saver, int fd, int count,
                         const struct eventring_piece *piece, const char *path,
                         struct eventring_error *error) {
@@ -35,7 +37,7 @@ static int write_pieces(const eventring_saver *saver, int fd, int count,
   return status;
 }
 
-/* ---- Steps -------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------- */
 
 static int begin(eventring_saver *saver, struct eventring_error *error) {
   saver->buffer = malloc(BUFFER_BYTES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c: a copy of a recording as it is now, which gets its name when it is complete. Until
- * then it has the name with EVR_PART_SUFFIX, and is locked as a producer's file is, so that nobody
- * takes it for one that was left behind (parts.c). */
+/* snapshot.c: a copy of a recording as it is now, which gets its name when it is
+ * complete. Until then it has the name with EVR_PART_SUFFIX, and is locked as a
+ * producer's file is, so that nobody takes it for one that was left behind (parts.c). */
 #include "reader/cursor.h"
 #include "eventring/saver.h"
 #include "reader/parts.h"
@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Between creating and locking, it may have been taken for one that was left. Where there are no
-   locks, nobody removes it. */
+/* Locks the new file. Fails with E_BUSY if it was removed between creating and locking,
+   when it may have been taken for one that was left behind. Where there are no locks,
+   nobody removes it. */
 static int lock_part(int fd, const char *path, struct eventring_error *error) {
   struct stat st;
   evr_lock_file(fd);
@@ -59,7 +60,8 @@ static int write_part(eventring_cursor *c, int directory, const char *part, cons
   return status;
 }
 
-/* `name`: of the file in the directory. */
+/* Makes the copy. `name` is that of the file in the directory, `path` that for
+   messages. */
 static int copy(eventring_cursor *c, int directory, const char *name, const char *path,
                 struct eventring_error *error) {
   char part[PATH_MAX];
