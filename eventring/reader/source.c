@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c: copies of bytes, out of a mapping or of a file with pread or unpacked.
+/* source.c: copies of bytes, out of a mapping, or of a file with pread or unpacked.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a
  * window on a file (window.c), which its owner may cut short at any moment: a copy out of
@@ -136,7 +136,7 @@ static void copy_rings(const uint64_t *table, unsigned count,
                    sizeof rings[slot] / 8);
 }
 
-/* Out of a file the whole table, in one call. */
+/* Copies the rings. Out of a file the whole table is read, in one call. */
 int evr_source_rings(const struct evr_source *source, unsigned count,
                      struct format_ring (*rings)[EVENTRING_RINGS],
                      struct eventring_error *error) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c: the functions and stacks of a recording, read and checked.
  *
- * Ids are indices into two tables, which are as large as the largest id. So that a damaged
- * file cannot ask for more memory than it has bytes for, an id is valid only up to what the
- * budget of its kind has room for. The parent of a node has a smaller id than the node:
- * there are no cycles, and the depth of a node follows from that of its parent. */
+ * Ids are indices into two tables, each as large as its largest id. So that a damaged
+ * file cannot make them need more memory than it has bytes, an id is valid only up to
+ * what the budget of its kind has room for. The parent of a node has a smaller id than
+ * the node: there are no cycles, and the depth of a node follows from that of its
+ * parent. */
 #include "reader/stacks.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ enum {
   RECORD_WORDS_PER_BLOCK = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS,
   FUNCTION_WORDS = sizeof(struct format_function) / 8,
   NODE_WORDS = sizeof(struct format_stack_node) / 8,
-  MOST_FUNCTIONS = 2048 * RECORD_WORDS_PER_BLOCK / FUNCTION_WORDS, /* of the budgets */
+  /* what the budgets have room for */
+  MOST_FUNCTIONS = 2048 * RECORD_WORDS_PER_BLOCK / FUNCTION_WORDS,
   MOST_NODES = 4096 * (RECORD_WORDS_PER_BLOCK / NODE_WORDS)
 };
 
@@ -44,7 +46,7 @@ bool evr_stacks_record_valid(unsigned kind, const uint64_t *record) {
 
 /* ---- Taking ------------------------------------------------------------------------ */
 
-/* Makes a table of elements of `size` bytes, zeroed, reach up to index `at`. */
+/* Extends a table of elements of `size` bytes, zeroed, up to index `at`. */
 static bool reach(void *table, uint32_t *room, uint32_t at, size_t size) {
   void *old;
   if (at < *room) return true;
@@ -83,7 +85,7 @@ static bool take_function(struct evr_stacks *s, const uint64_t *record) {
   return true;
 }
 
-/* A node whose parent is not there is an outermost one. */
+/* Takes a node. A node whose parent is not there becomes an outermost one. */
 static bool take_node(struct evr_stacks *s, const uint64_t *record) {
   struct format_stack_node n;
   memcpy(&n, record, sizeof n);
@@ -116,7 +118,7 @@ void evr_stacks_free(struct evr_stacks *s) {
   free(s->nodes);
 }
 
-/* ---- Public ------------------------------------------------------------------------- */
+/* ---- Public ------------------------------------------------------------------------ */
 
 int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
                               struct eventring_function_info *info) {

@@ -15,7 +15,7 @@ struct evr_function; /* stacks.c */
 
 struct evr_stack_node {
   uint32_t parent, function, line, column;
-  uint32_t depth; /* 0: not there */
+  uint32_t depth; /* 0: the node is not there */
 };
 
 struct evr_stacks {
@@ -27,10 +27,11 @@ struct evr_stacks {
   char origin[FORMAT_MEMORY_ORIGINS][EVENTRING_MAX_CLASS_NAME + 1];
 };
 
-/* Is the number of a record of kind STRINGS, FUNCTIONS or STACKS possible, and what it refers to?
-   The record has the form of its kind. Others are valid. */
+/* Tells whether the number of a record of kind STRINGS, FUNCTIONS or STACKS, and what it
+   refers to, are possible. The record has the form of its kind. Records of other kinds
+   are valid. */
 bool evr_stacks_record_valid(unsigned kind, const uint64_t *record);
-/* Takes a valid one. False: no memory. */
+/* Takes a valid record. Returns false without memory. */
 bool evr_stacks_take(struct evr_stacks *stacks, unsigned kind, const uint64_t *record);
 void evr_stacks_free(struct evr_stacks *stacks);
 

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* torn_copy.c: reads what is whole of a file that was copied while its process wrote into it, by
- * cp for example.
+/* torn_copy.c: reads what is whole of a file that was copied while its process wrote into
+ * it, by cp for example.
  *
- * Such a copy has a front that is older than its blocks: rings have gone on, and grown, since.
- * So the heads and runs of the front do not say where blocks are. Their headers do: each says
- * which block of which ring it is, and its checksum whether it is whole. All blocks of the file
- * are looked at once, and those that are whole make stretches (units.h), as if the file were one
- * that a tool had copied from the rings of a live process (bits 0 and 2 of the header's flags):
- * blocks may be missing anywhere, and `before` of the next one tells how many events they had.
+ * Such a copy has a front that is older than its blocks: rings have advanced, and grown,
+ * since. So the heads and runs of the front do not say where blocks are. The headers of
+ * the blocks do: each says which block of which ring it is, and its checksum whether it
+ * is whole. All blocks of the file are looked at once, and those that are whole make
+ * stretches (units.h), as if the file were one that a tool had copied from the rings of a
+ * live process (bits 0 and 2 of the header's flags): blocks may be missing anywhere, and
+ * `before` of the next one tells how many events they had.
  *
- * A file is taken for such a copy when a ring has a whole block with events beyond the one that
- * its head says: a producer that was killed leaves none. (A head that damage made smaller looks
- * the same, and is reported in the same way.) */
+ * A file is taken for such a copy when a ring has a whole block with events beyond the
+ * one that its head says: a producer that was killed leaves none. (A head that damage
+ * made smaller looks the same, and is reported in the same way.) */
 #include "reader/torn_copy.h"
 
 #include <stdlib.h>
 
 #include "reader/block.h"
 
-struct newest { /* block of a ring that was being filled when it was copied */
+struct newest { /* the block of a ring that was being filled when it was copied */
   uint64_t sequence; /* 0: none */
   uint32_t block;
 };
 
-enum { MOST_PLACES = 1 << 18 /* of all rings that are looked at: a gigabyte */ };
+enum { MOST_PLACES = 1 << 18 /* of all rings that are looked at: 1 GiB */ };
 
-/* ---- Is it one? ------------------------------------------------------------------------ */
+/* ---- Recognizing a torn copy
+   ---------------------------------------------------------- */
 
 static bool copy_block(const struct evr_metadata *meta, uint64_t offset,
                        const struct format_block *h, bool complete, struct evr_block *block) {
@@ -33,7 +35,8 @@ static bool copy_block(const struct evr_metadata *meta, uint64_t offset,
                         meta->header.start_ticks, complete, true, block, NULL) == EVR_READ_OK;
 }
 
-/* Has the file a whole block of this ring at `offset`, with events, beyond its head? */
+/* Tells whether the file has a whole block of this ring at `offset`, with events, beyond
+   its head. */
 static bool is_ahead(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                      uint64_t offset) {
   struct format_block h;
@@ -74,9 +77,10 @@ static bool is_torn_copy(const struct evr_metadata *meta) {
   return false;
 }
 
-/* ---- Its blocks ------------------------------------------------------------------------- */
+/* ---- Its blocks -------------------------------------------------------------------- */
 
-/* An event block: in its stretch if it is whole, or noted if it is the newest of its ring. */
+/* Takes a block of events: adds it to its stretch if it is whole, or notes it if it is
+   the newest of its ring. */
 static int take_events(struct evr_metadata *meta, uint32_t at, const struct format_block *h,
                        struct newest *newest, struct eventring_error *error) {
   struct evr_block block;
@@ -104,7 +108,7 @@ static int take_block(struct evr_metadata *meta, uint32_t at, struct newest *new
   return evr_units_add_records(&meta->units, unit, error);
 }
 
-/* The first block from `at` on that has anything. */
+/* Returns the first block from `at` on where the file has data. */
 static uint64_t next_data(const struct evr_metadata *meta, uint64_t at) {
   uint64_t data = evr_source_data_from(&meta->source, format_block_offset((uint32_t)at));
   return (data - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES;
@@ -124,7 +128,7 @@ static int take_blocks(struct evr_metadata *meta, struct newest *newest,
   return status;
 }
 
-/* ---- Its rings -------------------------------------------------------------------------- */
+/* ---- Its rings --------------------------------------------------------------------- */
 
 static int take_newest(struct evr_metadata *meta, const struct newest *newest,
                        struct eventring_error *error) {

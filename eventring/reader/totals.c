@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* totals.c: what all events of a recording add up to, also those that are gone.
  *
- * The producer adds the events of a ring to its rows when it leaves a block; producer/totals.c has
- * the design and the steps T1 to T4. So the totals of a ring are its rows, and the events of the
- * block after the one that `folded` says, if there is one: that block is read like any other. A
- * ring that has left no block yet has no rows. A ring is tried again while `folded` changes
- * (T5): that is rare, but a hostile file may do it at each try, so all rings together have a
- * bounded number of tries. Where a process fills blocks faster than they are read, the rows alone
- * are taken. A copy has rows that are complete, of all rings together.
+ * The producer adds the events of a ring to its rows when it leaves a block;
+ * producer/totals.c has the design and the steps T1 to T4. So the totals of a ring are
+ * its rows, and the events of the block after the one that `folded` says, if there is
+ * one: that block is read like any other. A ring that has left no block yet has no rows.
+ * A ring is tried again while `folded` changes (T5). That is rare, but a hostile file may
+ * do it at each try, so the tries of all rings together are limited. Where a process
+ * fills blocks faster than they are read, the rows alone are taken. A copy has rows that
+ * are complete, of all rings together.
  *
- * What grows in a live process must not get less from one reading to the next, of this reader or
- * another: who computes rates would take that for a new beginning.
+ * What grows in a live process must not become less from one reading to the next, of this
+ * reader or another: whoever computes rates would take that for a new beginning.
  *
- *  - Where the newest block is left out, `folded` has changed since any reading that had it, so the
- *    rows have all that this reading had.
- *  - The ticks of a span of the newest block are not known, only its times in ns: it counts with the
- *    fewest ticks that give these. The producer adds as many, or more.
- *  - Ticks are converted at a fixed rate, not at the newest one: that of the second calibration,
- *    after a second. What a histogram has is in ns. (Of a process that has ended the newest, best
- *    rate is used.)
- *  - The reason of a span that ends in the newest block is looked for in the blocks before. If it is
- *    not there any more, the span counts in its histogram when the producer adds it.
+ * - If the newest block is left out, `folded` has changed since any reading that had it,
+ *   so the rows have all that this reading had.
+ * - The ticks of a span of the newest block are not known, only its times in ns: it
+ *   counts with the fewest ticks that give these. The producer adds as many, or more.
+ * - Ticks are converted at a fixed rate, not at the newest one: that of the second
+ *   calibration, after a second. What a histogram has is in ns. (Of a process that has
+ *   ended, the newest, best rate is used.)
+ * - The reason of a span that ends in the newest block is looked for in the blocks
+ *   before. If it is not there any more, the span counts in its histogram when the
+ *   producer adds it.
  */
 #include "reader/totals.h"
 
@@ -34,10 +36,11 @@
 
 enum {
   ROW_WORDS = sizeof(struct format_total) / 8,
-  MOST_RETRIES = 400,  /* of all rings */
+  MOST_RETRIES = 400,  /* of all rings together */
   MOST_HISTOGRAMS = 4096,
-  STEADY_SEGMENT = 4,  /* (0: the start, 1 and 2: the first calibration, 3 and 4: the second) */
-  BLOCKS_BACK = 16     /* in which the begin of a span is looked for */
+  /* 0: the start, 1 and 2: the first calibration, 3 and 4: the second */
+  STEADY_SEGMENT = 4,
+  BLOCKS_BACK = 16     /* blocks in which the begin of a span is looked for */
 };
 _Static_assert(EVENTRING_HISTOGRAM_BUCKETS == FORMAT_HISTOGRAM_BOUNDS + 1, "buckets");
 
@@ -52,7 +55,7 @@ struct pages { /* in the order of their rings, kinds and numbers */
   uint32_t count, room;
 };
 
-/* ---- Tables ------------------------------------------------------------------------------ */
+/* ---- Tables ------------------------------------------------------------------------ */
 
 static struct format_sums *find_row(struct evr_totals_table *table, unsigned id,
                                     uint64_t payload) {
@@ -65,7 +68,8 @@ static struct format_sums *find_row(struct evr_totals_table *table, unsigned id,
   return &table->row[table->of[id] - 1].sums[0];
 }
 
-/* NULL: no memory, or too many. */
+/* Returns the sums of a span and a reason, made at first use, or NULL if there is no
+   memory, or there are too many. */
 static struct format_sums *find_histogram(struct evr_totals_table *table, unsigned id,
                                           uint64_t reason) {
   for (uint32_t i = 0; i < table->histograms; i++)
@@ -94,7 +98,7 @@ static bool is_counter(const eventring_cursor *c, unsigned id) {
   return def && def->kind == EVENTRING_DEF_COUNTER;
 }
 
-/* False: no memory. */
+/* Adds a row to that of its definition. Returns false without memory. */
 static bool add_row(const eventring_cursor *c, struct evr_totals_table *table,
                     const struct format_total *row, const struct format_sums *more) {
   const unsigned id = record_number(row->first);
@@ -140,7 +144,7 @@ void evr_totals_free(struct evr_totals_table *table) {
   free(table->histogram);
 }
 
-/* ---- Pages -------------------------------------------------------------------------------- */
+/* ---- Pages ------------------------------------------------------------------------- */
 
 static int compare_pages(const void *left, const void *right) {
   const struct page *a = left, *b = right;
@@ -176,7 +180,7 @@ static int list_pages(const eventring_cursor *c, struct pages *pages,
   return EVENTRING_OK;
 }
 
-/* Adds the rows of a page as they are with the events up to block `folded`. */
+/* Adds the rows of a page as they were with the events up to block `folded`. */
 static int add_page(const eventring_cursor *c, const struct page *page, uint64_t folded,
                     struct evr_totals_table *table, struct eventring_error *error) {
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -201,16 +205,18 @@ static uint64_t read_folded(const eventring_cursor *c, const struct page *first)
   uint64_t folded = 0;
   evr_source_read(&c->meta.source, format_block_offset(first->block) + 8 * FORMAT_TOTALS_FOLDED,
                   &folded, sizeof folded, NULL);
-  evr_fence_acquire(); /* pairs with T4, and with T2 */
+  /* acquire fence: pairs with T4 (producer/totals.c): the rows that are copied after it
+     have the events up to that block */
+  evr_fence_acquire();
   return folded;
 }
 
-/* ---- The block after that ------------------------------------------------------------------- */
+/* ---- The block after that ---------------------------------------------------------- */
 
 struct reasoned { /* a span that has a reason */
   uint16_t id, reason;
-  bool began; /* its begin was seen, */
-  bool bare;  /* which has no value */
+  bool began; /* its begin was seen */
+  bool bare;  /* its begin has no value */
   bool ended;
   uint64_t context, begin_ns, took;
 };
@@ -219,12 +225,14 @@ struct adding {
   const eventring_cursor *cursor;
   struct evr_totals_table *table;
   struct reasoned *reasoned;
-  uint32_t count, room, unknown; /* of `reasoned`; those of them whose begin was not seen */
+  /* of `reasoned`: entries, room, entries whose begin was not seen */
+  uint32_t count, room, unknown;
   bool no_memory;
 };
 
-/* Until the second calibration the rate is known to some 10^-3, then 10^-6 (calibration.c). A sum is
-   less by as much until then, so that it never gets less. */
+/* Returns a rate that is lower by what is not sure of it: until the second calibration
+   the rate is known to about 10^-3, then 10^-6 (calibration.c). Sums are lower by as much
+   until then, so that they never become less. */
 static uint64_t less_what_is_unsure(uint64_t multiplier, uint32_t segments) {
   return multiplier - (multiplier >> (segments == 1 ? 9 : 16));
 }
@@ -241,9 +249,10 @@ static uint64_t ns_of(const struct evr_metadata *meta, uint64_t ticks) {
   return (uint64_t)((unsigned __int128)ticks * multiplier_of(meta) >> FORMAT_CLOCK_SHIFT);
 }
 
-/* The ticks of so many ns; while the process lives, the fewest that may take these. */
+/* Returns the ticks of a time in ns; while the process lives, the fewest that may take
+   this time. */
 static uint64_t ticks_of(const struct evr_metadata *meta, uint64_t ns) {
-  enum { NEWEST = 5 /* one of which held when the newest block was written */ };
+  enum { NEWEST = 5 /* one of these held when the newest block was written */ };
   uint64_t multiplier = 1;
   if (meta->over)
     return (uint64_t)(((unsigned __int128)ns << FORMAT_CLOCK_SHIFT) / multiplier_of(meta));
@@ -256,7 +265,8 @@ static uint64_t ticks_of(const struct evr_metadata *meta, uint64_t ns) {
 
 static bool is_reasoned(const struct eventring_def *def) { return def && evr_has_reasons(def); }
 
-/* As of the producer: one whose begin has no value has no histogram. */
+/* Tells whether a begin has a reason. A span whose begin has no value has no histogram,
+   as in the producer. */
 static bool has_value(const struct eventring_event *begin) {
   return begin->payload == EVENTRING_UINT || begin->payload == EVENTRING_INT;
 }
@@ -270,7 +280,8 @@ static void take_reason(struct reasoned *r, const struct eventring_event *begin)
   r->reason = r->bare ? 0 : reason_of(begin);
 }
 
-/* NULL: there is none such. */
+/* Returns the span that an event begins or ends and that lacks this half, or NULL if
+   there is none. */
 static struct reasoned *find_reasoned(const struct adding *adding,
                                       const struct eventring_event *event) {
   for (uint32_t i = adding->count; i-- > 0;) {
@@ -324,14 +335,14 @@ static int add_event(void *context, const struct eventring_event *event) {
     sums->bucket[format_total_bucket(ticks)]++;
   } else if (event->kind == EVENTRING_COUNTER && event->payload <= EVENTRING_DOUBLE) {
     sums->sum = format_total_add(event->payload, sums->sum, event->value.u);
-    /* (to be later than what is in the rows, it need not be exact) */
+    /* (it has to be later than what is in the rows, but need not be exact) */
     note_last(sums, event->value.u, evr_metadata_ticks(&adding->cursor->meta, event->ns));
     sums->negative += event->payload != EVENTRING_UINT && event->value.i < 0;
   }
   return 0;
 }
 
-/* Of blocks before that: only the begins that are missing. */
+/* Handles an event of a block before: takes only the begins that are missing. */
 static int find_begin(void *context, const struct eventring_event *event) {
   struct adding *adding = context;
   if (event->kind != EVENTRING_BEGIN || event->flags & EVENTRING_SYNTHETIC ||
@@ -363,9 +374,9 @@ static int pass_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* False: it is not there. */
+/* Reads a block. Returns false if it is not there. */
 static bool read_block(struct evr_ring_reader *reader, uint64_t sequence, struct evr_sink *sink) {
-  struct eventring_error damage = {0}; /* a poll reports it */
+  struct eventring_error damage = {0}; /* damage is reported by a poll */
   unsigned budget = 1;
   reader->blocks.damage = &damage;
   reader->blocks.room_count = 1;
@@ -379,7 +390,8 @@ static bool read_block(struct evr_ring_reader *reader, uint64_t sequence, struct
   return true;
 }
 
-/* The block, or with `find` one before it, in search of begins. */
+/* Visits the block, or with `find` one before it, to find begins. Returns false if it is
+   not there, or without memory. */
 static bool visit_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
                         struct adding *adding, bool find) {
   struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, find ? find_begin : add_event,
@@ -405,10 +417,11 @@ static bool add_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
   return is_there && has_room;
 }
 
-/* ---- All rings --------------------------------------------------------------------------- */
+/* ---- All rings --------------------------------------------------------------------- */
 
-/* The totals of a ring that has these pages, or none, at one moment. Each try but the first
-   takes one of *retries; the last TRIES_OF_ROWS of them are for the rows alone. */
+/* Collects the totals of a ring that has these pages, or none, at one moment. Each try
+   but the first takes one of *retries; the last TRIES_OF_ROWS tries are for the rows
+   alone. */
 static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *page,
                         uint32_t pages, unsigned *retries, struct evr_totals_table *table,
                         struct eventring_error *error) {
@@ -422,8 +435,11 @@ static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *p
       status = add_page(c, &page[i], folded, table, error);
     if (status != EVENTRING_OK) return status;
     bool is_whole = folded == UINT64_MAX || rows_only || add_block(c, ring, folded + 1, table);
+    /* acquire fence: pairs with T2 (producer/totals.c): if a store of T3 was copied, T5
+       sees `folded` as it was before that, or newer */
     evr_fence_acquire();
-    if (is_whole && (!pages || read_folded(c, page) == folded)) return EVENTRING_OK; /* T5 */
+    /* T5 */
+    if (is_whole && (!pages || read_folded(c, page) == folded)) return EVENTRING_OK;
     if (c->meta.over || !*retries || tries >= TRIES + TRIES_OF_ROWS) break;
     --*retries;
   }
@@ -434,9 +450,9 @@ static bool are_complete(const eventring_cursor *c, const struct pages *pages) {
   return pages->count && read_folded(c, &pages->page[0]) == UINT64_MAX;
 }
 
-/* Adds ring after ring. Those of which all is in the first block have no pages. `end_slot`: is
-   called with the table when all rings of a slot are in it, which is then cleared; NULL: the table
-   is that of all slots. */
+/* The rings are added one after the other. A ring that is still in its first block has no
+   pages. `end_slot` is called with the table when all rings of a slot are in it, and the
+   table is then cleared; NULL: the table is that of all slots. */
 struct collecting {
   eventring_cursor *cursor;
   const struct pages *pages;
@@ -503,7 +519,7 @@ int evr_totals_collect(eventring_cursor *c, struct evr_totals_table *table,
   return collect(c, table, NULL, NULL, error);
 }
 
-/* ---- For users ---------------------------------------------------------------------------- */
+/* ---- For users --------------------------------------------------------------------- */
 
 struct delivery {
   eventring_cursor *cursor;

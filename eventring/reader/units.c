@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* units.c: finds the blocks of streams, without an index.
  *
- * The header of the first block of each unit says which blocks of which stream the unit has
- * (doc/FORMAT.md, section 6): one small read for 64 KiB. Units that follow each other in the
- * file and in their stream are one stretch. A long recording of few streams has few.
+ * The header of the first block of each unit says which blocks of which stream the unit
+ * has (doc/FORMAT.md, section 6): one small read for 64 KiB. Units that follow one
+ * another in the file and in their stream are one stretch. A long recording of few
+ * streams has few.
  *
- * Where the file is not in the page cache, the headers of many units are requested at once:
- * one after the other, 4 GB took 3.4 s instead of 0.8.
+ * Where the file is not in the page cache, the headers of many units are requested at
+ * once: one after the other, 4 GB took 3.4 s instead of 0.8.
  *
- * A header is believed when it continues the unit before it. Any other is compared with that
- * of the block after it, and if they do not agree, the majority of the headers of the unit
- * decides: so one damaged block does not cost those behind it.
+ * A header is believed when it continues the unit before it. Any other header is compared
+ * with that of the block after it, and if they do not agree, the majority of the headers
+ * of the unit decides: so one damaged block does not cost those behind it.
  *
  * A unit whose first block was not begun is looked at again when the caller has reason to
- * think that it was since. Once nobody writes any more, such a unit is searched for any block:
- * then its first one is damaged, or is missing. */
+ * think that it has been begun since. Once nobody writes any more, such a unit is
+ * searched for any block: then its first one is damaged, or is missing. */
 #include "reader/units.h"
 
 #include <errno.h>
@@ -28,8 +29,8 @@
 
 enum { MOST_EMPTY = 1 << 20 /* units; a file that claims more is damaged, or hostile */ };
 
-struct owner { /* of a unit: what its headers say */
-  uint64_t sequence; /* of its first block; 0: none */
+struct owner { /* what the headers of a unit say */
+  uint64_t sequence; /* of its first block; 0: there is none */
   uint16_t slot;
   uint8_t ring;
   bool has_records;
@@ -52,7 +53,8 @@ static bool continues(const struct evr_stretch *s, uint64_t sequence, uint32_t b
   return s->first + s->blocks == block && s->sequence + s->blocks == sequence;
 }
 
-/* They are nearly always found in the order of their sequences. */
+/* Adds blocks to the last stretch, or begins a new one. They are nearly always found in
+   the order of their sequences. */
 static int add_stretch(struct evr_stretches *s, uint64_t sequence, uint32_t block,
                        uint32_t blocks, struct eventring_error *error) {
   if (s->count && continues(&s->list[s->count - 1], sequence, block)) {
@@ -74,8 +76,9 @@ static int by_sequence(const void *left, const void *right) {
   return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Blocks that are twice there, and lie within a longer stretch: they would hide what it has behind
-   them. Of two that are alike the later one is kept. Returns how many blocks were dropped. */
+/* Drops stretches that lie within a longer one, of blocks that are there twice: they
+   would hide what the longer one has behind them. If two are alike, keeps the later one.
+   Returns how many blocks were dropped. */
 static uint64_t drop_inner(struct evr_stretches *s) {
   uint64_t dropped = 0;
   uint32_t kept = 0;
@@ -115,7 +118,7 @@ uint64_t evr_stretches_end(const struct evr_stretches *s) {
   return last ? last->sequence + last->blocks : 0;
 }
 
-/* How many stretches begin at `sequence` or before. */
+/* Returns how many stretches begin at `sequence` or before. */
 static uint32_t count_before(const struct evr_stretches *s, uint64_t sequence) {
   uint32_t low = 0, high = s->count;
   while (low < high) {
@@ -138,9 +141,9 @@ uint64_t evr_stretches_after(const struct evr_stretches *s, uint64_t sequence) {
   return before < s->count ? s->list[before].sequence : sequence + 1;
 }
 
-/* ---- What a unit has ---------------------------------------------------------------- */
+/* ---- What a unit has --------------------------------------------------------------- */
 
-/* What the header of block k says of its unit. */
+/* Returns what the header of block k says of its unit. */
 static struct owner owner_by(const struct format_block *h, unsigned k) {
   struct owner owner = {0};
   if (!h->sequence) return owner;
@@ -160,12 +163,13 @@ static int read_header(const struct evr_source *source, uint32_t block, struct f
   return evr_source_read(source, format_block_offset(block), h, sizeof *h, error);
 }
 
-/* Has the file nothing at all there? A hostile file may claim many units that take no space. */
+/* Tells whether the file has no data at all in a unit. A hostile file may claim many
+   units that take no space. */
 static bool is_hole(const struct evr_source *source, uint32_t unit) {
   return evr_source_is_hole(source, format_block_offset(unit), FORMAT_UNIT * FORMAT_BLOCK_BYTES);
 }
 
-/* By the majority of its headers. */
+/* Finds out what a unit has, by the majority of its headers. */
 static int search_unit(const struct evr_source *source, uint32_t unit, struct owner *owner,
                        struct eventring_error *error) {
   struct owner said[FORMAT_UNIT];
@@ -211,10 +215,10 @@ static int identify(const struct evr_units *units, const struct evr_source *sour
   return search_unit(source, unit, owner, error);
 }
 
-/* ---- All units ------------------------------------------------------------------------ */
+/* ---- All units --------------------------------------------------------------------- */
 
-/* A unit whose events are in no stream of the domain table is looked up by nobody. `taken`:
-   something was found in it. */
+/* Notes a unit. Sets *taken to whether something was found in it. (If its events are in
+   no stream of the domain table, nobody will look it up.) */
 static int take_unit(struct evr_units *units, const struct evr_source *source, uint32_t unit,
                      bool over, bool *taken, struct eventring_error *error) {
   struct owner owner;
@@ -228,9 +232,9 @@ static int take_unit(struct evr_units *units, const struct evr_source *source, u
   return status;
 }
 
-/* take_unit, but for units before *data, where the file has nothing: behind one that is empty,
-   the file system is asked where it has something again. A hostile file may claim many units that
-   take no space. */
+/* Notes a unit as take_unit does, but passes over units before *data, where the file has
+   no data: after an empty unit, the file system is asked where data begins again. A
+   hostile file may claim many units that take no space. */
 static int take_if_there(struct evr_units *units, const struct evr_source *source, uint32_t unit,
                          bool over, uint64_t *data, bool *taken, struct eventring_error *error) {
   const uint64_t end = format_block_offset(unit) + FORMAT_UNIT * FORMAT_BLOCK_BYTES;
@@ -241,7 +245,8 @@ static int take_if_there(struct evr_units *units, const struct evr_source *sourc
   return status;
 }
 
-/* Those that are still empty, or cannot be read, remain for the next time. */
+/* Looks again at the units that were empty. Those that still are, or cannot be read,
+   remain for the next time. */
 static int look_again(struct evr_units *units, const struct evr_source *source, bool over,
                       struct eventring_error *error) {
   struct evr_unit_list *empty = &units->empty;
@@ -272,7 +277,7 @@ enum { AHEAD = 256 /* units */ };
 #define RWF_NOWAIT 8
 #endif
 
-/* (musl 1.2.3 has no preadv2.) */
+/* Tells whether a block is in the page cache. (musl 1.2.3 has no preadv2.) */
 static bool is_cached(int fd, uint32_t block) {
   struct format_block h;
   struct iovec to = {&h, sizeof h};
@@ -280,8 +285,8 @@ static bool is_cached(int fd, uint32_t block) {
          errno != EAGAIN;
 }
 
-/* Headers are small and far apart: the disk is to look for many at a time. Where the first of
-   these units is in the page cache, so will be the others. */
+/* Requests headers ahead. They are small and far apart, so the disk should look for many
+   at a time. If the first of these units is in the page cache, the others will be too. */
 static void read_ahead(const struct evr_source *source, uint64_t unit, uint64_t claimed) {
   if (source->packed || source->fd < 0 || unit / FORMAT_UNIT % AHEAD ||
       is_cached(source->fd, (uint32_t)unit))
@@ -315,7 +320,8 @@ void evr_units_free(struct evr_units *units) {
   free(units->records.block);
 }
 
-/* ---- Of who looks at blocks himself -------------------------------------------------------- */
+/* ---- For callers that look at blocks themselves
+   --------------------------------------- */
 
 void evr_units_clear(struct evr_units *units) {
   evr_units_free(units);

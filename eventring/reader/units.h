@@ -7,53 +7,56 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_stretch { /* of units of a stream that follow each other in the file */
+struct evr_stretch { /* units of a stream that follow one another in the file */
   uint64_t sequence; /* of its first block */
   uint32_t first;    /* block of the file */
   uint32_t blocks;
 };
 
-struct evr_stretches { /* of a stream, ascending (after evr_units_look), none within another */
+/* of a stream, ascending (after evr_units_look), none within another */
+struct evr_stretches {
   struct evr_stretch *list;
   uint32_t count, room;
   bool is_sorted, may_overlap;
 };
 
-struct evr_unit_list { /* of first blocks of units */
+struct evr_unit_list { /* first blocks of units */
   uint32_t *block;
   uint32_t count, room;
 };
 
 struct evr_units {
   uint64_t next;  /* the first block that was not looked at */
-  uint64_t looked_records; /* records that the status page told of by then */
-  uint64_t twice;               /* blocks that lie within a longer stretch: left out */
-  struct evr_unit_list empty;   /* their first block was not begun */
+  uint64_t looked_records; /* records that the status page counted by then */
+  /* blocks that lie within a longer stretch, and were left out */
+  uint64_t twice;
+  struct evr_unit_list empty;   /* units whose first block was not begun */
   struct evr_unit_list records; /* units that have records, as they were found */
   struct evr_stretches stream[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
 };
 
 /* Looks at the units before block `claimed` that are new, and at those that were empty.
-   `over`: nobody writes into the file any more. E_SYSTEM, E_TRUNCATED, E_MEMORY: the unit at
-   which it failed, and those after it, are looked at the next time; E_CORRUPT: too many units
-   are empty. */
+   `over` says that nobody writes into the file any more. Fails with E_SYSTEM, E_TRUNCATED
+   or E_MEMORY: the unit at which it failed, and those after it, are looked at the next
+   time; or with E_CORRUPT: too many units are empty. */
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
 void evr_units_free(struct evr_units *units);
-/* For who looks at blocks himself (torn_copy.c): forgets all that is known, notes one block of a
-   stream and a unit that has records, and sorts them in the end. */
+/* Builds the lists for a caller that looks at blocks itself (torn_copy.c): forgets all
+   that is known, adds one block of a stream or a unit that has records, and sorts them in
+   the end. */
 void evr_units_clear(struct evr_units *units);
 int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
                   uint32_t block, struct eventring_error *error);
 int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error);
 void evr_units_sort(struct evr_units *units);
-/* Where the units of a stream end that are known: the sequence after their last block. */
+/* Returns where the known units of a stream end: the sequence after their last block. */
 uint64_t evr_stretches_end(const struct evr_stretches *stretches);
-/* The stretch that has block `sequence`, or the last one that begins before it; NULL: there is
-   none. */
+/* Returns the stretch that has block `sequence`, or the last one that begins before it,
+   or NULL if there is none. */
 const struct evr_stretch *evr_stretches_find(const struct evr_stretches *stretches,
                                              uint64_t sequence);
-/* The least sequence beyond `sequence` that can be there. */
+/* Returns the least sequence beyond `sequence` that can be there. */
 uint64_t evr_stretches_after(const struct evr_stretches *stretches, uint64_t sequence);
 
 #pragma GCC visibility pop

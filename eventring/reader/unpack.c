@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* unpack.c: frames of zstd, through a library that is loaded at run time.
  *
- * libeventring links libc only: it is part of programs that record and never read a packed
- * file. So libzstd is loaded when the first one is opened, and stays. Only functions of its
- * stable interface are used, whose types are declared here. */
+ * libeventring links libc only: it is part of programs that record and never read a
+ * packed file. So libzstd is loaded when the first packed file is opened, and stays. Only
+ * functions of its stable interface are used, whose types are declared here. */
 #include "reader/unpack.h"
 
 #include <dlfcn.h>
@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CHECKSUM_FLAG = 1 << 2 }; /* of a frame's descriptor, the byte after its magic */
+enum { CHECKSUM_FLAG = 1 << 2 }; /* in a frame's descriptor, the byte after its magic */
 
 static struct {
   void *(*create)(void);
   size_t (*free)(void *context);
   size_t (*decompress)(void *context, void *to, size_t room, const void *from, size_t size);
   unsigned (*is_error)(size_t code);
-  char cause[200]; /* why it is not there; empty: it is */
+  char cause[200]; /* why the library is not there; empty: it is */
 } zstd;
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
@@ -29,7 +29,8 @@ static void note_cause(const char *cause) {
   zstd.cause[i] = 0;
 }
 
-/* POSIX wants a pointer to a function to fit into one to an object. */
+/* Finds a function of the library. POSIX wants a pointer to a function to fit into one to
+   an object. */
 static bool find(void *library, const char *name, void *function) {
   *(void **)function = dlsym(library, name);
   return *(void **)function != NULL;
@@ -62,7 +63,7 @@ void evr_unpack_free(void *unpacker) {
   if (unpacker) zstd.free(unpacker);
 }
 
-/* Frames without a checksum would hide damage; none is written. */
+/* Refuses frames without a checksum, which would hide damage; none is written. */
 bool evr_unpack(void *unpacker, const void *frame, size_t frame_bytes, void *to, size_t bytes) {
   if (frame_bytes < 5 || !(((const uint8_t *)frame)[4] & CHECKSUM_FLAG)) return false;
   size_t got = zstd.decompress(unpacker, to, bytes, frame, frame_bytes);

@@ -45,7 +45,7 @@ static uint64_t next_look(struct evr_pace *pace, uint64_t ring_words) {
   return delivered > ring_words / 2 ? 0 : pace->looked + pace->ns;
 }
 
-/* False: a signal came. */
+/* Sleeps until a time. Returns false if a signal came. */
 static bool sleep_until(uint64_t ns) {
   struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
                           .tv_nsec = (long)(ns % 1000000000)};

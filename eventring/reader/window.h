@@ -16,7 +16,7 @@ struct evr_window {
 /* Maps a file, up to `bytes`, if that is safe. */
 void evr_window_open(struct evr_window *window, int fd, uint64_t bytes);
 void evr_window_close(struct evr_window *window);
-/* Is it a mapping of the file (still)? */
+/* Tells whether the window is (still) a mapping of the file. */
 static inline bool evr_window_is_whole(const struct evr_window *window) {
   return window->map &&
          __atomic_load_n((const uint64_t *)window->map, __ATOMIC_RELAXED) != 0;
