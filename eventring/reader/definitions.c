@@ -264,7 +264,7 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
     take->definitions->unknown++;
     return EVENTRING_OK;
   }
-  if (kind == FORMAT_PROFILES) return EVENTRING_OK; /* profiles.c */
+  if (kind == FORMAT_PROFILES) return EVENTRING_OK; /* profiles.c reads them */
   if (!evr_record_is_valid(kind, record, words)) {
     evr_note_damage(&take->meta->damage, "a record of kind %d, number %u, is not valid", kind,
                     record_number(*record));

@@ -77,9 +77,9 @@ static uint32_t stream_rings(const struct evr_metadata *meta) {
   return rings;
 }
 
-/* Reads a list of the control page, which is done only when it is asked for. Returns its
-   size, or 0 with an empty text where the list is being changed, or its writer has died
-   meanwhile. */
+/* Reads a list of the control page; this is done only when somebody asks for the list.
+   Returns its size, or 0 with an empty text where the list is being changed, or its
+   writer died while it changed it. */
 static int read_list(const struct evr_metadata *meta, size_t offset,
                      char text[FORMAT_LIST_BYTES + 1]) {
   enum { ATTEMPTS = 8 };

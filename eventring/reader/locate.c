@@ -97,8 +97,7 @@ int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
 
 struct mapping {
   unsigned long long start, end; /* addresses */
-  /* without what /proc appends to the path of a deleted file */
-  char path[PATH_MAX];
+  char path[PATH_MAX]; /* without what /proc appends to the path of a deleted file */
   dev_t device;
   ino_t inode;
   bool deleted;

@@ -42,12 +42,10 @@ struct evr_metadata {
   struct format_segment *segments; /* the segments of `conversion` */
   uint32_t segment_room;           /* how many there is room for */
   struct format_segment segment; /* the segment used last */
-  /* the ticks at which the next one begins; 0: not known */
-  uint64_t segment_end;
+  uint64_t segment_end; /* the ticks at which the next one begins; 0: not known */
   struct format_control control; /* as of the last refresh */
   struct evr_log log; /* the log of that page */
-  /* number of the first entry whose `until` was not known */
-  uint32_t switches_open;
+  uint32_t switches_open; /* number of the first entry whose `until` was not known */
   bool over;         /* nobody writes into the file any more */
   bool is_torn_copy; /* copied while it was written (torn_copy.c) */
   bool header_is_damaged; /* its checksum is wrong */

@@ -28,8 +28,7 @@ struct evr_record_scan { /* all zero: nothing was read yet */
      of meta->units.records */
   uint64_t next;
   unsigned runs; /* runs of rings that were known at the last scan */
-  /* counts of records in the status page at the last scan */
-  uint64_t seen[FORMAT_KINDS];
+  uint64_t seen[FORMAT_KINDS]; /* counts of records in the status page at the last scan */
   uint64_t taken[FORMAT_KINDS]; /* records handed on */
   uint64_t unknown; /* blocks of kinds that this reader does not know */
 };

@@ -69,8 +69,8 @@ static int refresh(eventring_saver *saver, struct eventring_error *error) {
 
 /* ---- Filling ----------------------------------------------------------------------- */
 
-/* Returns how full a ring is with blocks that were not copied yet. The blocks of a stream
-   stay; it counts as having more places than any ring. */
+/* Returns what share of a ring's places has blocks that were not copied yet. A stream,
+   whose blocks stay, counts as having more places than any ring. */
 static double fullness(const eventring_saver *saver, const struct saver_stream *stream) {
   uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
   return (double)saver_backlog(saver, stream) / places;

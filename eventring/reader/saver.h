@@ -41,8 +41,8 @@
  *
  * What is copied. A ring is copied in the order of its sequences, wherever its blocks
  * lie, so the recording may have rings and streams, and be live, dead or a copy. Only
- * some domains may be copied, or only the blocks of a time; the records are always copied
- * all.
+ * some domains may be copied, or only the blocks of a time; records are always copied in
+ * full.
  *
  * Accounts of a ring, in events: known = missed + saved + lost, at all times, where
  * `known` is what `before` and the events of the last block copied say. (For the copy of
@@ -84,14 +84,11 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t lost_from, lost_to; /* the latest run of blocks that could not be written */
   bool begun;           /* a block was copied, into this file or one before it */
   bool present;         /* a block was copied into this file */
-  /* merging: the following three are known */
-  bool is_moved;
+  bool is_moved;        /* merging: the following three are known */
   uint64_t sequence_base, event_base; /* added to sequences and counts of events */
-  /* the first block that was given a place in the file */
-  uint64_t first;
+  uint64_t first;             /* the first block that was given a place in the file */
   struct saver_newest newest; /* the newest block, as it was last copied */
-  /* the last one of those that were counted as saved */
-  struct saver_newest kept;
+  struct saver_newest kept;   /* the last one of those that were counted as saved */
   /* the copies that are certainly in the file, the latest first: when the next one is in
      it, the block of the one before may still be lost */
   struct saver_newest copy[2];
@@ -119,9 +116,8 @@ enum saver_stage { /* the stage of an update */
   SAVER_WHOLE,   /* whole blocks that were left for a later fill are being copied */
   SAVER_NEWEST,  /* the newest blocks are being copied */
   SAVER_RECORDS, /* the blocks of records are being copied */
-  /* at the end: the totals of all rings are being put into the file */
-  SAVER_TOTALS,
-  SAVER_LAST     /* what is left of a merge is being put into it */
+  SAVER_TOTALS,  /* at the end: the totals of all rings are being put into the file */
+  SAVER_LAST     /* what is left of a merge is being put into the file */
 };
 
 enum saver_write_stage { SAVER_WRITE_EVENTS, SAVER_WRITE_RECORDS, SAVER_WRITE_FRONT };
@@ -135,16 +131,14 @@ struct eventring_saver {
   bool ending, over;    /* the end is set; the producer has ended */
   bool flushing;        /* units are begun and continued, however few blocks there are */
   bool handed_on;       /* another file continues where this one ends */
-  /* that, and the front shows no copies of newest blocks any more */
-  bool withdrawn;
+  bool withdrawn; /* handed_on, and the front shows no copies of newest blocks any more */
   bool cut_short;       /* until_ns is before the end of the recording */
   struct eventring_saver_options options;
   struct saver_strip *strip; /* NULL: texts are kept */
-  /* the merged file that this is part of; NULL: there is none */
-  struct saver_merge *merge;
-  struct saver_part *part;   /* what the saver adds to it */
+  struct saver_merge *merge; /* the merged file; NULL: the file is of one recording */
+  struct saver_part *part;   /* the part of it that is saved */
   /* domains of this recording that the merged file got; its classes without a number
-     there 136^ */
+     there */
   uint32_t domains, classes_lost;
   bool full;            /* a block found no room below `most` */
   uint64_t end_ticks;

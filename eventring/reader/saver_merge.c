@@ -46,8 +46,8 @@ bool merge_domain(const eventring_saver *saver, uint32_t *slot, uint32_t *incarn
   return true;
 }
 
-/* Returns the number of a process. A recording of one process has only what it says
-   itself. */
+/* Returns the number of a process in the merged file. A recording that has no records of
+   processes is of one process, which gets the first number of its part. */
 uint32_t merge_process(const eventring_saver *saver, uint32_t process) {
   const struct saver_part *part = saver->part;
   if (!saver->cursor->definitions.processes_count) return part->first_process + 1;

@@ -32,10 +32,8 @@
 struct merge_records { /* the blocks of records of one kind */
   uint64_t sequence;   /* of the block that is being filled; 0: there is none yet */
   uint64_t records, dropped;
-  /* the greatest sequence of the blocks that are copied whole */
-  uint64_t most;
-  /* what is added to the sequences of such blocks of the present part */
-  uint64_t base;
+  uint64_t most; /* the greatest sequence of the blocks that are copied whole */
+  uint64_t base; /* what is added to the sequences of such blocks of the present part */
   uint64_t place;      /* where the block that is being filled lies in the file */
   uint32_t at;         /* how many of its words are used */
   bool changed;        /* since that block was last put into the file */
@@ -46,8 +44,7 @@ struct merge_records { /* the blocks of records of one kind */
    coming */
 struct merge_set {
   uint64_t *words;   /* the words of all keys; before each key, how many it has */
-  /* by number, less 1: where each key begins */
-  uint32_t *start;
+  uint32_t *start;   /* by number, less 1: where each key begins */
   struct evr_table numbers;
   uint32_t used, room, count, start_room;
 };
@@ -59,8 +56,7 @@ struct merge_definition {
 
 struct merge_slot { /* a slot of the merged file */
   uint64_t busy_until;   /* in ns of the merged file */
-  /* how many were given to domains; 0: the slot was never used */
-  uint32_t incarnations;
+  uint32_t incarnations; /* how many were given to domains; 0: the slot was never used */
 };
 
 struct merge_ring { uint64_t head, events; };
@@ -79,8 +75,7 @@ struct saver_merge { /* the merged file */
   struct merge_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   struct format_domain domain[EVENTRING_MAX_DOMAINS];
   uint32_t slots, processes, heaps; /* numbers that were given away */
-  /* added to the numbers of heap profiles of this part */
-  uint32_t heap_base;
+  uint32_t heap_base; /* added to the numbers of heap profiles of this part */
   uint64_t end_ns;                  /* the latest of all parts */
   uint32_t end_reason, end_detail;  /* where there is only one part */
   uint64_t dropped[FORMAT_KINDS];   /* by the producers: events, definitions, lives */
@@ -113,8 +108,7 @@ struct saver_part { /* the recording that is being saved, as a part of the merge
   uint32_t *function_to, *stack_to; /* new numbers, plus 1; 0: none yet */
   uint32_t functions, stacks;       /* room of these lists */
   uint32_t first_process;           /* number of its first process, less 1 */
-  /* when the process ended, on its own clock; 0: it lives */
-  uint64_t end_ns;
+  uint64_t end_ns; /* when the process ended, on its own clock; 0: it lives */
   struct {
     bool used;
     uint8_t to;
@@ -150,11 +144,11 @@ uint16_t merge_span(eventring_saver *saver, uint16_t span);
 void merge_memory_names(eventring_saver *saver);
 
 /* Returns zeroed room for a record of that many words, whose first one the caller makes
-   with format_record. Returns NULL if there is no room; the record is then counted as
-   dropped. */
+   with format_record. Returns NULL if there is no room, which counts the record as
+   dropped, or without memory. */
 uint64_t *merge_record(eventring_saver *saver, enum format_kind kind, unsigned words);
-/* Returns the number of blocks that a kind may have. In a stream it is greater for kinds
-   whose blocks are rewritten. */
+/* Returns the number of blocks that a kind may have. For lives it is more than in a
+   recording, which uses their oldest block again. */
 uint64_t merge_budget(enum format_kind kind);
 /* Returns what is kept of a kind, or NULL without memory. */
 struct merge_records *merge_records(eventring_saver *saver, enum format_kind kind);

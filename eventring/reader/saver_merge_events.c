@@ -195,8 +195,8 @@ static void move_event(eventring_saver *saver, unsigned slot, uint64_t base, uin
   *word = moved_word(*word, id, merge_ticks(saver, ticks));
 }
 
-/* Returns the time that `passed` ticks of the recording, up to `ticks`, take in the
-   merged file. */
+/* Returns how long, in the merged file, the `passed` ticks of the recording up to `ticks`
+   take. */
 static uint64_t moved_duration(eventring_saver *saver, uint64_t passed, uint64_t ticks) {
   uint64_t from = passed < ticks ? ticks - passed : 0;
   return merge_ticks(saver, ticks) - merge_ticks(saver, from);

@@ -295,8 +295,7 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
   evr_fence_acquire();
   int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
   *lapped = 0;
-  /* what nobody writes any more is not overwritten: another sequence is damage */
-  /* R5 */
+  /* R5. What nobody writes any more is not overwritten: another sequence is damage */
   if (status != EVENTRING_OK || sequence == next || saver->meta->over) return status;
   /* acquire fence: pairs with W1 and W4 (lane.c): the head that is read next is at least
      that of the block before the one that was seen */

@@ -170,8 +170,8 @@ static unsigned replace_values(const struct saver_strip *strip, uint64_t *words,
   return count ? at : 0;
 }
 
-/* Replaces a payload. If it does not have the words that its definition says, all of them
-   are scrambled as they were. */
+/* Replaces a payload. If its words are not what its definition says, restores and
+   scrambles all of them. */
 static void strip_payload(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                           unsigned count) {
   uint64_t copy[FORMAT_PAYLOAD_WORDS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* saver_write.c: writes what a saver makes into a file, in order, by one thread: for
- * copies, which have time, and which end where something cannot be written. */
+ * copies, which have time, and which fail where something cannot be written. */
 #include "reader/saver.h"
 
 #include <errno.h>

@@ -230,9 +230,9 @@ struct adding {
   bool no_memory;
 };
 
-/* Returns a rate that is lower by what is not sure of it: until the second calibration
-   the rate is known to about 10^-3, then 10^-6 (calibration.c). Sums are lower by as much
-   until then, so that they never become less. */
+/* Returns a rate reduced by its uncertainty: until the second calibration the rate is
+   known to about 10^-3, then 10^-6 (calibration.c). Sums are smaller by as much until
+   then, so that they never become less. */
 static uint64_t less_what_is_unsure(uint64_t multiplier, uint32_t segments) {
   return multiplier - (multiplier >> (segments == 1 ? 9 : 16));
 }

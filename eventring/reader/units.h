@@ -28,8 +28,7 @@ struct evr_unit_list { /* first blocks of units */
 struct evr_units {
   uint64_t next;  /* the first block that was not looked at */
   uint64_t looked_records; /* records that the status page counted by then */
-  /* blocks that lie within a longer stretch, and were left out */
-  uint64_t twice;
+  uint64_t twice; /* blocks that lie within a longer stretch, and were left out */
   struct evr_unit_list empty;   /* units whose first block was not begun */
   struct evr_unit_list records; /* units that have records, as they were found */
   struct evr_stretches stream[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
