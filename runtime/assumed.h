@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/assumed.h: functions of libraries that code has found, and may take for granted
- * until somebody sets such a field (design: assumed.c). Of a domain; on its own thread. */
+/* runtime/assumed.h: functions of libraries that code has found and may rely on until one
+ * of the fields is set (design: assumed.c). Each domain has its own, used by its thread
+ * only. */
 #ifndef SAROS_RUNTIME_ASSUMED_H
 #define SAROS_RUNTIME_ASSUMED_H
 
 #include "object.h"
 
 typedef struct AssumedField {
-  const Table *globals;      /* in which `library` was found; NULL: look again */
+  /* table in which `library` was found; NULL: look it up again */
+  const Table *globals;
   const Primitive *function;
   const String *library, *name;
 } AssumedField;
@@ -15,18 +17,20 @@ typedef struct AssumedField {
 typedef struct Assumptions {
   AssumedField *fields;
   uint32_t count, room;
-  uint32_t changes; /* fields that were set after all, up to a limit */
-  Table *globals;   /* of all fields that have some; a root of the collector */
+  uint32_t changes; /* times that an assumed field was set after all, up to a limit */
+  /* of all fields whose `globals` is not NULL; a root of the collector */
+  Table *globals;
 } Assumptions;
 
 #define NO_ASSUMPTION UINT32_MAX
-/* The number of an assumed field: `library`, a node of globals, has a table, in which `function`
- * is a node with a primitive. NO_ASSUMPTION: it must be looked up each time. */
+/* Returns the number of an assumed field: `library` is a node of globals that holds a
+ * table, and `function` a node of that table that holds a primitive. Returns
+ * NO_ASSUMPTION if the function must be looked up each time. */
 uint32_t assumed_field(Domain *d, Table *globals, Node *library, Node *function);
-/* Nothing is taken for granted any more. */
+/* Drops all assumptions of the domain. */
 void assumed_drop(Domain *d) COLD;
-/* What the node of a short string has is set by someone: `node` is one that was assumed, or
- * any other. */
+/* Handles a store into `node`, which has a short string as its key: if something was
+ * assumed of this node, drops all assumptions. */
 void assumed_set(Domain *d, Node *node) COLD;
 void assumed_free(Domain *d);
 

@@ -8,15 +8,16 @@
  * timeout, or in `select`, through another channel) wakes the next one instead: a wake-up
  * is never lost.
  *
- * Capacity 0: a message can be put in for each domain that waits to receive.
+ * If the capacity is 0, one message can be put in for each domain that waits to receive.
  *
  * Holders
  *   `ports` counts the handles of each domain, `in_flight` the messages that name
  *   the channel. A wait returns that the channel is orphaned when the domain is the only
  *   one with a port and no message names the channel: no domain is left that could ever
- *   send or receive. When the holders become fewer, all that wait check again. A channel
- *   is freed when neither is left, with the messages in it. That releases the channels
- *   that these name, and so on: one message after the other (work_off), not by recursion.
+ *   send or receive. When the number of holders falls, all that wait check again. A
+ *   channel is freed, with the messages in it, when it has neither ports nor messages
+ *   that name it. That releases the channels that its messages name, and so on: one
+ *   message after the other (work_off), not by recursion.
  *
  * Cycles
  *   Channels that lie in each other and are named by nothing else keep each other alive.
@@ -28,11 +29,11 @@
  *   of a cycle. A search is made when this has happened often enough, compared with the
  *   cost of the last search, or when a domain ends.
  *
- *   `all.lock` is held while holders become fewer, and while a channel gets its first
- *   port. So during a search a channel without a port does not change: no thread can put
- *   a message into it, take one out, or name it in another one.
+ *   `all.lock` is held while the number of holders falls, and while a channel gets its
+ *   first port. So during a search a channel without a port does not change: no thread
+ *   can put a message into it, take one out, or name it in another one.
  *
- * Locks: all.lock, then one channel's at a time; under that nothing.
+ * Locks: all.lock, then that of one channel at a time; no other lock under that.
  */
 #include "channel.h"
 
@@ -43,7 +44,7 @@
 #include "message.h"
 
 typedef struct Port {
-  const Peer *peer; /* compared, never followed */
+  const Peer *peer; /* only compared, never dereferenced */
   uint32_t handles;
 } Port;
 
@@ -51,17 +52,19 @@ struct Channel {
   pthread_mutex_t lock;
   uint32_t id, capacity; /* constant */
   bool closed;
-  uint32_t first, count, room; /* of the ring: room is a power of two, or 0 */
+  uint32_t first, count, room; /* of the ring; room is a power of two, or 0 */
   Message **ring;
   WaitQueue receivers, senders;
   Port *ports;
   uint32_t nports, ports_room;
   uint32_t in_flight;
-  size_t bytes, mapped;   /* of the messages in it: from malloc, in mappings of their own */
-  /* Under all.lock */
+  /* of the messages in it: from malloc; in mappings of their own */
+  size_t bytes, mapped;
+  /* Guarded by all.lock */
   Channel *next, *prev;
-  /* Of a search */
-  uint32_t outside;       /* messages that name it, except those in channels without port */
+  /* For a search */
+  /* messages that name it, except those in channels without a port */
+  uint32_t outside;
   bool portless, reached;
   Channel *next_reached;
 };
@@ -70,12 +73,13 @@ static struct {
   pthread_mutex_t lock;
   Channel *first;
   size_t suspicions; /* since the last search */
-  size_t work;       /* channels and messages that it examined */
-  uint64_t orphaned_ns; /* when one was last left with a single holder; 0: never */
+  size_t work;       /* channels and messages that the last search examined */
+  uint64_t orphaned_ns; /* when a channel was last left with a single holder; 0: never */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define FIRST_ROOM 8
-#define SUSPICION_WORK 16 /* channels and messages that a suspicion is worth examining */
+/* channels and messages that may be examined for each suspicion */
+#define SUSPICION_WORK 16
 
 uint32_t channel_id(const Channel *c) { return c->id; }
 uint32_t channel_capacity(const Channel *c) { return c->capacity; }
@@ -115,14 +119,15 @@ Channel *channel_new(Peer *self, uint32_t capacity) {
   static _Atomic uint32_t next_id = 1;
   Channel *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
-  pthread_mutexattr_t attributes; /* the lock is held for a moment only: spin before sleeping */
+  /* the lock is held for a moment only: spin before sleeping */
+  pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
   pthread_mutex_init(&c->lock, &attributes);
   pthread_mutexattr_destroy(&attributes);
   c->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
   c->capacity = capacity;
-  /* with a ring, a message can fail to fit only behind others */
+  /* with a ring, a message can fail to fit only if there are others in it */
   if (grow_ring(c) && channel_hold(c, self)) {
     link_channel(c);
     return c;
@@ -133,7 +138,7 @@ Channel *channel_new(Peer *self, uint32_t capacity) {
   return NULL;
 }
 
-static __thread Message *doomed; /* still to be freed by this thread */
+static __thread Message *doomed; /* messages still to be freed by this thread */
 static __thread bool is_working_off;
 
 static void doom_messages(Channel *c) {
@@ -189,7 +194,7 @@ static bool hold_locked(Channel *c, const Peer *self) {
   return port != NULL;
 }
 
-/* The first port: not during a search. */
+/* Adds the first port of the channel: with all.lock held, so not during a search. */
 static bool hold_first(Channel *c, const Peer *self) {
   pthread_mutex_lock(&all.lock);
   lock_channel(c);
@@ -237,7 +242,7 @@ static void reach_channel(Channel *c, Channel **list) {
   *list = c;
 }
 
-/* Afterwards, those without port that were not reached are dead. */
+/* Searches all channels. Those without a port that were not reached are then dead. */
 static void search_all_locked(void) {
   Channel *list = NULL;
   for (Channel *c = all.first; c != NULL; c = c->next) look_at_channel(c);
@@ -288,7 +293,8 @@ void channel_find_cycles(void) {
 
 /* ---- holders ------------------------------------------------------------- */
 
-/* One holder less: releases the channel's lock and all.lock. */
+/* Handles the loss of a holder: wakes those that wait if the channel is orphaned now,
+ * frees it if it has no holder. Releases the channel's lock and all.lock. */
 static void after_letting_go(Channel *c) {
   bool gone = c->nports == 0 && c->in_flight == 0, suspect = c->nports == 0 && c->count > 0;
   if (!gone && c->nports <= 1 && c->in_flight == 0) {
@@ -342,7 +348,8 @@ static void forget_others(Channel *c, const Peer *self) {
   c->receivers = c->senders = (WaitQueue){0};
 }
 
-/* What only they held is freed, except what was on its way to them. */
+/* Frees the channels that only other domains held, except those with messages on their
+ * way to them. */
 void channel_forget_others(const Peer *self) {
   for (Channel *c = all.first, *next; c != NULL; c = next) {
     next = c->next;
@@ -426,7 +433,8 @@ static bool is_orphaned(const Channel *c) { return c->nports <= 1 && c->in_fligh
 
 /* ---- sending and receiving ----------------------------------------------- */
 
-/* One try; CHANNEL_TIMEOUT: it would have to wait. *wake: for peer_wake. */
+/* Tries once to send. Returns CHANNEL_TIMEOUT if it would have to wait. *wake is for
+ * peer_wake. */
 static ChannelResult try_send_locked(Channel *c, Message *m, _Atomic uint32_t **wake) {
   if (c->closed) return CHANNEL_CLOSED;
   if (!has_room(c) || !put_locked(c, m)) return CHANNEL_TIMEOUT;
@@ -441,21 +449,22 @@ static ChannelResult try_receive_locked(Channel *c, Message **m, _Atomic uint32_
   return CHANNEL_OK;
 }
 
-/* Leaves the queue; the wake-up that it did not use goes to the next one. */
+/* Leaves the queue. Passes a wake-up that was not used on to the next waiter, if it can
+ * go on. */
 static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_can_go) {
   waiter_remove(queue, w);
   return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
 }
 
-/* Requests to the domain come first: later they would be an error in the code that closes
- * its variables. */
+/* Leaves with CHANNEL_ORPHANED. Requests to the domain come first: later they would be an
+ * error in the code that closes its variables. */
 static ChannelResult leave_orphaned(Peer *self) {
   if (peer_asked(self) != 0) return CHANNEL_ATTENTION;
   self->abandoned = true;
   return CHANNEL_ORPHANED;
 }
 
-/* Before it waits: may it? */
+/* Returns why the domain must not wait, or CHANNEL_OK if it may. */
 static ChannelResult reason_to_leave(const Channel *c, Peer *self, uint64_t deadline) {
   if (deadline == 0) return CHANNEL_TIMEOUT;
   return is_orphaned(c) ? leave_orphaned(self) : CHANNEL_OK;
@@ -493,7 +502,8 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
   }
 }
 
-/* The domain that waits makes room in a channel without a buffer. */
+/* Queues a receiver. In a channel without a buffer a waiting domain makes room, so that a
+ * sender can go on: the result is for peer_wake, as in leave_locked. */
 static _Atomic uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
   waiter_enqueue(&c->receivers, w);
   return c->capacity == 0 && has_room(c) ? waiter_notify_first(&c->senders) : NULL;
@@ -534,12 +544,13 @@ typedef struct Selection {
   uint32_t n, orphaned;
   Peer *self;
   Message **message;
-  bool again;     /* the waiters were queued */
+  bool again;     /* the waiters have been in the queues */
   bool prepared;
-  bool may_wait;  /* queue again where there is nothing */
+  bool may_wait;  /* to be queued again where there is no message */
 } Selection;
 
-/* Takes the waiter out of queue i; a wake-up that is not used goes to the next one. */
+/* Removes the waiter from queue i. A wake-up that was not used is passed on to the next
+ * waiter. */
 static void leave_selected(const Selection *s, uint32_t i) {
   Channel *c = s->channels[i];
   lock_channel(c);
@@ -556,7 +567,7 @@ static void enter_selected_locked(Selection *s, uint32_t i, _Atomic uint32_t **w
   *wake = enqueue_receiver_locked(c, &s->waiters[i]);
 }
 
-/* Tries channel i; where there is nothing, queues. */
+/* Tries to receive from channel i. If there is nothing, queues its waiter. */
 static ChannelResult try_selected(Selection *s, uint32_t i) {
   Channel *c = s->channels[i];
   _Atomic uint32_t *wake = NULL;
@@ -569,8 +580,8 @@ static ChannelResult try_selected(Selection *s, uint32_t i) {
   return result;
 }
 
-/* One round over all channels. Afterwards, unless CHANNEL_TIMEOUT is returned, no waiter
- * is queued. */
+/* Tries all channels once. Unless CHANNEL_TIMEOUT is returned, no waiter is queued
+ * afterwards. */
 static ChannelResult try_all(Selection *s, uint32_t *index) {
   ChannelResult result = CHANNEL_TIMEOUT;
   uint32_t found = 0;

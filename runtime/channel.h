@@ -12,49 +12,59 @@ typedef struct Channel Channel;
 typedef enum ChannelResult {
   CHANNEL_OK,
   CHANNEL_CLOSED,
-  CHANNEL_ORPHANED,  /* would wait, but no other domain holds the channel any more */
-  CHANNEL_TIMEOUT,   /* or, with the deadline 0, full or empty */
-  CHANNEL_ATTENTION  /* there is a request to the domain: peer_take_up */
+  /* it would have to wait, but no other domain holds the channel any more */
+  CHANNEL_ORPHANED,
+  /* the deadline has passed; with the deadline 0: it is full or empty */
+  CHANNEL_TIMEOUT,
+  /* another domain, or a signal, has a request to this one: peer_take_up */
+  CHANNEL_ATTENTION
 } ChannelResult;
 
-/* Any number from 0 on. The caller has the first handle. NULL: no memory. */
+/* Creates a channel and gives `self` its first handle. `capacity` is 0 or more. Returns
+ * NULL if out of memory. */
 Channel *channel_new(Peer *self, uint32_t capacity);
 uint32_t channel_id(const Channel *c);
 uint32_t channel_capacity(const Channel *c);
 uint32_t channel_waiting(Channel *c); /* messages in it at this moment */
 bool channel_is_closed(Channel *c);
 
-/* Each handle that a domain has; false: no memory. */
+/* Adds a handle of the domain `self` to the channel, or (channel_let_go) removes one.
+ * channel_hold returns false if out of memory. */
 bool channel_hold(Channel *c, Peer *self);
 void channel_let_go(Channel *c, Peer *self);
-/* What a message holds. */
+/* Adds one to the number of messages that name the channel, or subtracts one. */
 void channel_hold_in_flight(Channel *c);
 void channel_drop_in_flight(Channel *c);
 /* Frees the channels that lie in each other and are held by nothing else, if there may be
- * some: at the end of a domain. */
+ * some. Called at the end of a domain. */
 void channel_find_cycles(void);
-/* Around a fork: no operation is half done. In the child, only `self` holds channels and
- * nothing waits (releases what channel_lock_all took). */
+/* Keeps channels consistent across a fork: channel_lock_all locks all of them before it,
+ * so that no operation is half done, and channel_unlock_all unlocks them in the parent.
+ * In the child channel_forget_others unlocks them: from then on only `self` holds
+ * channels there, and nothing waits. */
 void channel_lock_all(void);
 void channel_unlock_all(void);
 void channel_forget_others(const Peer *self);
-/* Channels that exist, of all domains. */
+/* Returns how many channels exist, in all domains. */
 uint32_t channel_count(void);
-/* When a channel was last left with a single domain, whose waits on it fail from then on; ns
- * of the monotonic clock, 0: never. Any thread. */
+/* Returns the time at which a channel was last left with a single domain, whose waits on
+ * it fail from then on: ns of the monotonic clock; 0: never. Any thread. */
 uint64_t channel_last_orphaned(void);
-/* What the channels of the process take, with the messages in them: bytes that malloc gave,
- * and bytes of mappings. */
+/* Measures the memory of all channels of the process, with the messages in them: bytes
+ * from malloc, and bytes of mappings. */
 void channel_measure(size_t *bytes, size_t *mapped);
 
-/* Passes the message on; it remains the caller's unless CHANNEL_OK is returned. */
+/* Sends the message, or receives one. A message that is sent remains the caller's unless
+ * CHANNEL_OK is returned. */
 ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline);
 ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline);
-/* The first of these that has a message, in turn; *index says which, also of one
- * that is closed and empty (CHANNEL_CLOSED). waiters: room for n. */
+/* Receives from the first of n channels that has a message, in their order. *index says
+ * which one it is; it is also set if that channel is closed and empty (CHANNEL_CLOSED).
+ * `waiters` has room for n. */
 ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self,
                              Message **m, uint32_t *index, uint64_t deadline);
-/* No more can be sent; what is in it can still be received. Any number of times. */
+/* Closes the channel: no more messages can be sent, but those in it can still be
+ * received. May be called any number of times. */
 void channel_close(Channel *c);
 
 #endif

@@ -1,47 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/context.h: what a thread has open in the recording (vm/contexts.c); readers in other
- * processes find it, too (doc/INTROSPECTION.md). */
+/* runtime/context.h: what a thread has open in the recording (vm/contexts.c). Readers in
+ * other processes find it, too (doc/INTROSPECTION.md). */
 #ifndef SAROS_RUNTIME_CONTEXT_H
 #define SAROS_RUNTIME_CONTEXT_H
 
 #include "eventring/trace.h"
 #include "object.h"
 
-#define CONTEXT_SPANS 64 /* open spans of which the ids are kept: those that an end may close */
+#define CONTEXT_SPANS 64 /* open spans whose ids are kept: those that an end may close */
 
-/* A coroutine has one when it has recorded an event or inherits a trace, the main thread when it
- * has recorded the begin of a span. Payload of a userdata, without user values, in the first slot
- * of the thread's stack. */
+/* A coroutine gets one when it records an event or inherits a trace; the main thread gets
+ * one when it records the begin of a span. It is the payload of a userdata without user
+ * values in the first slot of the thread's stack. */
 typedef struct Context {
   uint64_t id;
   uint32_t hidden;              /* open spans outside of those in `open` */
   uint16_t count;
   bool has_finalizer : 1;
   bool has_traces : 1;          /* struct ContextTraces follows */
-  /* of the first so many of `open` the end takes the slow path: the last span of a coroutine, those
-   * with a trace */
+  /* the end of any of the first `checked` spans in `open` takes the slow path: the last
+   * span of a coroutine, and those with a trace */
   uint8_t checked;
-  uint16_t open[CONTEXT_SPANS]; /* ids of the innermost open spans, the outermost first */
+  uint16_t open[CONTEXT_SPANS]; /* ids of the innermost open spans, outermost first */
 } Context;
 
-/* The ids of an open span, or what is inherited; or that there is a span of which the ids are not
- * known (vm/traces.c). */
+/* The ids of an open span, or the ids that a thread inherits. If `is_unknown`: marks a
+ * span whose ids are not known (vm/traces.c). */
 typedef struct SpanTrace {
   struct eventring_trace ids;
   bool is_unknown;
-  uint32_t end;   /* if it is: what its end is known by; EVENTRING_ID_OTHER: nothing */
+  /* if is_unknown: id by which its end is recognized; EVENTRING_ID_OTHER: by none */
+  uint32_t end;
   uint32_t depth; /* open spans of the context up to this one, hidden ones included */
-  uint64_t block; /* of the ring, in which the ids were last written */
+  uint64_t block; /* block of the ring in which the ids were last written */
 } SpanTrace;
 
-/* Behind the Context of a thread that has, or has had, a span with a trace, or inherits one. */
+/* Follows the Context of a thread that has, or has had, a span with a trace, or inherits
+ * one. */
 typedef struct ContextTraces {
-  uint64_t life; /* eventring_trace_place: of the latest look */
-  uint32_t torn; /* the outermost so many open spans are open no more for readers */
+  uint64_t life; /* from eventring_trace_place, when it was last called */
+  uint32_t torn; /* how many of the outermost open spans readers take for closed */
   uint8_t count, room; /* of `of` */
   bool inherits;
   SpanTrace inherited;
-  SpanTrace of[]; /* open spans with ids, and unknown ones, the outermost first */
+  SpanTrace of[]; /* open spans with ids, and unknown ones, outermost first */
 } ContextTraces;
 
 #define context_traces(c) ((ContextTraces *)(void *)((c) + 1))

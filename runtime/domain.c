@@ -51,7 +51,8 @@ HashSeed domain_fixed_seed(uint64_t *seed) {
 
 #define SEEDS 32
 
-/* Those of several states are asked for at once: a system call takes as long as much of the rest. */
+/* Gets a random seed. Asks the system for those of several states at once, since a system
+ * call takes as long as much of the remaining work for a new state. */
 static bool next_seed(uint64_t *seed) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static uint64_t seeds[SEEDS];
@@ -90,7 +91,8 @@ static Domain *allocate_domain(lua_Alloc f, void *ud) {
   return memory != NULL ? memset(memory, 0, sizeof(Domain)) : NULL;
 }
 
-/* With its heap, in which it lies where that has no allocator from the beginning. */
+/* Frees the domain and its heap. The domain lies in the heap unless that had an allocator
+ * from the beginning. */
 static void release_domain(Domain *d) {
   bool at_home = d->heap.home != NULL;
   heap_close(&d->heap);
@@ -123,7 +125,7 @@ static void free_domain(Domain *d) {
   release_domain(d);
 }
 
-/* The steps that may raise, run in a protected frame of their own. */
+/* Takes the steps of domain_new that may raise, with an ErrorJump of their own. */
 static bool complete_domain(lua_State *L) {
   Domain *d = L->domain;
   ErrorJump jump = {.prev = NULL, .status = LUA_OK};

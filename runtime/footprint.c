@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/footprint.c: what the memory of a domain is used for (footprint.def), as rows of
- * the recording (eventring/footprint.h). Without a recording nothing is measured. */
+/* runtime/footprint.c: what the memory of a domain is used for (footprint.def), as rows
+ * of the recording (eventring/footprint.h). Without a recording nothing is measured. */
 #include "footprint.h"
 
 #include <pthread.h>
@@ -43,7 +43,8 @@ static void set(Footprint *f, FootprintId id, size_t bytes) {
   f->amount[id] = (MemoryAmount){bytes, bytes};
 }
 
-/* Takes a part of what is live out of it. Its amount is as of the last marking. */
+/* Sets a part of what is live, and subtracts it from that. The amount is as of the last
+ * marking. */
 static void set_part_of_live(Footprint *f, FootprintId id, size_t bytes) {
   MemoryAmount *live = &f->amount[FOOTPRINT_LIVE];
   if (bytes > live->resident) bytes = live->resident;
@@ -65,12 +66,13 @@ static void set_heap(Footprint *f, const Domain *d, const HeapMemory *m) {
   set(f, FOOTPRINT_DOMAIN_OWN, sizeof *d);
 }
 
-/* What a state's allocator gives is taken to be malloc's. */
+/* Tells whether the amount comes from the state's allocator, whose memory is taken to be
+ * malloc's. */
 static bool is_hosted(const Domain *d, FootprintId id) {
   return heap_is_hosted(&d->heap) && id <= FOOTPRINT_HEAP_OWN;
 }
 
-/* `rows`: of the domain alone, or all. */
+/* Writes the rows of the domain, or (`all`) also those of the process. */
 static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) {
   struct eventring_footprint_row rows[FOOTPRINT_COUNT];
   size_t n = 0;
@@ -82,11 +84,12 @@ static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) 
     rows[n].resident = f->amount[id].resident;
     rows[n++].reserved = f->amount[id].reserved;
   }
-  /* where the recording has no room for it, it has none: nothing depends on it */
+  /* an error is ignored: without room for it the recording has no footprint, and nothing
+   * depends on that */
   eventring_footprint_write(d->rings, rows, n, flags);
 }
 
-/* What the recorder has mapped. */
+/* Measures what the recorder has mapped. */
 static void measure_recorder(const Domain *d, struct eventring_pages *pages, Footprint *f) {
   struct eventring_footprint_own own;
   if (eventring_footprint_own(d->rings, pages, &own) != 0) return;
@@ -111,7 +114,8 @@ static void add_bytes(void *amount, const void *items, size_t bytes) {
   a->reserved += bytes;
 }
 
-/* That of the main thread has a name of its own in the system's list. */
+/* Measures the stack of this thread, unless it is the main thread, whose stack has a name
+ * of its own in the system's list. */
 static void measure_stack(struct eventring_pages *pages, MemoryAmount *amount) {
   pthread_attr_t attributes;
   void *stack;
@@ -155,7 +159,8 @@ void footprint_measure(Domain *d) {
   d->footprint_ns = mapping_now();
 }
 
-/* The C library is asked once a second, and for a ten-thousandth of the time, at most. */
+/* Time from which the C library may be asked again: it is asked at most once a second,
+ * and for at most a ten-thousandth of the time. */
 static _Atomic uint64_t malloc_due_ns;
 
 static void note_asked(uint64_t begun) {

@@ -5,12 +5,14 @@
 
 #include "domain.h"
 
-/* Measures, and writes what it found: for a tool that asks. Some ns for each page. */
+/* Measures the memory of the domain page by page and writes the result, for a tool that
+ * asks. Takes some ns for each page. */
 void footprint_measure(Domain *d);
-/* Writes what the heap knows by its own counts, in some microseconds: after a major
- * cycle. */
+/* Writes what the heap knows from its own counts. Takes some microseconds; called after a
+ * major cycle. */
 void footprint_reckon(Domain *d);
-/* The same if that was not done for a second: after a minor collection, before a wait. */
+/* Calls footprint_reckon if nothing was written for a second. Called after a minor
+ * collection and before a wait. */
 void footprint_reckon_if_old(Domain *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/frame.h: one activation of a function (CallInfo). Frames are made by thread.c and
- * filled by the interpreter. */
+/* runtime/frame.h: one activation of a function (CallInfo). thread.c makes the frames,
+ * and the interpreter fills them. */
 #ifndef SAROS_RUNTIME_FRAME_H
 #define SAROS_RUNTIME_FRAME_H
 
@@ -60,8 +60,8 @@ _Static_assert(CALL_BITS <= 24, "the status in which a frame recovers follows");
 #define CALL_RECOVERED(status) ((int)((status) >> 24 & 0xf))
 #define CALL_SET_RECOVERED(err) ((uint32_t)(err) << 24)
 
-/* One activation.  Frames form a doubly linked list that is kept for reuse;
- * each is a heap part owned by the thread. */
+/* One activation. Frames form a doubly linked list that is kept for reuse; each is a heap
+ * part owned by the thread. */
 struct CallInfo {
   TValue *func;  /* the function's slot; registers start at func + 1 */
   TValue *top;   /* limit of the registers (Lua) or of what a C function may push */
@@ -74,8 +74,9 @@ struct CallInfo {
     } lua;
     struct {                   /* C functions and native frames */
       union {
-        lua_KFunction k;       /* continuation; of a native frame NULL: it has none */
-        lua_CFunction running; /* the function, until it sets its continuation: for readers */
+        lua_KFunction k;       /* continuation; NULL in a native frame without one */
+        /* the function, for readers, until it sets its continuation */
+        lua_CFunction running;
       };
       lua_KContext ctx;
       ptrdiff_t old_errfunc;
@@ -90,16 +91,18 @@ struct CallInfo {
   } u2;
   int32_t nresults;  /* results wanted by the caller, -1: all */
   uint32_t status;   /* CALL_* */
-  uint32_t depth;    /* place in the list, base_ci being 0 */
-  /* Grows with each function that begins in this frame, tail calls included. For readers in
-   * other processes (doc/INTROSPECTION.md). */
+  uint32_t depth;    /* index in the list; 0: base_ci */
+  /* Incremented by each function that begins in this frame, tail calls included. For
+   * readers in other processes (doc/INTROSPECTION.md). */
   uint32_t entries;
 };
 
-/* How a frame is filled, so that readers in other processes (doc/INTROSPECTION.md) never see
- * a function in it that does not run there: first what runs (k, running), then the status,
- * then `entries`; and at last the frame becomes the current one. The compiler keeps the order
- * of these stores; x86-64 has plain moves for them. */
+/* The order in which a frame is filled, so that readers in other processes
+ * (doc/INTROSPECTION.md) never see a function in it that does not run there: first what
+ * runs (k, running), then the status, then `entries`. At last the frame becomes the
+ * current one. The release stores keep the compiler from changing this order; on x86-64
+ * they are plain moves. They have no acquire loads as partners: readers copy the memory
+ * with process_vm_readv. */
 #define frame_set_status(frame, bits) __atomic_store_n(&(frame)->status, (bits), __ATOMIC_RELEASE)
 #define frame_publish(L, frame) __atomic_store_n(&(L)->ci, (frame), __ATOMIC_RELEASE)
 

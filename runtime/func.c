@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/func.c: prototypes, closures, upvalues, userdata.
  *
- * An open upvalue refers to its thread, the thread lists its open upvalues with
- * the highest slot first: at most one a slot.
+ * An open upvalue refers to its thread. The thread has a list of its open upvalues,
+ * highest slot first, with at most one for each slot.
  */
 #include "func.h"
 
@@ -101,7 +101,7 @@ void upvalue_close(lua_State *L, TValue *level) {
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* The payload is aligned to 16 bytes when the object is. */
+/* Creates a userdata. Its payload is aligned to 16 bytes, since the object is. */
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {
   if (unlikely(size > PTRDIFF_MAX / 2)) error_memory(L);
   size_t total = heap_round(sizeof(Userdata) + (size_t)nuservalues * sizeof(TValue) + size);

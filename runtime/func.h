@@ -6,18 +6,21 @@
 #include "object.h"
 
 Prototype *prototype_new(lua_State *L);
-/* Gives it its number, Prototype.function_id: no other prototype of the process has it. */
+/* Gives the prototype its number, Prototype.function_id, which no other prototype of the
+ * process has. */
 void prototype_number(Prototype *p);
 LuaClosure *lua_closure_new(lua_State *L, Prototype *p); /* upvalues NULL until set */
 CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f);
-UpValue *upvalue_new_closed(lua_State *L);                  /* holds nil */
-/* open upvalue of a stack slot, shared */
+/* Finds or makes the open upvalue of a stack slot, which all closures share. */
+UpValue *upvalue_new_closed(lua_State *L);
+/* Finds or makes the open upvalue of a stack slot, which closures share. */
 UpValue *upvalue_find(lua_State *L, TValue *slot);
-void upvalue_close(lua_State *L, TValue *level);            /* closes all at or above level */
+/* Closes all open upvalues at or above level. */
+void upvalue_close(lua_State *L, TValue *level);
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues);
-/* Returns what identifies the C function, also among closures of it; NULL: it is none. */
+/* Returns the name of the n-th active local (from 1), or NULL. */
 const void *c_function_identity(const TValue *func);
-/* name of the n-th active local (1..), or NULL */
+/* Returns the name of the n-th active local (from 1), or NULL. */
 const char *local_name(const Prototype *p, int number, uint32_t pc);
 
 #endif

@@ -2,9 +2,9 @@
 /* runtime/introspection.c: where readers in other processes find domains, threads, frames
  * and functions (<eventring/introspection.h>, doc/INTROSPECTION.md).
  *
- * Data only, filled by the compiler, and the table of the domains. What keeps readers right
- * is the order in which frames are filled (frame.h) and that the words named here are
- * written by plain aligned stores.
+ * It is only data, filled in by the compiler, and the table of the domains. Readers get
+ * consistent views because frames are filled in a certain order (frame.h), and because
+ * the words named here are written by plain aligned stores.
  */
 #include "introspection.h"
 
@@ -28,14 +28,14 @@ enum { PLACES = 2 * PEER_MAX, NO_PLACE = -1 };
 static _Atomic(Domain *) domains[PLACES];
 struct eventring_request introspection_request;
 
-/* Found by the note; hidden, as nothing else refers to it by name. */
+/* Found through the note. Hidden, since nothing else refers to it by name. */
 extern const struct eventring_introspection saros_introspection;
 
 #define HERE(type, field) {EVENTRING_HERE, offsetof(type, field)}
 #define OF_PEER(field) {offsetof(Domain, peer), offsetof(struct Peer, field)}
 #define ADDRESS(x) ((uint64_t)(uintptr_t)&(x))
 
-/* A domain that waits: Peer.wait_kind. */
+/* Rules for a domain that waits: Peer.wait_kind. */
 #define WAITS(wait, what) \
   {.where = OF_PEER(wait_kind), .size = 4, .mask = UINT32_MAX, .value = (wait), \
    .activity = EVENTRING_ACTIVITY_WAITING, .text = what}
@@ -228,7 +228,7 @@ static bool may_be_asked(void) {
   return text == NULL || strcmp(text, "0") != 0;
 }
 
-/* 0, or an errno. The directory is named by another process. */
+/* Checks the directory, which another process has named. Returns 0, or an errno. */
 static int check_directory(const char *path) {
   if (memchr(path, '\0', EVENTRING_REQUEST_PATH) == NULL) return ENAMETOOLONG;
   if (path[0] == '\0') return 0;
@@ -243,7 +243,10 @@ static int check_directory(const char *path) {
 bool introspection_take_request(const char **directory) {
   static char path[EVENTRING_REQUEST_PATH];
   struct eventring_request *asked = &introspection_request;
-  /* acquire: the directory was written before the word */
+  /* acquire: no store of this process is its partner. The asking process writes the
+   * directory, then the word, by two calls of process_vm_writev (ask in
+   * eventring/tools/start.c); the load keeps the copy below behind the reading of the
+   * word */
   uint32_t what = __atomic_fetch_and(&asked->word, EVENTRING_REQUEST_LINES, __ATOMIC_ACQUIRE) &
                   ~(uint32_t)EVENTRING_REQUEST_LINES;
   if (what == 0) return false;
@@ -258,7 +261,8 @@ bool introspection_take_request(const char **directory) {
 void introspection_reply(int why) {
   struct eventring_request *asked = &introspection_request;
   __atomic_store_n(&asked->refused, (uint32_t)why, __ATOMIC_RELAXED);
-  /* release: who sees it counted, sees the reply */
+  /* release, after `refused`: await_reply in eventring/tools/start.c loads `taken_up`
+   * with acquire, from a copy of this memory, and then reads `refused` */
   __atomic_fetch_add(&asked->taken_up, 1, __ATOMIC_RELEASE);
 }
 
@@ -274,7 +278,7 @@ void introspection_lines_seen(void) {
 
 /* ---- domains ------------------------------------------------------------- */
 
-/* Places in use. Relaxed: who finds none free leaves the domain out. */
+/* Places in use. Relaxed: a domain that finds no place free is left out. */
 static _Atomic int taken;
 
 void introspection_add(Domain *d) {
@@ -284,7 +288,8 @@ void introspection_add(Domain *d) {
   for (int n = 0; n < PLACES; n++) {
     Domain *none = NULL;
     if (atomic_load_explicit(&domains[n], memory_order_relaxed) != NULL) continue;
-    /* release: who finds the domain there, finds it complete */
+    /* release: pairs with the acquire load in introspection_domain. Whoever finds the
+     * domain there finds it complete */
     if (!atomic_compare_exchange_strong_explicit(&domains[n], &none, d, memory_order_release,
                                                  memory_order_relaxed))
       continue;
@@ -302,12 +307,14 @@ static void free_place(int n) {
 void introspection_remove(Domain *d) {
   if (d->place == NO_PLACE ||
       atomic_load_explicit(&domains[d->place], memory_order_relaxed) != d)
-    return; /* a fork has removed it */
+    return; /* a fork has removed it already */
   free_place(d->place);
 }
 
 bool introspection_domain(unsigned n, Domain **d) {
   if (n >= PLACES) return false;
+  /* acquire: pairs with the release exchange in introspection_add, so that the domain is
+     complete */
   *d = atomic_load_explicit(&domains[n], memory_order_acquire);
   return true;
 }

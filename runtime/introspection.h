@@ -7,29 +7,32 @@
 #include "domain.h"
 #include "eventring/introspection.h"
 
-/* The domain has a main thread, and can be read from now on; until it is removed. Any
-   thread. With no place left it is not shown. */
+/* Shows the domain, which has a main thread now, to readers in other processes until
+   introspection_remove hides it. If no place is left, the domain is not shown. Any
+   thread. */
 void introspection_add(Domain *d);
 void introspection_remove(Domain *d);
-/* The n-th place for domains; *d is NULL if it is free. False: there is none. Any thread,
-   async-signal-safe; the domain may end at any moment, if it is another thread's. */
+/* Gets the domain in the n-th place; *d is NULL if the place is free. Returns false if
+   there are no more than n places. Any thread, async-signal-safe. A domain of another
+   thread may end at any moment. */
 bool introspection_domain(unsigned n, Domain **d);
-/* In a forked child, in which only the domain of the thread that forked goes on (or none,
-   NULL). */
+/* Removes all domains but d. For a forked child, in which only the domain of the thread
+   that forked goes on (NULL: none does). */
 void introspection_keep_only(const Domain *d);
 
-/* Written by other processes of the user. Its word is that which safepoints read while
-   nothing is recorded (probes.c). */
+/* Written by other processes of the same user. Its `word` is the one that safepoints test
+   while nothing is recorded (probes.c). */
 HIDDEN extern struct eventring_request introspection_request;
-/* False: there is none for this thread to obey, or it is refused. *directory: where the file
-   is to be, "": as the environment says; valid until the reply. Any thread. */
+/* Takes the request of another process. Returns false if there is none for this thread to
+   obey, or if it is refused. *directory is where the file is to be made ("": as the
+   environment says); it is valid until the reply. Any thread. */
 bool introspection_take_request(const char **directory);
-/* 0, or an errno: why it was not obeyed. */
+/* Reports the result of the request: 0, or an errno that says why it was not obeyed. */
 void introspection_reply(int why);
-/* Up to when each instruction is to be noted, for readers in other processes: ns of
-   CLOCK_MONOTONIC; 0: nobody has asked. Any thread. */
+/* Returns the time until which each instruction is to be noted for readers in other
+   processes: ns of CLOCK_MONOTONIC; 0: nobody has asked. Any thread. */
 uint64_t introspection_lines_until(void);
-/* Safepoints need not come for that any more. */
+/* Clears the bit that sends safepoints here for the lines. */
 void introspection_lines_seen(void);
 
 #endif

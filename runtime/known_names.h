@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/known_names.h: the strings that each domain has at hand: names of metamethods
- * (metamethods.def), and of types and for messages (names.def). */
+/* runtime/known_names.h: the strings that each domain keeps at hand: names of metamethods
+ * (metamethods.def), names of types, and texts for messages (names.def). */
 #ifndef SAROS_RUNTIME_KNOWN_NAMES_H
 #define SAROS_RUNTIME_KNOWN_NAMES_H
 

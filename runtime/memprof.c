@@ -3,43 +3,47 @@
  *
  * Design
  * ------
- * Each word that the program asks for is a sample with probability `rate`, independently of
- * all others. The words are numbered as they are asked for, by two meters: one for those at
- * the heap's cursor, one for all others (second cursor, large blocks, parts used again).
- * What is drawn is the number of the next sample of each (memprof_random.c). That of the
- * first is planted in the limit of the heap's fast path (heap_plant): an allocation that
- * reaches it takes the slow path, which reports each block here; one that does not costs
- * nothing. The doors of the second compare the meter with the next sample. So a meter never
- * has to be told of what the other one counts. Memory outside the heap is reported by its
- * owner, and counts as a part of the second.
+ * Each word that the program asks for is a sample with probability `rate`, independently
+ * of all others. The words are numbered as they are asked for, by two meters: one for
+ * those at the heap's cursor, one for all others (second cursor, large blocks, parts used
+ * again). For each meter the number of the next sample is drawn (memprof_random.c). That
+ * of the first meter is planted in the limit of the heap's fast path (heap_plant): an
+ * allocation that reaches it takes the slow path, which reports each block here; one that
+ * does not costs nothing. The functions of the heap that count on the second meter
+ * compare it with the next sample. So a meter never has to know what the other one
+ * counts. Memory outside the heap is reported by its owner, and counts as a part on the
+ * second meter.
  *
  * A sampled block is *tracked*: an entry of 64 bytes says where it lies, what it is, who
- * owns it, and whether it is young. Objects do not move, so entries need no correction, but
- * for large parts. What becomes of a block is found in passes over compact lists:
+ * owns it, and whether it is young. Objects do not move, so entries need no correction,
+ * except those of large parts. What has become of blocks is found in passes over compact
+ * lists:
  *
  *   young   by the minor collection, when all that can be reached is promoted
  *           (memprof_minor): what is still young is dead
  *   old     by the major cycle, after the strings are swept (memprof_major): what is not
- *           marked is dead. Then finalizers have revived what they want, and no lookup can
- *           bring a string back
+ *           marked is dead. Then finalizers have revived what they want, and no lookup
+ *           can bring a string back
  *   parts   with their owner, or before, when they are given back (memprof_part_gone)
  *   all     at the end of the domain
  *
- * A part has no header. The doors say who owns it; the parts of a new table come before
- * it, so they wait for it (Heap.orphans: the next object takes the slow path).
+ * A part has no header. The heap's report says who owns it. The parts of a new table are
+ * allocated before it, so they wait for it (Heap.orphans: the next object takes the slow
+ * path).
  *
- * Subscribers. There are two, the guest's profile and that of the recording; each draws for
- * itself, at its own rate, and has entries of its own, so neither can disturb the other.
+ * Subscribers. There are two, the guest's profile and that of the recording. Each draws
+ * its own samples, at its own rate, and has its own entries, so neither can disturb the
+ * other.
  *
- * Callbacks of the guest. An entry goes through allocation, promotion and death; for each of
- * these that its profile wants to know it is put in the queue. Callbacks run at the next
- * safepoint of a function of Lua (memprof_safe_point), one after the other: allocate, track,
- * call back. So what a callback does happens to a block that exists, and an error leaves
- * the later ones in the queue. They do not run inside each other, in finalizers, in hooks,
- * in the collector, or below a function of C. Entries whose allocation was not called back
- * when their profile stops are dropped.
+ * Callbacks of the guest. An entry goes through allocation, promotion and death; for each
+ * of these that its profile wants to know it is put in the queue. Callbacks run at the
+ * next safepoint of a Lua function (memprof_safe_point), one after the other: allocate,
+ * track, call back. So whatever a callback does, its block exists, and an error leaves
+ * the later ones in the queue. They do not run inside each other, in finalizers, in
+ * hooks, in the collector, or below a C function. Entries whose allocation was not called
+ * back when their profile stops are dropped.
  *
- * Failure. Without memory for an entry the sample is lost, and counted.
+ * Failure. If there is no memory for an entry, the sample is lost, and counted.
  */
 #include "memprof_internal.h"
 
@@ -56,7 +60,7 @@
 #include "peer.h"
 #include "thread.h"
 
-#define LEAST_PARTS 2048 /* buckets; there are some for each, most of them empty */
+#define LEAST_PARTS 2048 /* buckets; several for each part, most of them empty */
 
 /* ---- memory -------------------------------------------------------------- */
 
@@ -126,7 +130,7 @@ static Memprof *new_memprof(Domain *d) {
   return m;
 }
 
-/* In the child of a fork, which draws samples of its own; the parent draws on as before. */
+/* Makes a forked child draw samples of its own. The parent goes on drawing as before. */
 static void begin_in_child(void) {
   Domain *d = peer_own_domain();
   Memprof *m = d != NULL ? d->memprof : NULL;
@@ -152,7 +156,7 @@ Memprof *memprof_of(Domain *d) {
   return d->memprof;
 }
 
-/* All entries are of the recording, which has stopped. */
+/* Frees all entries, which belong to the recording that has stopped. */
 static void forget_blocks(Memprof *m) {
   uint32_t *parts = calloc(LEAST_PARTS, sizeof *parts);
   uint64_t *filter = calloc(LEAST_PARTS / 64, sizeof *filter);
@@ -182,7 +186,7 @@ void memprof_release(Domain *d) {
 }
 
 void memprof_give_back(Memprof *m) {
-  bool is_guests = m->nprofiles > 1; /* or was */
+  bool is_guests = m->nprofiles > 1; /* has some, or had */
   if (is_guests) return;
   rt_assert(m->nfates == 0);
   forget_blocks(m);
@@ -197,8 +201,9 @@ void memprof_free(Domain *d) {
 
 uint64_t memprof_asked(const Domain *d) { return heap_asked(&d->heap) + d->memprof->external; }
 
-/* Each entry has a line of the cache of its own. Where realloc moves pages instead of bytes
- * (large arrays) the place in the line stays the same, and nothing is copied. */
+/* Makes room for more entries. Each entry has a cache line of its own. Where realloc
+ * moves pages instead of bytes (large arrays), the place in the line stays the same, and
+ * nothing is copied. */
 static bool grow_tracked(Memprof *m) {
   uint32_t room = m->tracked_room == 0 ? 256 : 2 * m->tracked_room;
   size_t used = m->tracked != NULL ? m->ntracked * sizeof *m->tracked : 0;
@@ -238,7 +243,7 @@ static NOINLINE void widen_parts(Memprof *m) {
   uint32_t *old = m->parts, before = m->heap->sampled_parts_mask, mask = 2 * before + 1;
   uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
   uint64_t *filter = calloc(((size_t)mask + 1) / 64, sizeof *filter);
-  if (wider == NULL || filter == NULL) { /* its chains get longer */
+  if (wider == NULL || filter == NULL) { /* the chains get longer */
     free(wider);
     free(filter);
     return;
@@ -333,8 +338,9 @@ void memprof_enqueue(Domain *d, uint32_t id) {
 
 static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
-/* An entry in its list, without a sample; NULL: no memory. Its stack, which is captured next, is
- * none until then: capturing may forget stacks, and looks at those of all entries (mark_block). */
+/* Puts a new entry without a sample into its list. Returns NULL if out of memory. The
+ * entry has no stack until the caller captures it: capturing may forget stacks, and looks
+ * at those of all entries (mark_block). */
 ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
                       GCObject *owner, uint32_t *id) {
   Memprof *m = d->memprof;
@@ -356,7 +362,8 @@ ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, Memp
   return t;
 }
 
-/* It is in its list and has its sample: a part is found by its address from now on. */
+/* Makes a part findable by its address, once its entry is in its list and has its
+ * sample. */
 ALWAYS_INLINE void note_if_part(Domain *d, const Tracked *t, uint32_t id) {
   if (!(t->flags & TRACKED_PART)) return;
   note_part(d->memprof, id);
@@ -381,7 +388,8 @@ static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t wor
   if (has_callbacks(p)) memprof_enqueue(d, id);
 }
 
-/* Without memory to track it the block counts as one that lives for ever. */
+/* Tracks a block for the recording. If there is no memory to track it, the block counts
+ * as one that lives for ever. */
 ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t words,
                            MemprofKind kind, GCObject *owner) {
   uint32_t id;
@@ -391,7 +399,8 @@ ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, u
   if (t != NULL) note_if_part(L->domain, t, id);
 }
 
-/* The block has taken the meter to `end`. */
+/* Tracks a block that has taken the meter to `end`, for each subscriber that has a sample
+ * in it. */
 SAMPLE_PATH
 static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
                          MemprofKind kind, GCObject *owner) {
@@ -404,12 +413,13 @@ static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, u
     note_guest(L, block, stream_take(guest, meter, end), words, kind, owner);
 }
 
-/* The parts that were made for the table. */
+/* Makes the table the owner of the parts that were made for it. */
 SAMPLE_PATH static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
   Memprof *m = d->memprof;
-  if (kind == MEMPROF_ARRAY || kind == MEMPROF_HASH) return; /* another part of it */
+  /* another part of the same table */
+  if (kind == MEMPROF_ARRAY || kind == MEMPROF_HASH) return;
   d->heap.orphans = false;
-  if (kind != MEMPROF_TABLE) return; /* an error on the way */
+  if (kind != MEMPROF_TABLE) return; /* an error came in between */
   for (size_t i = m->young.n; i-- > 0;) {
     Tracked *t = &m->tracked[m->young.items[i]];
     if (!(t->flags & TRACKED_PART) || t->owner != NULL) break;
@@ -419,7 +429,8 @@ SAMPLE_PATH static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
 
 SAMPLE_PATH void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner) {
   Heap *h = &L->domain->heap;
-  if (kind == MEMPROF_THREAD) p = (char *)p + LUA_EXTRASPACE; /* where the object begins */
+  /* the address of the object itself */
+  if (kind == MEMPROF_THREAD) p = (char *)p + LUA_EXTRASPACE;
   __builtin_prefetch(&L->domain->memprof->parts[heap_part_index(h, p)], 1);
   if (unlikely(h->orphans)) adopt(L->domain, p, kind);
   uint64_t at_cursor = heap_asked_at_cursor(h), words = heap_round(size) / 8;
@@ -434,8 +445,8 @@ SAMPLE_PATH void memprof_took(lua_State *L, void *p, size_t size, MemprofKind ki
   heap_plant(h); /* there may be orphans now, or none any more */
 }
 
-/* As if the bytes had been asked for now; afterwards the next sample is as far away as it
- * would be then. */
+/* Counts the bytes as if they were asked for now. Afterwards the next sample is as far
+ * away as it would be if the meter had counted them. */
 void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *owner) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
@@ -511,7 +522,8 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
                                    .depth = depth, .from = memprof_asked(d)};
   m->sampling = profile;
   m->module = module;
-  if (m->calling) m->calling_from = memprof_asked(d); /* nothing of it is sampled */
+  /* what it asks for is not sampled */
+  if (m->calling) m->calling_from = memprof_asked(d);
   stacks_forget_notes(&m->stacks);
   stream_start(&m->streams[SUBSCRIBER_GUEST], rate, &d->heap);
   memprof_watch(d);
@@ -526,7 +538,8 @@ bool memprof_is_sampling(const Domain *d, uint32_t profile) {
   return running != 0 && (profile == 0 || running == profile);
 }
 
-/* Words asked for since the profile began, without what callbacks have asked for. */
+/* Returns the words asked for since the profile began, without those that callbacks have
+ * asked for. */
 static uint64_t words_so_far(const Domain *d, const Profile *p) {
   const Memprof *m = d->memprof;
   uint64_t to = m->calling ? m->calling_from : memprof_asked(d);
@@ -544,7 +557,7 @@ void memprof_stop(Domain *d, uint32_t profile) {
   memprof_watch(d);
 }
 
-/* Its tracking ends. */
+/* Ends the tracking of a block. */
 static void drop(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
@@ -626,7 +639,7 @@ static MemprofCallback callback_of(Memprof *m, const Tracked *t) {
   return wants & MEMPROF_WANTS_YOUNG ? MEMPROF_DEALLOC_YOUNG : MEMPROF_NOTHING;
 }
 
-/* No callback is due for it any more. */
+/* Removes the first entry from the queue: no callback is due for it any more. */
 static void leave_queue(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   m->queue_first++;
@@ -664,14 +677,14 @@ void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value) {
   if (!keep || callback_of(m, t) == MEMPROF_NOTHING) leave_queue(d, id);
 }
 
-/* Hooks, finalizers and C functions go on first. */
+/* Tells whether callbacks may run now: not in hooks, finalizers and C functions. */
 static bool may_call(const lua_State *L) {
   const Domain *d = L->domain;
   return memprof_is_due(d) && !d->gc.running && !d->gc.closing && L->allow_hook &&
          is_lua_frame(L->ci) && d->memprof->module != NULL;
 }
 
-/* The callback that was called has raised. */
+/* Ends the tracking of the block whose callback has raised. */
 static void abandon_called(lua_State *L) {
   Memprof *m = L->domain->memprof;
   uint32_t id = m->called;
@@ -680,18 +693,19 @@ static void abandon_called(lua_State *L) {
   memprof_called(L->domain, id, false, 0);
 }
 
-/* What callbacks ask for is not the program's. */
+/* Runs the callbacks that are due. What they ask for does not count as the program's. */
 static int run_callbacks(lua_State *L) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
   m->calling = true;
   m->calling_from = memprof_asked(d);
-  gc_set_trigger(d); /* nothing of the sampler is due in them */
-  /* A message that is on its way to its variable is not to be lost (vm/safe_point.c): a
-   * request to the domain waits. */
+  gc_set_trigger(d); /* nothing of the sampler is due while they run */
+  /* a message on its way to its variable must not be lost (vm/safe_point.c), so a request
+   * to the domain waits */
   bool handing_over = d->peer->handing_over > 0;
   if (handing_over) peer_mask(d->peer);
-  int line_seen = L->old_pc; /* the instruction goes on: its line is no new one for hooks */
+  /* the instruction goes on, so its line is not a new one for hooks */
+  int line_seen = L->old_pc;
   int status = d->hooks.call_protected(L, m->module->run);
   L->old_pc = line_seen;
   if (status != LUA_OK) abandon_called(L);
@@ -734,6 +748,6 @@ void memprof_end(lua_State *L) {
   while (memprof_is_due(d)) {
     size_t before = m->queue_first;
     if (run_callbacks(L) != LUA_OK) L->top--;
-    if (m->queue_first == before) break; /* not even the next one could be called */
+    if (m->queue_first == before) break; /* even the next one could not be called */
   }
 }

@@ -9,57 +9,64 @@
 #include "memprof_kinds.h"
 
 #define MEMPROF_MAX_DEPTH 1024 /* frames of a sample */
-#define MEMPROF_LEAST_RATE 1e-9 /* smaller ones, and 0, sample nothing */
+#define MEMPROF_LEAST_RATE 1e-9 /* smaller rates, and 0, sample nothing */
 
 typedef struct Memprof Memprof;
 
 /* ---- for the heap and the collector ---------------------------------------
  *
- * While Heap.watched is set. None of them collects or raises. */
+ * To be called while Heap.watched is set. None of them collects or raises. */
 
-/* `size` bytes at p were allocated, or added to the block at p. `owner`: of a part. */
+/* Reports that `size` bytes at p were allocated, or added to the block at p. `owner`: the
+ * object that owns a part. */
 void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner);
-/* A userdata holds `more` bytes more outside the heap; `record` stands for all of them. */
+/* Reports that a userdata holds `more` additional bytes outside the heap; `record` stands
+ * for all of its bytes there. */
 void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *owner);
-/* The part is given back. */
+/* Reports that the part is given back. */
 void memprof_part_gone(Domain *d, const void *part);
-/* A frame of a thread and those that follow it. */
+/* Reports that a frame of a thread, and all that follow it, are given back. */
 void memprof_frames_gone(Domain *d, const CallInfo *first);
 void memprof_part_moved(Domain *d, const void *from, void *to);
 
-/* Young blocks have met their fate: all that can be reached is promoted, and nothing is
-   reclaimed yet. */
+/* Finds out what has become of young blocks: all that can be reached is promoted, and
+   nothing is reclaimed yet. */
 void memprof_minor(Domain *d);
-/* The same for old ones: marking is over, no string can come back, nothing is reclaimed.
-   Examines some of them, adds to *work; true when that was the last. */
+/* Finds out what has become of old blocks: marking is over, no string can come back, and
+   nothing is reclaimed yet. Examines some of them, for `most` work, and adds its work to
+   *work. Returns true when the last one was examined. */
 bool memprof_major(Domain *d, size_t most, size_t *work);
-/* Samples for the recording as that wants it from now on; not within an allocation. */
+/* Samples for the recording as the recording wants it from now on. Must not be called
+ * within an allocation. */
 void memprof_follow_recording(Domain *d);
-/* At which rate the domain samples for the recording; 0: it does not. */
+/* Returns the rate at which the domain samples for the recording; 0: it does not. */
 double memprof_recording_rate(const Domain *d);
-/* A collection is over, or the process ends: the heap profile of the recording is brought
-   up to date. */
+/* Brings the heap profile of the recording up to date: a collection is over, or the
+   process ends. */
 void memprof_collected(Domain *d);
-/* SAROS_MEMPROF_DUMP (memprof_dump.c): reads it; is it set? */
+/* Reads SAROS_MEMPROF_DUMP (memprof_dump.c). Returns whether it is set. */
 bool memprof_dump_configure(void);
-/* Writes the heap profiles as text, if that is set: at the end of a major cycle; `last`: of
-   the process. Any thread. */
+/* Writes the heap profiles as text, if SAROS_MEMPROF_DUMP is set: at the end of a major
+   cycle, or (`last`) of the process. Any thread. */
 void memprof_dump(bool last);
 void memprof_dump_after_fork(void);
-/* The process ends, and its domain is not closed: what its recording should say. */
+/* Completes the heap profile of the recording for a domain that is not closed although
+ * the process ends. */
 void memprof_leave(Domain *d);
-/* The domain ends: so do all blocks. Runs the callbacks that are due. */
+/* Ends the tracking of all blocks, as the domain ends, and runs the callbacks that are
+ * due. */
 void memprof_end(lua_State *L);
 void memprof_free(Domain *d);
 
-/* Callbacks should run as soon as the running function can be interrupted. */
+/* Asks for callbacks to run as soon as the running function can be interrupted. */
 void memprof_call_for_attention(Domain *d);
-/* Are callbacks due, and none is running? */
+/* Tells whether callbacks are due and none is running. */
 bool memprof_is_due(const Domain *d);
-/* Runs them if this is a place for it: raises what they raise. */
+/* Runs the callbacks that are due, if this is a place for it. Raises what they raise. */
 void memprof_safe_point(lua_State *L);
 
-/* Why what follows is allocated; MEMPROF_ORIGINS: the frame says. Returns the former. */
+/* Sets why what follows is allocated; MEMPROF_ORIGINS: the frame says. Returns the former
+ * origin. */
 ALWAYS_INLINE MemprofOrigin memprof_set_origin(Domain *d, MemprofOrigin origin) {
   MemprofOrigin before = (MemprofOrigin)d->origin;
   d->origin = (uint8_t)origin;
@@ -70,41 +77,43 @@ ALWAYS_INLINE MemprofOrigin memprof_set_origin(Domain *d, MemprofOrigin origin) 
 
 /* What a profile of the guest wants to know. */
 enum {
-  MEMPROF_WANTS_ALLOC = 1,   /* else the sample itself is the value of a block */
+  MEMPROF_WANTS_ALLOC = 1,   /* otherwise the sample itself is the value of a block */
   MEMPROF_WANTS_PROMOTE = 2,
-  MEMPROF_WANTS_YOUNG = 4,   /* deaths of young blocks, */
-  MEMPROF_WANTS_OLD = 8      /* of old ones */
+  MEMPROF_WANTS_YOUNG = 4,   /* deaths of young blocks */
+  MEMPROF_WANTS_OLD = 8      /* deaths of old blocks */
 };
 
 typedef struct MemprofModule {
-  /* Calls back what is due, see memprof_next; raises what a callback raises. */
+  /* Calls back what is due (see memprof_next). Raises what a callback raises. */
   lua_CFunction run;
-  /* The value of a block that is not tracked any more; 0: it has none. Must not raise. */
+  /* Handles the value of a block that is not tracked any more; 0: it has none. Must not
+   * raise. */
   void (*forget)(lua_State *L, uint32_t value);
 } MemprofModule;
 
-/* A number for a profile that is not used until it is started; 0: no memory. */
+/* Returns a number for a profile, which is not in use until it is started; 0: out of
+ * memory. */
 uint32_t memprof_new(Domain *d);
-/* Starts it in this domain; one that samples is stopped. */
+/* Starts the profile in this domain. Stops the one that samples. */
 void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, unsigned wants,
                    const MemprofModule *module);
 bool memprof_is_sampling(const Domain *d, uint32_t profile); /* 0: any of the guest's */
 uint32_t memprof_running(const Domain *d); /* the one that samples; 0: none */
-/* Nothing more is sampled, and what was not called back is dropped. */
+/* Stops sampling for the profile. What was not called back is dropped. */
 void memprof_stop(Domain *d, uint32_t profile);
-/* And nothing is tracked any more: no callback follows. */
+/* Stops the profile, and ends the tracking of its blocks: no callback follows. */
 void memprof_discard(Domain *d, uint32_t profile);
-/* Stopped, its callbacks for what is tracked follow, and nobody asks for it any more: its
-   number is used again after the last. */
+/* Stops a profile for which nobody will ask any more. The callbacks for its tracked
+   blocks still follow; after the last one its number is given again. */
 void memprof_give_up(Domain *d, uint32_t profile);
 
-/* Runs the callbacks that are due, from a C function of the module: raises what they
+/* Runs the callbacks that are due, from a C function of the module. Raises what they
    raise. */
 void memprof_flush(lua_State *L);
 
 /* A tracked block, for callbacks. */
 typedef struct MemprofSample {
-  uint64_t words, samples; /* asked for; of these, sampled */
+  uint64_t words, samples; /* words asked for; how many of these were sampled */
   uint64_t ns;             /* of the monotonic clock */
   uint32_t stack;          /* 0: none */
   uint32_t value;          /* 1 and more: what the module keeps for it; 0: nothing yet */
@@ -122,14 +131,15 @@ typedef enum MemprofCallback {
   MEMPROF_DEALLOC_OLD
 } MemprofCallback;
 
-/* The next callback that is due: fills *sample, and *id, which memprof_called wants; if the
+/* Gets the next callback that is due: fills *sample, and *id for memprof_called. If the
  * callback raises, the block is not tracked any more. While it runs the guest is not
  * sampled. */
 MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample);
-/* It has returned: `keep`: tracking goes on, with this value; else it ends. */
+/* Reports that the callback has returned. `keep`: tracking goes on, with this value;
+ * otherwise it ends. */
 void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value);
 
-/* A value that no block has any more, once each; 0: there is none. */
+/* Returns a value that no block has any more, each of them once; 0: there is none. */
 uint32_t memprof_dropped(Domain *d);
 
 /* Calls f for each block of the profile that is tracked and alive. */
@@ -137,11 +147,11 @@ void memprof_each(Domain *d, uint32_t profile,
                   void (*f)(void *context, const MemprofSample *sample), void *context);
 
 typedef struct MemprofFigures {
-  uint64_t words;   /* asked for while the profile sampled, outside callbacks */
-  uint64_t samples; /* of these, sampled */
-  uint64_t lost;    /* of these, in blocks that there was no memory to track */
+  uint64_t words;   /* words asked for while the profile sampled, outside of callbacks */
+  uint64_t samples; /* how many of these were sampled */
+  uint64_t lost;    /* samples in blocks that could not be tracked for lack of memory */
   uint64_t tracked; /* blocks */
-  uint64_t unknown_stacks; /* samples of this domain whose stack found no room */
+  uint64_t unknown_stacks; /* samples of this domain for whose stack there was no room */
   uint64_t seed;
 } MemprofFigures;
 void memprof_figures(const Domain *d, uint32_t profile, MemprofFigures *figures);
@@ -152,23 +162,26 @@ typedef struct MemprofFunction {
   char *name, *source; /* printable; allocated */
   uint32_t line, last_line; /* where it is defined; 0: unknown */
   uint32_t recorded;   /* its number in recordings; 0: none yet */
-  uint32_t frames;     /* of stacks, that are its */
-  uint32_t number;     /* of the prototype; 0: it is one of C */
-  const void *f;       /* of C */
+  uint32_t frames;     /* frames of stacks that are of this function */
+  uint32_t number;     /* of the prototype; 0: it is a C function */
+  const void *f;       /* the C function */
 } MemprofFunction;
 
 typedef struct MemprofFrame {
-  uint32_t function;    /* index, memprof_function */
+  uint32_t function;    /* index for memprof_function */
   uint32_t line;        /* 0: unknown */
   uint32_t column;      /* 0: unknown */
 } MemprofFrame;
 
-/* Frames of a stack, innermost first, until the next allocation. It is not forgotten before
- * another one is asked for. */
+/* Returns the frames of a stack, innermost first, and their number in *depth. They are
+ * valid until the next allocation. The stack is not forgotten before another one is asked
+ * for. */
 const MemprofFrame *memprof_stack(const Domain *d, uint32_t stack, uint32_t *depth);
-/* Changes when a number may stand for another stack than before. */
+/* Returns a number that changes when the number of a stack may stand for another stack
+ * than before. */
 uint32_t memprof_stacks_age(const Domain *d);
-/* Its texts stay while a stack has it, the struct until the next allocation. */
+/* Returns the function with that index. Its texts are valid while a stack has it, the
+ * struct until the next allocation. */
 const MemprofFunction *memprof_function(const Domain *d, uint32_t function);
 
 #endif

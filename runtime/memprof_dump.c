@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/memprof_dump.c: SAROS_MEMPROF_DUMP=FILE, the heap profile as a text that is there
- * while the program runs and after it was killed.
+/* runtime/memprof_dump.c: SAROS_MEMPROF_DUMP=FILE, the heap profile as a text that can be
+ * read while the program runs and after it was killed.
  *
- * At the end of a major cycle of any domain, and at the end of the process, the heap profiles
- * of the recording are read as any reader does it, and what is alive is written as folded
- * stacks: a line each, outermost frame first, with the bytes. The text goes to a new file beside
- * FILE, readable by the user alone, that takes its place when it is whole: what others put there,
- * in a directory where they may write, is neither followed nor written to. No more than a part of
- * the time is spent on this: where cycles follow each other closely, some of them write nothing.
+ * At the end of a major cycle of any domain, and at the end of the process, the heap
+ * profiles of the recording are read as any reader does it, and what is alive is written
+ * as folded stacks: a line each, outermost frame first, with the bytes. The text goes to
+ * a new file beside FILE, readable by the user alone, which replaces FILE when it is
+ * complete: if others have put something there, in a directory where they may write, it
+ * is neither followed nor written to. Only a fraction of the time is spent on this: if
+ * cycles follow each other closely, some of them write nothing.
  *
- * What fails is reported once, and the program goes on. */
+ * Only the first failure is reported, and the program goes on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,13 +26,13 @@
 #include "eventring/tools.h"
 #include "memprof.h"
 
-#define TIME_SHARE 20            /* of the time, one part is spent */
-#define MOST_BYTES (16 << 20)    /* of the text; what is beyond it is one line */
+#define TIME_SHARE 20            /* at most one part in so many of the time is spent */
+#define MOST_BYTES (16 << 20)    /* of the text; the rest is summed up in one line */
 #define VARIABLE "SAROS_MEMPROF_DUMP"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static char path[PATH_MAX];  /* empty: no dumps */
-static pid_t pid;            /* of the process that the path is for */
+static pid_t pid;            /* of the process for which the path is */
 static uint64_t not_before;  /* ns of the monotonic clock */
 static bool complained;
 
@@ -50,7 +51,8 @@ typedef struct Dump {
   double left_out; /* bytes of stacks beyond MOST_BYTES */
 } Dump;
 
-/* Semicolons separate frames. What is not printable is written as \xNN. */
+/* Writes the text of a frame. Semicolons separate frames, so they are replaced, and what
+ * is not printable is written as \xNN. Returns the bytes written. */
 static int put_text(FILE *out, const char *text) {
   int n = 0;
   for (size_t size = strlen(text); size > 0;) {
@@ -112,7 +114,8 @@ static int put_heap(void *context, const struct eventring_heap *heap) {
   return 0;
 }
 
-/* Of domains that have ended nothing is alive. */
+/* Writes the heap profiles of all domains. In domains that have ended nothing is
+ * alive. */
 static bool put_all(Dump *dump) {
   static const struct eventring_heap_callbacks callbacks = {put_heap, put_entry};
   struct eventring_error error;
@@ -125,7 +128,7 @@ static bool put_all(Dump *dump) {
 
 /* ---- the file ------------------------------------------------------------------ */
 
-/* A child of a fork has a file of its own. */
+/* Returns the path of the file of this process: a child of a fork has one of its own. */
 static const char *own_path(char *buffer, size_t size) {
   if (getpid() == pid) return path;
   snprintf(buffer, size, "%s.%ld", path, (long)getpid());
@@ -178,7 +181,7 @@ void memprof_dump(bool last) {
   errno = saved;
 }
 
-/* In the child of a fork: another thread may have held it. */
+/* Resets the mutex in the child of a fork, since another thread may have held it. */
 void memprof_dump_after_fork(void) {
   pthread_mutex_init(&mutex, NULL);
   not_before = 0;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof_fate.c: what becomes of sampled blocks (design: top of memprof.c).
  *
- * An entry stays in its list, young or old, until the pass over that list meets it; one that
- * is gone by then is taken out and used again as soon as no callback is due for it. */
+ * An entry stays in its list, young or old, until the pass over that list reaches it. If
+ * it is gone by then, it is removed from the list, and used again as soon as no callback
+ * is due for it. */
 #include "memprof_internal.h"
 
 #include "gc_internal.h"
 #include "thread.h"
 
-#define TRACKED_WORK 64 /* of examining one: it is a cache miss, and so is its block */
-#define PREFETCH_AHEAD 16 /* blocks; entries twice as far */
+/* of examining one entry: it is a cache miss, and so is its block */
+#define TRACKED_WORK 64
+#define PREFETCH_AHEAD 16 /* blocks; twice as many entries */
 
 static NOINLINE void leave_profile(Memprof *m, const Tracked *t) {
   Profile *p = &m->profiles[t->guest.profile];
@@ -62,7 +64,8 @@ ALWAYS_INLINE void promote(Domain *d, uint32_t id) {
 
 /* ---- minor collections --------------------------------------------------- */
 
-/* A string of the running function may stay young and alive (gc_thread.c). */
+/* Tells whether the object is a string that may stay young and alive, since it belongs to
+ * the running function (gc_thread.c). */
 static bool stays_young(const GCObject *o) {
   return o->type == TYPE_LONG_STRING && heap_is_large(string_bytes((const String *)o)) &&
          heap_large_of(o)->stays;
@@ -74,7 +77,7 @@ ALWAYS_INLINE const GCObject *object_of(const Tracked *t) {
   return t->flags & TRACKED_PART ? t->owner : t->block;
 }
 
-/* What is examined soon. */
+/* Prefetches what will be examined soon. */
 ALWAYS_INLINE void prefetch_ahead(const Memprof *m, const Ids *list, size_t i) {
   if (i + 2 * PREFETCH_AHEAD < list->n)
     __builtin_prefetch(&m->tracked[list->items[i + 2 * PREFETCH_AHEAD]], 1);
@@ -86,7 +89,7 @@ ALWAYS_INLINE void prefetch_ahead(const Memprof *m, const Ids *list, size_t i) {
 
 ALWAYS_INLINE Fate minor_fate(const Tracked *t) {
   const GCObject *o = object_of(t);
-  if (o == NULL) return FATE_DEAD; /* its table was never made */
+  if (o == NULL) return FATE_DEAD; /* the table to which it belongs was never made */
   if (!is_young(o)) return FATE_OLD;
   return !(t->flags & TRACKED_PART) && stays_young(o) ? FATE_YOUNG : FATE_DEAD;
 }
@@ -96,7 +99,7 @@ ALWAYS_INLINE void unlist(Memprof *m, uint32_t id) {
   release(m, id);
 }
 
-/* There is no memory to track it any longer. */
+/* Gives up the tracking of a block for lack of memory. */
 static NOINLINE void lose(Memprof *m, uint32_t id) {
   Tracked *t = &m->tracked[id];
   if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
@@ -105,7 +108,8 @@ static NOINLINE void lose(Memprof *m, uint32_t id) {
   unlist(m, id);
 }
 
-/* True when it stays in the list. */
+/* Finds out what has become of a young block. Returns whether its entry stays in the
+ * list. */
 ALWAYS_INLINE bool settle_young(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   if (m->tracked[id].flags & TRACKED_GONE) {

@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/memprof_forget.c: forgets stacks that nobody needs any more (memprof_stack.c).
+/* runtime/memprof_forget.c: forgets stacks that nobody needs any more
+ * (memprof_stack.c).
  *
- * A program that makes chunks, or that lives long, has ever new stacks. So when as many are
- * new as were in use the last time, and LEAST_NEW at least, those are forgotten that
+ * A program that makes chunks, or runs for a long time, always has new stacks. So when
+ * there are as many new ones as were in use the last time, and at least LEAST_NEW, those
+ * stacks are forgotten that
  *   - no tracked block has,
- *   - were not found again since then: what recurs stays, so that its lines and names are not
- *     looked up each time,
+ *   - were not found again since then: what recurs stays, so that its lines and names are
+ *     not looked up each time,
  *   - are not the one that was asked for last (memprof_stack), which may be in use;
- * and functions that no stack has. The work is in proportion to blocks and stacks, so that
- * each new stack pays for a few of them.
+ * and so are functions that no stack has. The work is in proportion to blocks and stacks,
+ * so that each new stack pays for a few of them.
  *
- * It is done in steps, before stacks are captured: neither keys nor a number are on their way
- * then. A step examines LEAST_STEP entries, or as many as make STEPS steps of it all; there
- * is room for that many new stacks meanwhile.
+ * It is done in steps, before a stack is captured, when neither keys nor the number of
+ * one are in use. A step examines LEAST_STEP entries, or more, so that all takes STEPS
+ * steps; there is room for that many new stacks meanwhile.
  *
- *   marking    all entries of blocks, by their numbers, which they keep: notes their stacks
- *   sweeping   all stacks: frees those that were not noted
+ *   marking    goes through all entries of blocks, by their numbers, which do not change,
+ *              and notes their stacks
+ *   sweeping   goes through all stacks, and frees those that were not noted
  *
- * A block that is tracked meanwhile has a stack that was captured meanwhile, and that notes
- * it: from the beginning on notes of frames are void, and the stacks that are found or added
- * are noted. One that was swept before it is found has been kept, or is a new one.
+ * A block that is tracked meanwhile has a stack that was captured meanwhile, which notes
+ * the stack: the notes of frames become void at the beginning, and all stacks that are
+ * found or added are noted. A stack that was swept before it is found was kept; otherwise
+ * it is a new one.
  *
- * A block of the recording knows only the number that its stack has there. Several stacks can
- * have the same: their functions differ, but have the same name and lines, as chunks that are
- * loaded again have, or found no room in the recording. One of them stays for all.
+ * A block of the recording knows only the number that its stack has in the recording.
+ * Several stacks can have the same number there: if their functions differ but have the
+ * same name and lines (a chunk that is loaded again), or if they found no room in the
+ * recording. One of them stays for all.
  *
- * Numbers of stacks do not change. Those that are forgotten are given again after the end,
- * when Stacks.age says so. Without memory nothing is forgotten until as many are new again. */
+ * The numbers of stacks do not change. Those of forgotten stacks are given again after
+ * the end, which Stacks.age shows. If there is no memory, nothing is forgotten until
+ * there are as many new stacks again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +42,8 @@
 #define LEAST_NEW_FRAMES 65536
 #define LEAST_STEP 64
 #define STEPS 1024
-#define RESERVED 2048          /* stacks that may be added while others are forgotten */
+/* stacks that may be added while others are being forgotten */
+#define RESERVED 2048
 #define RESERVED_FRAMES (64 * RESERVED)
 
 /* ---- hash tables ---------------------------------------------------------- */
@@ -57,8 +64,8 @@ static uint32_t home_of_c_function(const Stacks *s, uint32_t at) {
   return f != NULL ? hash_word((uintptr_t)f) & s->c_mask : EMPTY;
 }
 
-/* Takes an item out of a table with open addressing: later ones move up, if that brings them
-   nearer to where they belong. */
+/* Removes an item from a table with open addressing. Later items move up, if that brings
+   them nearer to where they belong. */
 static void remove_at(const Stacks *s, uint32_t gap, void *table, size_t size, uint32_t mask,
                       uint32_t (*home_of)(const Stacks *s, uint32_t at)) {
   char *items = table;
@@ -85,7 +92,7 @@ static void remove_c_function(Stacks *s, const void *f) {
   while (s->c_functions[at].f != f) at = (at + 1) & s->c_mask;
   remove_at(s, at, s->c_functions, sizeof *s->c_functions, s->c_mask, home_of_c_function);
   s->c_used--;
-  stacks_forget_notes(s); /* which may have it in a key */
+  stacks_forget_notes(s); /* a note may have the function in a key */
 }
 
 static void forget_function(Stacks *s, uint32_t i) {
@@ -116,7 +123,7 @@ static void mark_block(Stacks *s, const Tracked *t) {
   if (number <= f->most_recorded) f->recorded[number / 8] |= (uint8_t)(1 << number % 8);
 }
 
-/* True: that was the last one. */
+/* Notes the stacks of some blocks. Returns true if the last one was among them. */
 static bool mark_some(const Memprof *m, Stacks *s) {
   Forgetting *f = &s->forgetting;
   for (uint32_t n = f->step; n > 0 && f->at < m->ntracked; n--)
@@ -124,7 +131,8 @@ static bool mark_some(const Memprof *m, Stacks *s) {
   return f->at >= m->ntracked;
 }
 
-/* A block has a stack with that number, and none of these was met before. */
+/* Tells whether a block has a stack with that number, and it is the first such stack to
+ * be swept. */
 static bool take_recorded(Forgetting *f, uint32_t number) {
   uint8_t bit = (uint8_t)(1 << number % 8);
   if (number == 0 || number > f->most_recorded || !(f->recorded[number / 8] & bit)) return false;
@@ -163,7 +171,8 @@ static bool sweep_some(Stacks *s) {
 
 /* ---- beginning and end ---------------------------------------------------- */
 
-/* How many may be new before the next time: while there is room, as many as are in use. */
+/* Returns how many may be new before the next time: as many as are in use, while there is
+ * room for them. */
 static uint32_t how_many_new(uint32_t used, uint32_t least, uint32_t most) {
   uint32_t room = most > used && most - used > most / 4 ? most - used : most / 4;
   uint32_t new = used > least ? used : least;

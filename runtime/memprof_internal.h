@@ -13,7 +13,7 @@
 
 #define SKIPS_AT_ONCE 64
 
-/* What counts the words that are asked for. */
+/* The two meters that count the words asked for. */
 typedef enum Meter {
   METER_CURSOR,    /* heap_asked_at_cursor */
   METER_ELSEWHERE, /* heap_asked_elsewhere */
@@ -22,21 +22,24 @@ typedef enum Meter {
 
 /* The samples of one subscriber: each word asked for is one with probability `rate`. */
 typedef struct MemprofStream {
-  _Alignas(64) uint64_t at[METERS]; /* first byte of the next sampled word; SAMPLE_NEVER: off */
+  /* first byte of the next sampled word; SAMPLE_NEVER: off */
+  _Alignas(64) uint64_t at[METERS];
   double rate, scale; /* scale: -1 / ln(1 - rate) */
-  uint64_t many_words; /* of a block whose samples are not drawn one by one */
-  uint32_t left;     /* of `skips`, not used yet */
+  /* from this size on, the samples of a block are not drawn one by one */
+  uint64_t many_words;
+  uint32_t left;     /* number of `skips` that are not used yet */
   uint64_t random[4]; /* state of the generator */
   uint64_t skips[SKIPS_AT_ONCE];
 } MemprofStream;
 
 void stream_seed(MemprofStream *s, uint64_t seed);
-/* Starts at what the meters say, turns it off. */
+/* Starts the stream at what the meters say, or (stream_stop) turns it off. */
 void stream_start(MemprofStream *s, double rate, const Heap *h);
 ALWAYS_INLINE void stream_stop(MemprofStream *s) {
   for (int meter = 0; meter < METERS; meter++) s->at[meter] = SAMPLE_NEVER;
 }
-/* The number of sampled words before byte `end`; there is one. */
+/* Returns the number of sampled words before byte `end`, which is at least one, and draws
+   the next sample. */
 uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end);
 
 /* ---- stacks (memprof_stack.c) ---------------------------------------------- */
@@ -44,20 +47,22 @@ uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end);
 typedef struct StackKey { uint32_t function, pc; } StackKey;
 
 #define MEMPROF_MOST_STACKS 65536
-#define MEMPROF_MOST_FRAMES (1u << 20) /* of all of them */
+#define MEMPROF_MOST_FRAMES (1u << 20) /* of all stacks */
 
-/* Of the keys of a stack, outermost first; 128 bits stand for the keys themselves. */
+/* A hash of the keys of a stack, outermost first. Its 128 bits stand for the keys
+   themselves. */
 typedef struct StackHash { uint64_t a, b; } StackHash;
 
 typedef struct InternedStack {
   StackHash hash;
-  StackKey *keys;    /* outermost first, and behind them its frames, innermost first */
+  StackKey *keys;    /* outermost first; its frames follow, innermost first */
   union {
     uint32_t recorded; /* its number in recordings; 0: none yet */
-    uint32_t next;     /* if free: the next free one; 0: none */
+    uint32_t next;     /* if it is free: the next free one; 0: none */
   };
   uint16_t depth;    /* 0: it is free */
-  bool found;        /* again, or by a block, since stacks were forgotten */
+  /* it was found again, or a block has it, since stacks were last forgotten */
+  bool found;
 } InternedStack;
 _Static_assert(MEMPROF_MAX_DEPTH <= UINT16_MAX, "InternedStack.depth");
 _Static_assert(sizeof(InternedStack) == 32, "two of them to a line of the cache");
@@ -71,65 +76,73 @@ typedef struct NumberIndex { uint32_t number, function; } NumberIndex;
 
 typedef struct NotedFrame {
   StackHash hash;        /* of the stack up to it */
-  const Instruction *pc; /* of a frame of Lua; else another address */
+  const Instruction *pc; /* of a Lua frame; otherwise another address */
   uint32_t entries;      /* CallInfo.entries */
-  uint32_t stack;        /* that ends with it, if that was captured; else 0 */
+  /* the stack that ends with this frame, if it was captured; otherwise 0 */
+  uint32_t stack;
 } NotedFrame;
 
-/* Where forgetting is (memprof_forget.c). */
+/* How far forgetting has come (memprof_forget.c). */
 typedef struct Forgetting {
   enum { FORGET_NOTHING, FORGET_MARKING, FORGET_SWEEPING } phase;
-  uint32_t at, step;           /* the next entry, or stack; how many a step examines */
-  uint8_t *recorded;           /* bits by numbers in recordings: a block has that stack */
-  uint32_t most_recorded;      /* of them */
-  uint32_t freed, freed_last;  /* list of stacks; not given again before the end */
+  uint32_t at, step;           /* the next entry, or stack; how many one step examines */
+  /* bits indexed by numbers in recordings: a block has that stack */
+  uint8_t *recorded;
+  uint32_t most_recorded;      /* the largest of these numbers */
+  /* list of stacks; their numbers are not given again before the end */
+  uint32_t freed, freed_last;
 } Forgetting;
 
 typedef struct Stacks {
-  /* What is read for each sample comes first, a line of the cache. Of the main thread, as it
-     was captured last, by CallInfo.depth, from 1 on: */
+  /* What is read for each sample comes first, in one cache line. The notes are those of
+     the main thread, as it was captured last, by CallInfo.depth, from 1 on: */
   _Alignas(64) NotedFrame *notes;
-  StackKey *noted_keys;  /* of its frames */
+  StackKey *noted_keys;  /* keys of the noted frames */
   InternedStack *stacks; /* from 1 on */
   uint32_t *buckets, mask; /* 0: empty */
   uint32_t noted;        /* notes that are valid */
-  /* What was captured of fewer frames than there are, and how many. */
+  /* the last stack that was captured of fewer frames than there are, and of how many */
   uint32_t latest, latest_depth;
-  uint32_t new_stacks, new_frames; /* may still be added before stacks are forgotten again */
-  StackKey *keys; /* room for those of a stack that is being captured */
+  /* how many may still be added before stacks are forgotten again */
+  uint32_t new_stacks, new_frames;
+  StackKey *keys; /* room for the keys of the stack that is being captured */
   uint32_t nstacks, stacks_room, free_stack;
-  uint32_t in_use, nframes; /* stacks; frames of them */
+  uint32_t in_use, nframes; /* stacks in use, and the frames of them */
   uint32_t age;             /* how often stacks were forgotten */
   Forgetting forgetting;
-  uint32_t asked;        /* of memprof_stack: the latest */
-  uint32_t most_recorded; /* of all stacks, their number in recordings */
-  uint64_t unknown; /* captures of stacks that found no room */
+  uint32_t asked;        /* the last stack that memprof_stack was asked for */
+  uint32_t most_recorded; /* largest number of a stack in recordings */
+  uint64_t unknown; /* captures of stacks for which there was no room */
   MemprofFunction *functions;
-  uint32_t nfunctions, functions_room; /* the first is that of frames without one */
-  uint32_t free_function; /* its `line` is the next one; 0: none */
+  /* the first is the one of frames without a function */
+  uint32_t nfunctions, functions_room;
+  uint32_t free_function; /* its `line` is the next free one; 0: none */
   CNumber *c_functions;  /* by address; open addressing */
   uint32_t c_mask, c_used;
-  NumberIndex *numbers;  /* function_id of prototypes -> function; likewise */
+  NumberIndex *numbers;  /* function_id of prototypes -> function; open addressing */
   uint32_t numbers_mask, numbers_used;
 } Stacks;
 
 bool stacks_init(Stacks *s, uint64_t seed);
 void stacks_free(Stacks *s);
-/* Makes *s empty. What it had goes to the result, which stacks_release frees in steps; NULL: no
-   memory, and nothing has changed. */
+/* Makes *s empty. Returns what was in it, which stacks_release frees in steps. Returns
+   NULL if out of memory; then nothing has changed. */
 Stacks *stacks_set_aside(Stacks *s, uint64_t seed);
-/* Frees some of what was set aside, and adds to *bytes; true when that was the last. */
+/* Frees some of what was set aside, and adds the bytes to *bytes. Returns true when that
+   was the last. */
 bool stacks_release(Stacks *aside, size_t *bytes);
-/* The stack of L, and of those that wait for it; 0: no memory. */
+/* Captures the stack of L, and of the threads that wait for it. Returns its number; 0:
+   out of memory. */
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
-/* A step of forgetting those that nobody needs (memprof_forget.c). */
+/* Makes a step of forgetting the stacks that nobody needs (memprof_forget.c). */
 void stacks_forget(Memprof *m);
 void stacks_await_new(Stacks *s);
+/* stacks_await_new sets how many stacks may be new before that begins. */
 _Static_assert(offsetof(Stacks, keys) <= 64, "a line");
 ALWAYS_INLINE uint32_t hash_word(uint64_t word) {
   return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
-/* Frames may have been replaced. */
+/* Forgets all notes, since frames may have been replaced. */
 ALWAYS_INLINE void stacks_forget_notes(Stacks *s) { s->noted = 0; }
 
 /* ---- tracked blocks -------------------------------------------------------- */
@@ -137,14 +150,14 @@ ALWAYS_INLINE void stacks_forget_notes(Stacks *s) { s->noted = 0; }
 typedef enum Subscriber { SUBSCRIBER_GUEST, SUBSCRIBER_RECORDING, SUBSCRIBERS } Subscriber;
 
 enum {
-  TRACKED_PART = 1,      /* `owner` says whether it lives, NULL: it never had one */
+  TRACKED_PART = 1,      /* `owner` says whether it is alive; NULL: it never had one */
   TRACKED_LISTED = 2,    /* in one of the lists */
   TRACKED_QUEUED = 4,    /* a callback is due */
   TRACKED_OLD = 8,
   TRACKED_BORN_OLD = 16,
   TRACKED_GONE = 32,     /* dead */
   TRACKED_CALLED = 64,   /* the allocation has been called back */
-  TRACKED_PROMOTED = 128 /* and that is to be called back */
+  TRACKED_PROMOTED = 128 /* dead, or not tracked any more */
 };
 
 typedef struct Tracked {
@@ -154,7 +167,8 @@ typedef struct Tracked {
     MemprofSample guest;
     uint64_t recording[5];
   };
-  uint32_t next;  /* part: index of the next in its bucket; 0: none. Free: of the next free */
+  /* part: index of the next in its bucket; 0: none. Free: index of the next free one */
+  uint32_t next;
   uint16_t flags; /* TRACKED_* */
   uint8_t subscriber;
   uint8_t origin;
@@ -163,7 +177,7 @@ _Static_assert(sizeof(MemprofSample) == 40, "as much as the recording keeps");
 _Static_assert(sizeof(Tracked) == 64, "the price of a tracked block: a line of the cache");
 _Static_assert(sizeof(struct eventring_tracked) <= sizeof(uint64_t[5]), "room in an entry");
 
-/* What the recording keeps in an entry of its own. */
+/* Returns what the recording keeps in an entry of its own. */
 ALWAYS_INLINE struct eventring_tracked *tracked_of(const Tracked *t) {
   return (struct eventring_tracked *)t->recording;
 }
@@ -177,41 +191,41 @@ typedef struct Profile {
   uint8_t used, sampling, discarded, given_up;
   uint8_t wants;
   uint32_t depth;
-  uint32_t blocks;   /* tracked */
-  uint64_t from;     /* heap_asked when it began */
+  uint32_t blocks;   /* tracked blocks */
+  uint64_t from;     /* memprof_asked when it began */
   uint64_t words, samples, lost;
 } Profile;
 
-#define FATES_AT_ONCE 32 /* that are written with one reading of the clock */
+#define FATES_AT_ONCE 32 /* fates that are written with one reading of the clock */
 
 struct Memprof {
   MemprofStream streams[SUBSCRIBERS];
-  /* what else each sample needs: a line of the cache */
+  /* what else each sample needs: one cache line */
   _Alignas(64) Tracked *tracked; /* [0] is unused */
   uint32_t free, ntracked, tracked_room;
   uint32_t nparts;
-  uint32_t *parts;     /* by address, heap_part_index: the first of a chain; 0: none */
-  Heap *heap;          /* which has a filter of the parts */
+  uint32_t *parts;     /* by address (heap_part_index): the first of a chain; 0: none */
+  Heap *heap;          /* it has a filter of the parts */
   Ids young, old;
-  char *tracked_memory; /* from malloc: `tracked` is the first line in it */
-  size_t major_from, major_to; /* of `old`: examined, kept */
+  char *tracked_memory; /* from malloc: `tracked` is at the first cache line in it */
+  size_t major_from, major_to; /* of `old`: how many were examined, and kept */
   Ids queue;           /* callbacks that are due, from queue_first on */
   size_t queue_first;
   Ids dropped;         /* values of blocks that nothing refers to any more */
   Profile *profiles;   /* [0] is unused */
-  uint32_t nprofiles, sampling; /* sampling: the guest's that does; 0: none */
+  uint32_t nprofiles, sampling; /* sampling: the guest's profile that does; 0: none */
   const MemprofModule *module; /* NULL: no profile was started */
   bool calling;        /* a callback runs */
-  uint32_t called;     /* the block that it is called for; 0: none */
-  uint64_t calling_from; /* heap_asked when it began */
+  uint32_t called;     /* the block for which it is called; 0: none */
+  uint64_t calling_from; /* memprof_asked when it began */
   double recording_rate; /* 0: the recording wants no samples */
   uint64_t recording_from; /* memprof_asked when its profile began */
-  uint32_t nfates;     /* of `fates`, which the recording has not got yet */
+  uint32_t nfates;     /* number of `fates`, which were not passed to the recording yet */
   struct eventring_fate fates[FATES_AT_ONCE];
-  uint64_t external;   /* bytes, of all time, that are not in heap_asked */
+  uint64_t external;   /* bytes since the beginning that are not in heap_asked */
   uint64_t seed;
   Stacks stacks;
-  Stacks *aside;       /* of former profiles, to be freed in steps; NULL: none */
+  Stacks *aside;       /* stacks of former profiles, to be freed in steps; NULL: none */
 };
 
 _Static_assert(offsetof(Memprof, old) - offsetof(Memprof, tracked) == 64, "a line");
@@ -222,8 +236,8 @@ _Static_assert(offsetof(Memprof, old) - offsetof(Memprof, tracked) == 64, "a lin
 
 void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
                    MemprofKind kind, MemprofOrigin origin);
-/* Writes what has become of blocks, several at once: to be called after record_promoted and
-   record_death, before new blocks are tracked. */
+/* Passes to the recording what has become of blocks, several at once. To be called after
+   record_promoted and record_death, before new blocks are tracked. */
 void record_fates(Domain *d);
 ALWAYS_INLINE void record_fate(Domain *d, Tracked *t, enum eventring_fate_kind kind) {
   Memprof *m = d->memprof;
@@ -241,20 +255,24 @@ void memprof_end_recording(Domain *d);
 
 /* ---- shared ------------------------------------------------------------------ */
 
-/* Plants the next sample of any subscriber, and says whether doors have to report. */
+/* Plants the next sample of any subscriber, and sets whether the heap reports to the
+   sampler. */
 void memprof_watch(Domain *d);
-Memprof *memprof_of(Domain *d); /* makes it; NULL: no memory */
-uint64_t memprof_asked(const Domain *d); /* heap_asked and external */
-uint16_t memprof_span(const lua_State *L); /* the innermost that is open: id plus 1; 0: none */
+Memprof *memprof_of(Domain *d); /* makes it if there is none; NULL: out of memory */
+uint64_t memprof_asked(const Domain *d); /* heap_asked and external, in bytes */
+/* Returns the id of the innermost open span, plus 1; 0: none. */
+uint16_t memprof_span(const lua_State *L);
 void memprof_enqueue(Domain *d, uint32_t id);
-/* The recording samples no more: if the guest never did, what tracked blocks and stacks took is
-   freed, the stacks in steps, as each has memory of its own. */
+/* Frees what tracked blocks and stacks took, now that the recording samples no more,
+   unless the guest has profiles, or had. The stacks are freed in steps, since each has
+   memory of its own. */
 void memprof_give_back(Memprof *m);
-/* A step of that, after each minor collection. */
+/* Makes a step of freeing the stacks, after each minor collection. */
 void memprof_release(Domain *d);
-/* Takes the block out of the account of its profile, if nothing refers to it. */
+/* Frees the entry, and takes the block out of the account of its profile, if nothing
+   refers to it. */
 void tracked_release(Memprof *m, uint32_t id);
-/* A chain may have become empty. */
+/* Removes chain i from the heap's filter if it has become empty. */
 ALWAYS_INLINE void parts_update_filter(Memprof *m, uint32_t i) {
   if (m->parts[i] == 0) m->heap->sampled_parts[i / 64] &= ~(UINT64_C(1) << i % 64);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof_random.c: distances between samples.
  *
- * Whether each of many words is a sample need not be drawn: the number of words before the
- * next one is distributed geometrically, floor(E / -ln(1 - rate)) with E exponential, mean 1.
- * E is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): the area below
- * exp(-x) is covered by 256 layers of one area, 255 boxes and a box with the tail. A layer
- * and a place in it are drawn; 99 % are below the curve for certain, which a comparison
- * says, and only for the others the exponential is computed. Up to the rounding of doubles
- * the distribution is exact. Distances are drawn 64 at a time, so that the processor works
- * on several at once.
+ * Not every word need be drawn: the number of words before the next sample has a
+ * geometric distribution, floor(E / -ln(1 - rate)), where E is exponential with mean 1. E
+ * is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): the area below
+ * exp(-x) is covered by 256 layers of equal area, 255 boxes and a box with the tail. A
+ * layer and a place in it are drawn. In 99 % of cases a comparison shows that the place
+ * is below the curve; only for the others is the exponential computed. Up to the rounding
+ * of doubles the distribution is exact. Distances are drawn 64 at a time, so that the
+ * processor works on several at once.
  *
  * A block of very many samples (an array of megabytes at a high rate) gets their number
  * from the normal distribution instead; its mean and variance are those of the binomial
- * one.
+ * distribution.
  *
  * The generator is xoshiro256++ (D. Blackman, S. Vigna, public domain).
  */
@@ -36,7 +36,7 @@ ALWAYS_INLINE uint64_t next_random(uint64_t *s) {
   return result;
 }
 
-/* splitmix64, which turns any seed into a good state. */
+/* Seeds the stream with splitmix64, which turns any seed into a good state. */
 void stream_seed(MemprofStream *s, uint64_t seed) {
   for (int i = 0; i < 4; i++) {
     uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
@@ -53,11 +53,12 @@ static double uniform(MemprofStream *s) {
 
 #define LAYERS 256
 #define TAIL 7.69711747013104972          /* where the tail of the lowest layer begins */
-#define LAYER_AREA 0.0039496598225815571993 /* of each, the lowest one with the tail */
+/* of each layer, the lowest one with the tail */
+#define LAYER_AREA 0.0039496598225815571993
 
-/* Layer i reaches from 0 to right[i], and is below the curve up to right[i + 1]; height[i] is
-   exp(-right[i]), the lower edge of the layer. That of the lowest one is as wide as its
-   area demands. */
+/* Layer i reaches from 0 to right[i], and is below the curve up to right[i + 1].
+   height[i] is exp(-right[i]), the lower edge of the layer. The lowest one is as wide as
+   its area requires. */
 static double right[LAYERS + 1], height[LAYERS + 1];
 
 static void make_layers(void) {
@@ -73,7 +74,8 @@ static void make_layers(void) {
 
 static double exponential(MemprofStream *s);
 
-/* x is in the layer, but may be above the curve. The tail is a curve of the same kind. */
+/* Decides about an x that is in the layer but may be above the curve. The tail is a curve
+ * of the same kind. */
 static NOINLINE double beyond_certainty(MemprofStream *s, unsigned layer, double x) {
   if (layer == 0) return TAIL + exponential(s);
   double y = height[layer] + uniform(s) * (height[layer + 1] - height[layer]);
@@ -100,7 +102,7 @@ ALWAYS_INLINE uint64_t next_skip(MemprofStream *s) {
   return s->skips[--s->left];
 }
 
-/* Of `words` words, the number that are samples. */
+/* Returns how many of `words` words are samples. */
 static uint64_t draw_many(MemprofStream *s, uint64_t words) {
   double mean = (double)words * s->rate, deviation = sqrt(mean * (1 - s->rate));
   double normal = sqrt(-2 * log(uniform(s))) * cos(2 * 3.14159265358979323846 * uniform(s));
@@ -128,7 +130,7 @@ SAMPLE_PATH uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end) {
     return words;
   }
   at += 8;
-  if (words > s->many_words) { /* the first of them was one already */
+  if (words > s->many_words) { /* the first word is one already */
     n += draw_many(s, words - 1);
     at += 8 * (words - 1);
   }

@@ -2,13 +2,13 @@
 /* runtime/memprof_record.c: samples for the recording (design: top of memprof.c).
  *
  * The recording says at which rate it wants samples (eventring_memory_rate). A domain
- * follows when it begins and at each minor collection: a change begins a new profile, and
- * what was tracked for the former one is dropped. Samples and fates go to libeventring as
- * they are found; it writes the events and keeps the heap profile of the file, which each
- * collection brings up to date.
+ * looks at that when it begins and at each minor collection. A change begins a new
+ * profile, and what was tracked for the former one is dropped. Samples and fates are
+ * passed to libeventring as they are found. It writes the events and keeps the heap
+ * profile of the file, which each collection brings up to date.
  *
- * Stacks and functions are interned here (memprof_stack.c) and get their numbers in the
- * recording the first time that they are needed.
+ * Stacks and functions are interned here (memprof_stack.c), and get their numbers in the
+ * recording when these are first needed.
  */
 #include <string.h>
 
@@ -33,9 +33,10 @@ static struct eventring_place place_of(void *context, size_t i) {
   return (struct eventring_place){frames[i].line, frames[i].column};
 }
 
-/* By which the recording knows a frame of a function: its place in the source, so that a chunk
-   that is loaded again has the same sites. (Two places of a function that are one need lines
-   which are some thousand apart, and a column to match.) Without lines, the instruction. */
+/* Returns the position by which the recording knows a frame of a function. It is a hash
+   of its place in the source, so that a chunk that is loaded again has the same sites.
+   (Two places of a function have the same hash only if their lines are some thousand
+   apart and their columns match.) Without lines it is the index of the instruction. */
 static uint32_t position_of(const MemprofFrame *frame, StackKey key) {
   return frame->line != 0 ? frame->line * UINT32_C(0x9E3779B1) + frame->column : key.pc;
 }
@@ -77,7 +78,7 @@ void record_fates(Domain *d) {
 
 /* ---- profiles ---------------------------------------------------------------- */
 
-/* What was tracked for the former profile. */
+/* Drops what was tracked for the former profile. */
 static void drop_all(Domain *d) {
   Memprof *m = d->memprof;
   Ids *lists[] = {&m->young, &m->old};
@@ -101,10 +102,12 @@ static void stop_recording(Domain *d) {
 
 static COLD void change_rate(Domain *d, double rate) {
   Memprof *m = memprof_of(d);
-  if (m == NULL) return; /* again at the next collection */
-  if (rate == 0 && eventring_fork_pending()) return; /* the child's recording begins later */
+  if (m == NULL) return; /* tried again at the next collection */
+  /* the recording of the child begins later */
+  if (rate == 0 && eventring_fork_pending()) return;
   if (m->recording_rate > 0) {
-    memprof_collected(d); /* what was sampled since the last collection was asked for, too */
+    /* the report includes what was asked for since the last collection */
+    memprof_collected(d);
     stop_recording(d);
   }
   if (rate >= MEMPROF_LEAST_RATE && eventring_memory_start(d->rings, rate) == 0) {
@@ -144,7 +147,9 @@ void memprof_leave(Domain *d) {
   memprof_dump(true);
 }
 
-/* Of the main domain the file says what was alive. */
+/* Ends the recording's profile of a domain of the host before its blocks die, so that the
+ * file says what was alive at the end. That of a spawned domain goes on: its blocks die
+ * with it. */
 void memprof_end_recording(Domain *d) {
   Memprof *m = d->memprof;
   if (m == NULL || m->recording_rate <= 0) return;

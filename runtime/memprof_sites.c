@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/memprof_sites.c: where the blocks were allocated that are tracked now.
+/* runtime/memprof_sites.c: where the blocks that are tracked now were allocated.
  *
- * A block of the guest's profile knows its stack by our number, one of the recording by the
- * number there; each stack has both. */
+ * A block of the guest's profile knows its stack by its number here, a block of the
+ * recording by its number there. Each stack has both. */
 #include "memprof_sites.h"
 
 #include "memprof_internal.h"
@@ -39,7 +39,7 @@ bool memprof_sited_at(const Domain *d, uint32_t number, MemprofSited *sited) {
   return sited->object != NULL && sited->stack != 0;
 }
 
-/* NULL: there is none. */
+/* Returns the stack with that number, or NULL if there is none. */
 static const InternedStack *find_stack(const Memprof *m, uint32_t stack) {
   const Stacks *s = &m->stacks;
   if (subscriber_of(m) == SUBSCRIBER_GUEST)

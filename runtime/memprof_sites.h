@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/memprof_sites.h: where the blocks were allocated that are tracked now
+/* runtime/memprof_sites.h: where the blocks that are tracked now were allocated
  * (memprof_sites.c). Nothing here allocates: it may run in a forked child. */
 #ifndef SAROS_RUNTIME_MEMPROF_SITES_H
 #define SAROS_RUNTIME_MEMPROF_SITES_H
@@ -17,12 +17,14 @@ typedef struct MemprofSiteFrame {
   uint32_t line;             /* 0: unknown */
 } MemprofSiteFrame;
 
-/* Blocks of the recording if that samples, else those of the guest's profile: one more than
- * the largest number of one; 0: nothing is sampled. *rate: samples a word. */
+/* Returns one more than the largest number of a tracked block, or 0 if nothing is
+ * sampled. The blocks are those of the recording if it samples, otherwise those of the
+ * guest's profile. *rate: samples per word. */
 uint32_t memprof_sited(const Domain *d, double *rate);
-/* False: the number is none of a block that is alive and has a stack. */
+/* Gets the block of that number. Returns false if no block with that number is alive and
+ * has a stack. */
 bool memprof_sited_at(const Domain *d, uint32_t number, MemprofSited *sited);
-/* The innermost frames of a stack, at most `most`; returns how many. */
+/* Gets the innermost frames of a stack, at most `most`. Returns how many there are. */
 uint32_t memprof_site_frames(const Domain *d, uint32_t stack, uint32_t most,
                              MemprofSiteFrame *frames);
 

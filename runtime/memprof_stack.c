@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof_stack.c: call stacks, interned.
  *
- * A stack is captured as pairs of a function's number and the index of its instruction (its
- * key): the frames of the running thread, then those of the thread that resumed it, and so
- * on. Keys lie outermost first. Nothing of it is text yet, and nothing refers to the heap.
- * A stack that was seen before is found by a hash of its keys, of 128 bits: two whose hashes
- * agree are taken for one. (To compare the keys as well would be a fifth of a capture. The
- * hash begins with the seed of the sampler.) For a new one lines and names
- * are looked up (RuntimeHooks.frame_place, frame_name), since its functions may be gone when
- * somebody asks for them.
+ * A stack is captured as pairs of a function's number and the index of its instruction (a
+ * key for each frame): the frames of the running thread, then those of the thread that
+ * resumed it, and so on. Keys lie outermost first. They contain no text yet, and nothing
+ * refers to the heap. A stack that was seen before is found by a hash of its keys, of 128
+ * bits: two stacks whose hashes agree are taken for one. (To compare the keys as well
+ * would be a fifth of a capture. The hash begins with the seed of the sampler.) For a new
+ * stack, lines and names are looked up at once (RuntimeHooks.frame_place, frame_name),
+ * since its functions may be gone when somebody asks for them.
  *
  * Most stacks have most frames in common with the one captured before. So the frames of
- * the main thread are noted: CallInfo.entries counts the functions that began in a frame,
- * so a frame of Lua with the same count and the same instruction is the same activation,
- * waiting in the same place. Then so are its callers, and the walk ends there. (2^32 calls
- * in one frame between two samples, to the unit, would deceive it.) Notes become invalid
+ * the main thread are noted. CallInfo.entries counts the functions that began in a frame,
+ * so a Lua frame with the same count and the same instruction is the same activation,
+ * waiting in the same place. Then so are its callers, and the walk ends there. (Exactly
+ * 2^32 calls in one frame between two samples would deceive it.) Notes become invalid
  * when frames are given back (memprof_frames_gone) and when sampling begins.
  *
  * Stacks are forgotten when nobody needs them (memprof_forget.c). There is room for
- * MEMPROF_MOST_STACKS and MEMPROF_MOST_FRAMES (some 24 MiB); samples of stacks beyond that have
- * none, and are counted.
+ * MEMPROF_MOST_STACKS and MEMPROF_MOST_FRAMES (some 24 MiB). Samples of stacks beyond
+ * that have no stack, and are counted.
  *
- * Functions of Lua are known by Prototype.function_id, those of C by their address, a
+ * Lua functions are known by Prototype.function_id, C functions by their address, and a
  * frame without a function in its slot as "?".
  */
 #include <stdlib.h>
@@ -33,7 +33,7 @@
 
 #define LEAST_BUCKETS 256
 #define NO_PC UINT32_MAX
-#define MOST_NOTED 256 /* frames; a stack that is deeper is walked each time */
+#define MOST_NOTED 256 /* frames; a deeper stack is walked each time */
 #define RELEASED_AT_ONCE 1024 /* stacks, after each minor collection */
 
 /* ---- growing ------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static bool grow(void *items, uint32_t *room, uint32_t n, size_t item_size) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-/* An index that is free; 0: no memory. */
+/* Returns a free index, or 0 if out of memory. */
 static uint32_t new_function(Stacks *s) {
   uint32_t function = s->free_function;
   if (function != 0) s->free_function = s->functions[function].line;
@@ -60,7 +60,8 @@ static uint32_t new_function(Stacks *s) {
   return function;
 }
 
-/* It is the prototype of that number; 0: the C function f. */
+/* Adds a function, the prototype with that number or, if it is 0, a C function. Returns
+ * its index, or 0 if out of memory. */
 static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame, uint32_t number,
                              const void *f_of_c) {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
@@ -133,7 +134,8 @@ static bool widen_c_functions(Stacks *s) {
   return true;
 }
 
-/* Its index; 0 stands for a frame that is nothing known. */
+/* Returns the index of the frame's C function; 0 stands for a frame of which nothing is
+ * known. */
 SAMPLE_PATH static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
   const void *f = c_function_identity(frame->func);
   if (f == NULL) return 0;
@@ -159,7 +161,7 @@ ALWAYS_INLINE StackKey key_of(lua_State *L, Stacks *s, CallInfo *frame) {
   return (StackKey){p->function_id, pc > 0 ? (uint32_t)pc : 0};
 }
 
-/* The hash of a stack, its innermost frame last. */
+/* Adds a key to the hash of a stack, whose innermost frame comes last. */
 ALWAYS_INLINE StackHash add_to_hash(StackHash hash, StackKey key) {
   uint64_t word = (uint64_t)key.function << 32 | key.pc;
   uint64_t a = (hash.a ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -175,7 +177,7 @@ static StackHash hash_keys(const Stacks *s, const StackKey *keys, uint32_t n) {
 
 /* ---- new stacks ---------------------------------------------------------- */
 
-/* Lines and names of the frames that were captured. */
+/* Looks up lines and names of the frames that were captured. */
 static void resolve_frames(lua_State *L, Stacks *s, const StackKey *keys, uint32_t n,
                            MemprofFrame *to) {
   uint32_t i = 0;
@@ -208,7 +210,7 @@ static bool widen_buckets(Stacks *s) {
   return true;
 }
 
-/* Room for a number that is free. */
+/* Makes room for a stack. Returns true if there is a free number. */
 static bool room_for_stack(Stacks *s) {
   if (s->free_stack != 0) return true;
   return s->nstacks < MEMPROF_MOST_STACKS && widen_buckets(s) &&
@@ -267,7 +269,7 @@ static uint32_t find_stack(lua_State *L, Stacks *s, StackHash hash, const StackK
   return add_stack(L, s, hash, keys, n);
 }
 
-/* Any stack. */
+/* Captures any stack. */
 static uint32_t capture_all(lua_State *L, Stacks *s, uint32_t depth) {
   StackKey *end = s->keys + MEMPROF_MAX_DEPTH, *first = end, *last = end - depth;
   for (lua_State *co = L; co != NULL; co = co->resumer)
@@ -277,10 +279,10 @@ static uint32_t capture_all(lua_State *L, Stacks *s, uint32_t depth) {
   return n > 0 ? find_stack(L, s, hash_keys(s, first, n), first, n) : 0;
 }
 
-static const Instruction no_instruction; /* of a frame that is not one of Lua */
+static const Instruction no_instruction; /* for frames that are not Lua frames */
 
-/* Notes the frames of L that are not as they were noted, from the innermost on; returns how
- * many are, from the outermost on. */
+/* Notes the frames of L that are not as they were noted, from the innermost one outwards.
+ * Returns how many are unchanged, from the outermost one inwards. */
 static uint32_t note_changed(lua_State *L, Stacks *s) {
   CallInfo *frame = L->ci;
   uint32_t i = frame->depth, noted = s->noted;
@@ -301,7 +303,7 @@ static void hash_noted(Stacks *s, uint32_t unchanged, uint32_t n) {
     s->notes[i + 1].hash = hash = add_to_hash(hash, s->noted_keys[i]);
 }
 
-/* Of more frames than that. */
+/* Captures the innermost `depth` frames of a stack of n. */
 static uint32_t capture_part(lua_State *L, Stacks *s, uint32_t n, uint32_t depth, bool changed) {
   if (!changed && s->latest_depth == depth && s->latest != 0) return s->latest;
   const StackKey *keys = s->noted_keys + (n - depth);
@@ -310,7 +312,7 @@ static uint32_t capture_part(lua_State *L, Stacks *s, uint32_t n, uint32_t depth
   return s->latest;
 }
 
-/* That of the main thread, at most `depth` frames of it. */
+/* Captures the stack of the main thread, at most `depth` frames of it. */
 static uint32_t capture_noted(lua_State *L, Stacks *s, uint32_t depth) {
   uint32_t n = L->ci->depth;
   if (depth == 0 || n == 0) return 0;
@@ -401,8 +403,8 @@ Stacks *stacks_set_aside(Stacks *s, uint64_t seed) {
   return aside;
 }
 
-/* From the newest on: what malloc has given last lies at the end of its heap, which it gives back
-   to the system. */
+/* Frees the newest stacks first: what malloc gave last lies at the end of its heap, which
+   it gives back to the system. */
 bool stacks_release(Stacks *aside, size_t *bytes) {
   for (int n = 0; n < RELEASED_AT_ONCE && aside->nstacks > 1; n++) {
     const InternedStack *stack = &aside->stacks[--aside->nstacks];

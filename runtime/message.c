@@ -43,13 +43,16 @@ MessageLoad *message_load_new(void) {
   return load;
 }
 
-/* acq_rel: the thread that frees it comes after all others. */
+/* Drops a reference, and frees the load with the last one. acq_rel: each release here
+ * pairs with the acquire of the one that frees it, which so comes after what all others
+ * did with it. */
 void message_load_release(MessageLoad *load) {
   if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1)
     free(load);
 }
 
-/* Relaxed: the bytes are a figure, and the sender has a reference of its own. */
+/* Counts the message in the load. Relaxed, since the bytes are only a figure, and the
+ * sender has a reference of its own. */
 void message_weigh(Message *m, MessageLoad *load) {
   m->load = load;
   m->weight = message_weight(m);

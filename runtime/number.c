@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/number.c: numbers as text, conversions, arithmetic and order.
  *
- * Text.  Numerals are read with '.' whatever the locale, and with the locale's
- * own point as a second try.  Most decimal floats take an exact short cut in
- * both directions; strtod and snprintf do the rest, so that results are those of the C
+ * Text. Numerals are read with '.' whatever the locale, and with the locale's own
+ * point as a second try. Most decimal floats take an exact short cut in both
+ * directions; strtod and snprintf do the rest, so that results are those of the C
  * library to the last bit.
  *
- * Integers and floats.  An integer compares with a float by exact value: never
- * by rounding the integer first when that could lose bits.
+ * Integers and floats. An integer is compared with a float by exact value. It is never
+ * rounded first if that could lose bits.
  */
 #include "number.h"
 
@@ -22,8 +22,8 @@
 #include "str.h"
 #include "throw.h"
 
-#define TWO_63 9223372036854775808.0 /* 2^63: first float above all integers */
-#define EXACT_LIMIT (INT64_C(1) << 53) /* all integers up to it are floats too */
+#define TWO_63 9223372036854775808.0 /* 2^63: the first float above all integers */
+#define EXACT_LIMIT (INT64_C(1) << 53) /* all integers up to it are also floats */
 
 static const double exact_powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -32,11 +32,11 @@ static const double exact_powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5, 
 
 /* ---- reading numerals ---------------------------------------------------- */
 
-/* Characters of the "C" locale, whatever setlocale says. */
+/* Tells whether c is a space, or a digit, in the "C" locale, whatever setlocale says. */
 ALWAYS_INLINE bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 ALWAYS_INLINE bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-/* Value of a hexadecimal digit, or 16 and more. */
+/* Returns the value of a hexadecimal digit; 16 or more: it is none. */
 ALWAYS_INLINE unsigned hex_digit(char c) {
   if (is_digit(c)) return (unsigned)(c - '0');
   unsigned letter = (unsigned)((c | 0x20) - 'a');
@@ -50,20 +50,24 @@ static const char *skip_spaces(const char *s) {
 
 ALWAYS_INLINE char decimal_point(void) { return *nl_langinfo(RADIXCHAR); }
 
-/* strtod of the "C" locale. */
+/* Converts as strtod does in the "C" locale. */
 static double c_strtod(const char *s, char **end) {
-  static locale_t c_locale; /* glibc hands out one static object: a race stores the same value */
+  /* glibc returns one static object: a race stores the same value */
+  static locale_t c_locale;
+  /* acquire: pairs with the release store below, so that the object of newlocale is
+     complete */
   locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
   if (locale == (locale_t)0) {
     locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (locale == (locale_t)0) return strtod(s, end);
+    /* release: pairs with the acquire load above, in another thread */
     __atomic_store_n(&c_locale, locale, __ATOMIC_RELEASE);
   }
   return strtod_l(s, end, locale);
 }
 
-/* Hexadecimal integers wrap around. s is after the sign and "0x"; returns the
- * first character after the digits, or NULL when there is none. */
+/* Parses a hexadecimal integer, which wraps around. s is after the sign and "0x". Returns
+ * the first character after the digits, or NULL if there are none. */
 static const char *parse_hex_integer(const char *s, uint64_t *value) {
   const char *start = s;
   uint64_t n = 0;
@@ -72,7 +76,8 @@ static const char *parse_hex_integer(const char *s, uint64_t *value) {
   return s == start ? NULL : s;
 }
 
-/* NULL also when the value does not fit: it is a float then. */
+/* Parses a decimal integer. Returns the first character after the digits, or NULL if
+ * there are none, or if the value does not fit: then the numeral is a float. */
 static const char *parse_decimal_integer(const char *s, bool negative, uint64_t *value) {
   const char *start = s;
   uint64_t limit = (uint64_t)INT64_MAX + negative, n = 0;
@@ -104,36 +109,36 @@ static const uint64_t whole_powers_of_ten[MAX_WHOLE_POWER + 1] = {
   10000000000000000u, 100000000000000000u, 1000000000000000000u, 10000000000000000000u,
 };
 
-/* digits / power, rounded to nearest as strtod does, for digits > 0. Both are shifted up
- * to 64 bits: the quotient then has 63 or 64, whose lowest is set where something
- * remains, and is rounded once, when it becomes a float. */
+/* Returns digits / power, rounded to nearest as strtod does, for digits > 0. Both are
+ * shifted up to 64 bits. The quotient then has 63 or 64 bits, of which the lowest is set
+ * if there is a remainder, and is rounded once, when it becomes a float. */
 static double divide_rounded(uint64_t digits, uint64_t power) {
   int up = __builtin_clzll(digits), power_up = __builtin_clzll(power);
   unsigned __int128 dividend = (unsigned __int128)(digits << up) << 63;
   uint64_t divisor = power << power_up, quotient = (uint64_t)(dividend / divisor);
-  /* modulo 2^64, which the remainder is below */
+  /* computed modulo 2^64, since the remainder is less than that */
   quotient |= (uint64_t)dividend != quotient * divisor;
   return ldexp((double)quotient, power_up - up - 63);
 }
 
-/* digits * 10^exponent, rounded once. */
+/* Returns digits * 10^exponent, rounded once. */
 static double scale_rounded(uint64_t digits, int exponent) {
   uint64_t power = whole_powers_of_ten[exponent < 0 ? -exponent : exponent];
   if (exponent < 0) return divide_rounded(digits, power);
   return (double)((unsigned __int128)digits * power);
 }
 
-/* A decimal: its first digits, at most 19 from the first that is not 0, times a power of
-   ten. */
+/* A decimal: its first digits, at most 19 from the first one that is not 0, times a power
+   of ten. */
 typedef struct Decimal {
   uint64_t digits;
   int64_t exponent;
-  bool is_cut; /* there are more digits than 0 behind */
+  bool is_cut; /* there are more digits, and not all of them are 0 */
 } Decimal;
 
 #define HAS_ROOM(d) ((d)->digits < whole_powers_of_ten[18])
 
-/* Returns the position behind it, or NULL. */
+/* Reads the decimal at s. Returns the position after it, or NULL. */
 static const char *read_decimal(const char *s, Decimal *d) {
   const char *start = s;
   for (; is_digit(*s) && HAS_ROOM(d); s++) d->digits = d->digits * 10 + (unsigned)(*s - '0');
@@ -159,9 +164,9 @@ static const char *read_decimal(const char *s, Decimal *d) {
   return s;
 }
 
-/* The float of a moderate decimal. Where its digits are an exact float and the power of
- * ten too, one rounding gives the right result. What was cut off matters only if it could
- * lead to another float. */
+/* Converts a decimal of moderate size to a float. If its digits are exactly a float and
+ * the power of ten is too, one rounding gives the right result. Digits that were cut off
+ * matter only if they could lead to another float: then it returns false. */
 static bool decimal_to_float(const Decimal *d, double *n) {
   int exponent = (int)d->exponent;
   if (d->exponent < -MAX_EXACT_POWER || d->exponent > MAX_EXACT_POWER) return false;
@@ -175,7 +180,8 @@ static bool decimal_to_float(const Decimal *d, double *n) {
   return !d->is_cut || *n == scale_rounded(d->digits + 1, exponent);
 }
 
-/* NULL: not a moderate decimal (the form may still be right). */
+/* Parses a decimal. Returns NULL if it is not one of moderate size (its form may still be
+ * right). */
 static const char *parse_decimal(const char *s, double *result) {
   bool negative = *s == '-';
   Decimal d = {0};
@@ -187,7 +193,8 @@ static const char *parse_decimal(const char *s, double *result) {
   return s;
 }
 
-/* strtod also reads "inf", "nan" and "nan(...)", which are no numerals. */
+/* Parses a float with strtod. That also reads "inf", "nan" and "nan(...)", which are not
+ * numerals. */
 static const char *parse_float_c(const char *s, double *result) {
   char *end;
   if (strpbrk(s, "nN") != NULL) return NULL;
@@ -197,7 +204,8 @@ static const char *parse_float_c(const char *s, double *result) {
 
 #define MAX_LOCALE_NUMERAL 200 /* longer ones are read with '.' alone */
 
-/* A numeral with the locale's decimal point; returns the end as a position of s. */
+/* Parses a numeral with the locale's decimal point. Returns the end as a position in s,
+ * or NULL. */
 static const char *parse_float_locale(const char *s, double *result) {
   char point = decimal_point();
   const char *where = strchr(s, point);
@@ -211,7 +219,8 @@ static const char *parse_float_locale(const char *s, double *result) {
   return end == NULL ? NULL : s + (end - copy);
 }
 
-/* Returns the position behind the numeral and the spaces that follow it, or NULL. */
+/* Returns the position after the spaces that follow the numeral, or NULL if the text goes
+ * on. */
 static const char *at_end(const char *s) {
   if (s == NULL) return NULL;
   s = skip_spaces(s);
@@ -241,7 +250,7 @@ size_t number_parse(const char *s, TValue *result) {
 
 /* ---- writing numerals ---------------------------------------------------- */
 
-/* Digits of n, most significant first; returns their number. */
+/* Writes the digits of n, most significant first. Returns how many there are. */
 static size_t write_digits(char *out, uint64_t n) {
   static const char pairs[] =
       "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
@@ -299,9 +308,9 @@ static const uint64_t powers[] = {1,
                                   10000 * TEN_TO_14};
 #define MOST_POWER 18
 
-/* n * 10^power rounded to the nearest integer, ties to even, exactly.
- * 1e-5 < n < 1e15 and 0 <= power <= MOST_POWER: the product of the 53-bit mantissa and
- * 10^power has fewer than 128 bits. */
+/* Returns n * 10^power, rounded exactly to the nearest integer, ties to even. 1e-5 < n <
+ * 1e15 and 0 <= power <= MOST_POWER: the product of the 53-bit mantissa and 10^power has
+ * fewer than 128 bits. */
 static uint64_t scale_exactly(double n, int power) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -314,8 +323,9 @@ static uint64_t scale_exactly(double n, int power) {
   return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
-/* The first `count` digits of 1e-4 <= n < 10^count, rounded; *decade is what power of ten
- * the first one stands for, at most `count`, if that is what rounding up leads to. */
+/* Returns the first `count` digits of n, rounded, for 1e-4 <= n < 10^count. *decade is
+ * the exponent of the power of ten for which the first digit stands; it is `count` if n
+ * is rounded up to 10^count. */
 static uint64_t first_digits(double n, int count, int *decade) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -326,12 +336,13 @@ static uint64_t first_digits(double n, int count, int *decade) {
   if (++*decade == count) return powers[count - 1];
   digits = scale_exactly(n, count - 1 - *decade);
   if (digits < powers[count]) return digits;
-  ++*decade; /* nines were rounded up */
+  ++*decade; /* the digits are all nines and were rounded up */
   return powers[count - 1];
 }
 
-/* "%.*g" of 1e-4 <= n < 10^count, which needs no exponent; marked: with ".0" where it
- * looks like an integer. 0: it rounds up to 10^count. */
+/* Writes n as "%.*g" does, for 1e-4 <= n < 10^count, which needs no exponent. `marked`:
+ * adds ".0" if the result looks like an integer. Returns the length, or 0 if n is rounded
+ * up to 10^count. */
 static size_t write_plain_float(char *out, double n, int count, bool marked) {
   int decade;
   uint64_t digits = first_digits(n, count, &decade);
@@ -434,7 +445,7 @@ bool number_float_to_int(double n, int64_t *result, FloatToInt mode) {
   return true;
 }
 
-/* The number that a string stands for. */
+/* Gets the number for which a string stands. */
 static bool string_to_number(const TValue *o, TValue *number) {
   return is_string(o) && number_parse(as_string(o)->data, number) == string_len(as_string(o)) + 1;
 }
@@ -462,13 +473,13 @@ bool number_to_float(const TValue *o, double *result) {
 
 /* ---- arithmetic ---------------------------------------------------------- */
 
-/* Integer arithmetic wraps around, which C has for unsigned integers only. */
+/* Integer arithmetic wraps around. C has that for unsigned integers only. */
 #define WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
 
 int64_t number_int_div(lua_State *L, int64_t a, int64_t b) {
   if (unlikely((uint64_t)b + 1 <= 1)) { /* 0 or -1 */
     if (b == 0) error_run(L, "attempt to divide by zero");
-    return WRAP(0, -, a); /* the smallest integer divided by -1 traps in hardware */
+    return WRAP(0, -, a); /* in hardware, the smallest integer divided by -1 traps */
   }
   int64_t quotient = a / b;
   return quotient - ((a ^ b) < 0 && quotient * b != a);
@@ -483,12 +494,14 @@ int64_t number_int_mod(lua_State *L, int64_t a, int64_t b) {
   return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
 }
 
-/* The remainder has the sign of b; fmod's has that of a. */
+/* The remainder has the sign of b; that of fmod has the sign of a. */
 #define MANTISSA_BITS 52
-#define LEAST_EXPONENT 64 /* biased, of a divisor: the rest is no subnormal number */
+/* biased, of a divisor: the remainder is not a subnormal number */
+#define LEAST_EXPONENT 64
 
-/* fmod, by divisions of integers: a and b are multiples of the last bit of b's mantissa,
- * which takes 11 bits of the quotient at a time (fmod of glibc 2.36 one). */
+/* Computes fmod by divisions of integers. a and b are multiples of the last bit of b's
+ * mantissa. Each division takes 11 bits of the quotient (fmod of glibc 2.36 takes
+ * one). */
 static double float_rest(double a, double b) {
   uint64_t x, y;
   memcpy(&x, &a, sizeof x);
@@ -501,7 +514,8 @@ static double float_rest(double a, double b) {
   int shift = ex - ey;
   for (; shift > 11; shift -= 11) mx = (mx << 11) % my;
   mx = (mx << shift) % my;
-  uint64_t unit = (uint64_t)(ey - MANTISSA_BITS) << MANTISSA_BITS; /* of that last bit */
+  /* the value of that last bit */
+  uint64_t unit = (uint64_t)(ey - MANTISSA_BITS) << MANTISSA_BITS;
   double last;
   memcpy(&last, &unit, sizeof last);
   return copysign((double)mx * last, a);
@@ -555,7 +569,7 @@ static double arith_float(int op, double a, double b) {
 
 static bool is_bitwise(int op) { return (op >= LUA_OPBAND && op <= LUA_OPSHR) || op == LUA_OPBNOT; }
 
-/* Float operands of numbers without coercion of strings. */
+/* Gets the float value of a number, without coercion of strings. */
 ALWAYS_INLINE bool plain_float(const TValue *o, double *n) {
   *n = is_float(o) ? o->v.n : (double)o->v.i;
   return is_number(o);
@@ -583,10 +597,10 @@ bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue
 
 /* ---- order --------------------------------------------------------------- */
 
-/* i < n, i <= n, n < i, n <= i by exact value; false with NaN.  Up to 2^53 the
- * integer is a float.  Beyond it the float is brought to an integer, rounded so
- * that the order holds; a float outside the integers' range is above or below
- * all of them. */
+/* Tells whether an integer is exactly a float; used to compute i < n, i <= n, n < i and n
+ * <= i by exact value, which are false for NaN. Up to 2^53 the integer is a float. Beyond
+ * that the float is converted to an integer, rounded so that the order is preserved; a
+ * float outside the integers' range is above or below all of them. */
 ALWAYS_INLINE bool fits_float(int64_t i) {
   return (uint64_t)i + EXACT_LIMIT <= 2 * (uint64_t)EXACT_LIMIT;
 }

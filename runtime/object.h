@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/object.h: values and heap objects.
  *
- * A value (TValue) is 16 bytes: an 8-byte payload, a one-byte tag and four
- * bytes of scratch (`extra`) that belong to the stack slot, not to the value:
- * copying a value copies payload and tag alone (see value_copy), so the
- * interpreter keeps iteration state and to-be-closed links in `extra`.
+ * A value (TValue) is 16 bytes: an 8-byte payload, a one-byte tag and four bytes of
+ * scratch (`extra`) that belong to the stack slot, not to the value. Copying a value
+ * copies only payload and tag (see value_copy), so the interpreter keeps iteration state
+ * and to-be-closed links in `extra`.
  *
- * A tag is: bits 0-3 the Lua type (LUA_TNIL..), bits 4-5 a variant, bit 6 set
- * when the payload points to a collected object.  The tag of a collected value
- * without bit 6 equals the `type` byte of the object's header.
+ * A tag has the Lua type in bits 0-3 (LUA_TNIL..), a variant in bits 4-5, and bit 6 set
+ * if the payload points to a collected object. The tag of a collected value without bit 6
+ * equals the `type` byte of the object's header.
  *
- * Objects never move.  Every object begins with GCHEADER; there is no link
- * field: the sweep frees the lines that were not marked (heap.h). Variable parts (array
- * and hash parts of tables, stacks, code) are separate allocations without header, each
- * owned by exactly one object.
+ * Objects never move. Every object begins with GCHEADER; there is no link field: the
+ * sweep frees the lines that were not marked (heap.h). Variable parts (array and hash
+ * parts of tables, stacks, code) are separate allocations without header, each owned by
+ * exactly one object.
  */
 #ifndef SAROS_RUNTIME_OBJECT_H
 #define SAROS_RUNTIME_OBJECT_H
@@ -21,17 +21,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "lua.h" /* the public constants and function types (LUA_TNIL, lua_CFunction, ...) */
+#include "lua.h" /* public constants and function types (LUA_TNIL, lua_CFunction, ...) */
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((noinline, cold))
-/* Of data that other files of this library read often: a shared library finds it without a look
-   into its table of addresses. */
+/* For data that other files of this library read often: a shared library finds it without
+   a look into its table of addresses. */
 #define HIDDEN __attribute__((visibility("hidden")))
-/* What runs for each sample of an allocation: lies together, so that it takes few lines of
-   the cache from the program that it interrupts. */
+/* For code that runs for each sample of an allocation. It lies together, so that it takes
+   few cache lines from the program that it interrupts. */
 #define SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -51,7 +51,8 @@
 #define TAG_COLLECTED 0x40
 
 #define TAG_NIL 0x00
-#define TAG_FALSE VARIANT(LUA_TBOOLEAN, 0)        /* 0x01: nil and false are the tags <= 1 */
+/* 0x01: the tags <= 1 are nil and false */
+#define TAG_FALSE VARIANT(LUA_TBOOLEAN, 0)
 #define TAG_TRUE VARIANT(LUA_TBOOLEAN, 1)         /* 0x11 */
 #define TAG_LIGHTUSERDATA VARIANT(LUA_TLIGHTUSERDATA, 0)
 #define TAG_INT VARIANT(LUA_TNUMBER, 0)           /* 0x03 */
@@ -64,27 +65,29 @@
 #define TAG_LONG_STRING (TYPE_LONG_STRING | TAG_COLLECTED)
 #define TAG_TABLE (LUA_TTABLE | TAG_COLLECTED)
 #define TAG_LUA_CLOSURE (TYPE_LUA_CLOSURE | TAG_COLLECTED)
-#define TAG_C_FUNCTION VARIANT(LUA_TFUNCTION, 1)  /* light C function: payload is the pointer */
+/* light C function: the payload is its pointer */
+#define TAG_C_FUNCTION VARIANT(LUA_TFUNCTION, 1)
 #define TAG_C_CLOSURE (TYPE_C_CLOSURE | TAG_COLLECTED)
 /* function run inside the interpreter loop: payload is a const Primitive * */
 #define TAG_PRIMITIVE VARIANT(LUA_TFUNCTION, 3)
 #define TAG_USERDATA (LUA_TUSERDATA | TAG_COLLECTED)
 #define TAG_THREAD (LUA_TTHREAD | TAG_COLLECTED)
-/* key of an empty node whose object may be gone */
+/* key of an empty node, whose object may be gone */
 #define TAG_DEADKEY 0x0f
 
 #define tag_type(tag) ((tag) & 0x0f)
 
 /* ---- object header ------------------------------------------------------- */
 
-/* `gc` bits; the collector's file gc.h states the invariants. */
+/* Bits of `gc`; the collector's header gc.h states the invariants. */
 #define GC_YOUNG 0x01    /* allocated since the last minor collection */
 /* old and not in the remembered set: a store into it may need the barrier */
 #define GC_CLEAN 0x02
 #define GC_MARK 0x04     /* colour of the major cycle; its sense flips (Gc.mark_sense) */
 #define GC_LARGE 0x08    /* allocated on its own, not in a block */
 #define GC_FINALIZE 0x10 /* registered for finalization */
-#define GC_AWAITED 0x40  /* key of ephemerons that wait for it to be reached (gc_ephemeron.c) */
+/* key of ephemerons that wait until it is reached (gc_ephemeron.c) */
+#define GC_AWAITED 0x40
 
 #define GCHEADER uint8_t type; uint8_t gc
 
@@ -120,8 +123,8 @@ typedef struct TValue {
 } TValue;
 _Static_assert(sizeof(TValue) == 16, "a value is 16 bytes");
 
-/* Copies payload and tag; never `extra`, never as one 16-byte move (two
- * narrower stores followed by one wide load would stall). */
+/* Copies payload and tag, never `extra`, and never as one 16-byte move (two narrower
+ * stores followed by one wide load would stall). */
 ALWAYS_INLINE void value_copy(TValue *to, const TValue *from) {
   to->v = from->v;
   to->tag = from->tag;
@@ -168,16 +171,17 @@ ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) {
 
 /* ---- strings ------------------------------------------------------------- */
 
-#define SHORT_STRING_MAX 40 /* bytes; short strings are interned: equal means same address */
+#define SHORT_STRING_MAX 40 /* bytes; they are interned: equal means same address */
 
-/* A link in a chain of the intern table (str.c): a string's address and the filter of the
- * strings from there on. 0: the end. */
+/* A link in a chain of the intern table (str.c): the address of a string, and in its
+ * upper bits a filter of the strings from there on. 0: the end. */
 typedef uint64_t StringLink;
 
 struct String {
   GCHEADER;
-  uint8_t extra;     /* short: index in Domain.event_ids, or 0; long: 1 when `hash` is computed */
-  uint8_t short_len; /* length of a short string; of a long one: STRING_IS_SOUND_CHUNK or 0 */
+  /* short: index in Domain.event_ids, or 0; long: 1 if `hash` is computed */
+  uint8_t extra;
+  uint8_t short_len; /* length of a short string; long: STRING_IS_SOUND_CHUNK or 0 */
   uint32_t hash;
   union {
     size_t long_len;  /* long strings */
@@ -186,7 +190,7 @@ struct String {
   char data[];       /* len bytes and a NUL */
 };
 
-/* its bytes are a binary chunk that needs no verification (vm/chunk.c) */
+/* the string is a binary chunk that needs no verification (vm/chunk.c) */
 #define STRING_IS_SOUND_CHUNK 1
 
 ALWAYS_INLINE size_t string_len(const String *s) {
@@ -195,8 +199,8 @@ ALWAYS_INLINE size_t string_len(const String *s) {
 
 /* ---- tables -------------------------------------------------------------- */
 
-/* A node's first 16 bytes have the shape of a TValue (its value); writes through
- * a TValue * touch only payload and tag, so the key's tag and link are safe. */
+/* A node's first 16 bytes have the layout of a TValue (its value). Writes through a
+ * TValue * touch only payload and tag, so the key's tag and link are safe. */
 typedef struct Node {
   Payload v;
   uint8_t tag;
@@ -207,7 +211,7 @@ typedef struct Node {
 } Node;
 _Static_assert(sizeof(Node) == 24, "a node is 24 bytes");
 #define node_value(n) ((TValue *)(n))
-/* tag in the low byte, key_tag in the high one */
+/* Returns both tags at once: tag in the low byte, key_tag in the high one. */
 ALWAYS_INLINE uint16_t node_tags(const Node *n) {
   uint16_t both;
   __builtin_memcpy(&both, &n->tag, sizeof both);
@@ -218,7 +222,8 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
 #define TABLE_CLEARING 1  /* in Gc.clearing (gc_ephemeron.c) */
 #define TABLE_CROWDED 2   /* a chain of numbers is too long (table.c) */
 #define TABLE_SCATTERED 4 /* numbers are where a secret hash says (table.c) */
-#define TABLE_ANNEX 8     /* half as many nodes again, which are no main positions (table.c) */
+/* half as many nodes again, which are not main positions (table.c) */
+#define TABLE_ANNEX 8
 #define TABLE_ASSUMED 16  /* code may rely on some of its fields (assumed.c) */
 
 struct Table {
@@ -226,13 +231,13 @@ struct Table {
   /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
   uint8_t flags;
   uint8_t state;       /* TABLE_CLEARING, ... */
-  /* number of main positions - 1 (a power of two less one); 0 with `node` the shared
-     empty node when there is no hash part */
+  /* number of main positions - 1 (a power of two minus 1); 0, with `node` the shared
+     empty node, if there is no hash part */
   uint32_t node_mask;
   uint32_t array_size; /* slots of the array part (keys 1..array_size) */
   uint32_t border;     /* hint for the length operator, <= array_size */
-  /* bit (hash >> 27) set for each short-string key ever inserted since the last rehash:
-     a clear bit proves absence */
+  /* bit (hash >> 27) is set for each short-string key inserted since the last rehash: a
+     clear bit proves absence */
   uint32_t filter;
   uint32_t last_free;  /* all nodes at or above this index are taken */
   TValue *array;
@@ -243,7 +248,7 @@ _Static_assert(sizeof(Table) == 48, "a table is 48 bytes");
 
 HIDDEN extern Node table_empty_node; /* the node of every table without a hash part */
 
-/* Nodes of the hash part: main positions, and the annex. */
+/* Returns the number of nodes of the hash part: main positions and the annex. */
 ALWAYS_INLINE uint32_t table_node_count(const Table *t) {
   uint32_t n = t->node_mask + 1;
   if (unlikely(t->state & TABLE_ANNEX)) n += n / 2;
@@ -278,21 +283,26 @@ struct Prototype {
   uint8_t pad;
   uint32_t ncode, nconstants, nprotos, nlocals, npositions;
   uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
-  uint32_t call_number; /* in the domain's profiles of calls (vm/call_profile.h); 0: none yet */
-  uint32_t function_id; /* number of the prototype for recordings and profiles; 0 until asked for */
+  /* in the domain's profiles of calls (vm/call_profile.h); 0: none yet */
+  uint32_t call_number;
+  /* number in recordings and profiles (prototype_number); 0: none was needed yet */
+  uint32_t function_id;
   Instruction *code;
-  TValue *k;           /* different in each prototype, also where there are no constants */
+  TValue *k;           /* different in each prototype, even if there are no constants */
   Prototype **p;
   UpvalueDesc *upvalues;
-  uint32_t *positions; /* of each code word in the source (position.h, vm/debuginfo.h);
-                          npositions == ncode, or 0 when stripped */
+  /* of each code word in the source (position.h, vm/debuginfo.h); npositions == ncode, or
+   * 0 when stripped */
+  uint32_t *positions;
   LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
   String *source;      /* chunk name; NULL when stripped */
-  String *name;        /* by which it is defined, "f", "M.a.b:c"; NULL: none, or stripped.
-                          For profiles only: messages have that of the call */
+  /* by which it is defined, "f", "M.a.b:c"; NULL: none, or stripped. For profiles only:
+   * messages have the name in the call */
+  String *name;
 };
 
-/* The k of a prototype without constants: a frame's k says which function runs in it. */
+/* The k of a prototype without constants: it must identify the prototype, since a frame's
+ * k says which function runs in it. */
 #define prototype_no_constants(p) ((TValue *)(p))
 
 struct UpValue {
@@ -324,19 +334,20 @@ struct CClosure {
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* The libraries that must recognize their own userdata at once, whatever its
+/* Libraries of this runtime that must recognize their own userdata at once, whatever its
  * metatable. */
 typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } UserdataKind;
 
 struct Userdata {
   GCHEADER;
   uint16_t nuservalues;
-  /* UserdataKind: which library of ours made it, 0 for all others; the guest cannot
-     change it */
+  /* UserdataKind: which library of this runtime made it, 0 for all others; the guest
+     cannot change it */
   uint32_t kind;
   size_t len;        /* bytes of the payload */
   Table *metatable;
-  struct LargeHeader *external; /* what it holds outside the heap (gc_external.c); NULL: nothing */
+  /* its memory outside the heap (gc_external.c); NULL: none */
+  struct LargeHeader *external;
   TValue uservalues[]; /* followed by the payload, aligned to 16 bytes */
 };
 _Static_assert(sizeof(Userdata) == 32, "payload alignment");

@@ -2,33 +2,36 @@
 /* runtime/peer.c: domains as others see them: threads, deadlock, stopping, forks.
  *
  * Data
- *   Peer      one a domain, malloc'ed, counted: its thread and each handle hold one
- *             reference. It outlives the domain until the last handle is gone.
- *   registry  list of all peers, table of the spawned ones that run; one lock.
- *             A signal handler reads the table without it: its entries are atomic, and
- *             a peer is out of the table before it can be freed. (A peer that was read
- *             just before is freed at the earliest when the program has joined it; the
- *             main thread does not run while the handler does.)
+ *   Peer      one for each domain, malloc'ed, counted: its thread and each handle hold
+ *             one reference. It outlives the domain until the last handle is gone.
+ *   registry  list of all peers, and a table of the spawned ones that run; one lock. A
+ *             signal handler reads the table without it: the entries are atomic, and a
+ *             peer is removed from the table before it can be freed. (A peer that was
+ *             read just before that is freed, at the earliest, when the program has
+ *             joined it; the main thread does not run while the handler does.)
  *
  * Waiting: peer_wait.c.
  *
  * All domains wait
- *   `peer_waits` counts domains (high half: alive) and those in BLOCKED (low half).
- *   A domain that finds the halves equal after its step to BLOCKED, or after its end,
- *   checks under the lock whether every park word says BLOCKED: then no other domain is
- *   left that could change that. It asks the host's domain (or, when that has ended, all)
- *   to raise an error. A domain that waits until a deadline is not blocked.
+ *   `peer_waits` counts domains: in its high half those that are alive, in its low half
+ *   those in BLOCKED. A domain that finds the halves equal after its step to BLOCKED, or
+ *   after its end, checks under the lock whether every park word is BLOCKED: then no
+ *   other domain is left that could change that. It asks the host's domain (or, if that
+ *   has ended, all) to raise an error. A domain that waits until a deadline is not
+ *   blocked.
  *
  * Stopping
- *   A request sets a bit of `attention` and sends the thread SIGURG. The handler,
- *   in the domain's own thread, makes the interpreter check for requests before its
- *   next instruction (RuntimeHooks.interrupt), so that a program without requests pays
- *   nothing. Domains' threads block all other signals from outside: those are the host's.
+ *   A request sets a bit of `attention` and sends SIGURG to the thread. The handler, in
+ *   the domain's own thread, makes the interpreter check for requests before its next
+ *   instruction (RuntimeHooks.interrupt), so a program without requests pays nothing.
+ *   Domains' threads block all other signals from outside: those are for the host.
  *
- * A forked child has only the domain of the thread that forked: the others have failed
- * there, and hold no channel.
+ * Forks
+ *   A forked child has only the domain of the thread that forked. The others have failed
+ *   there, and hold no channel.
  *
- * Failure: no memory or no thread is a returned result; only peer_take_up raises.
+ * Failure
+ *   Lack of memory or of a thread is a returned result; only peer_take_up raises.
  */
 #include "peer.h"
 
@@ -55,9 +58,10 @@
 #include "thread.h"
 #include "throw.h"
 
-#define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
-/* ThreadSanitizer delays signals to a thread, except faults, until it calls libc, which a
- * program that computes need not do. */
+/* for a domain's thread: MAX_C_CALLS nested C functions */
+#define STACK_BYTES ((size_t)1 << 20)
+/* ThreadSanitizer delays signals to a thread, except faults, until it calls libc. A
+ * program that only computes may never do that. */
 #ifdef __clang__
 #if __has_feature(thread_sanitizer)
 #define WAKE_SIGNAL SIGTRAP
@@ -66,37 +70,42 @@
 #define WAKE_SIGNAL SIGTRAP
 #endif
 #ifndef WAKE_SIGNAL
-#define WAKE_SIGNAL SIGURG /* ignored unless there is a handler: a stray one is harmless */
+/* ignored unless there is a handler: a stray one does no harm */
+#define WAKE_SIGNAL SIGURG
 #endif
 
-#define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
-#define END_GRACE_MS 300              /* for their handlers of variables to be closed */
+#define END_PATIENCE_MS 1000          /* for cancelled domains, when the program ends */
+#define END_GRACE_MS 300              /* for their to-be-closed variables */
 #define END_LOOK_MS 20
 #define HAND_OVER_STEPS 256 /* instructions; a call counts for more (vm_take_up) */
-#define PUT_OFF_MOST 16     /* consecutive messages after which nothing is raised */
+#define PUT_OFF_MOST 16     /* consecutive messages, after which requests are obeyed */
 #define NS_PER_MS UINT64_C(1000000)
 
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t ended;                    /* a spawned domain's thread is about to end */
-  Peer *all;                            /* also those that have ended, until they are freed */
+  /* in the list of all, also after its end until it is freed */
+  Peer *all;
   _Atomic(Peer *) spawned[PEER_MAX]; /* written under the lock */
-  _Atomic uint32_t running;                /* spawned ones in the table */
-  _Atomic uint32_t threads;                /* that peer_spawn started and that have not ended */
+  _Atomic uint32_t running;                /* spawned domains in the table */
+  _Atomic uint32_t threads;                /* started by peer_spawn, and not ended yet */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
-  _Atomic uint32_t asking;                 /* threads that go through `spawned` without the lock */
+  /* threads that read `spawned` without the lock */
+  _Atomic uint32_t asking;
   /* the main script has ended: nothing more comes from main */
   _Atomic bool closing;
   _Atomic bool ending;
-  _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
-  /* when the program's end first cancelled all, ns; 0: not yet */
+  /* number of the thread that ends the program, or 0 */
+  _Atomic int exiting;
+  /* when the end of the program first cancelled all, ns; 0: not yet */
   uint64_t cancelled_at;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-_Alignas(64) _Atomic uint64_t peer_waits; /* a domain that spins reads it all the time */
+/* on a cache line of its own: a domain that spins reads it all the time */
+_Alignas(64) _Atomic uint64_t peer_waits;
 
-/* of the domain that this thread was spawned for, or of the host's last one */
+/* of the domain for which this thread was spawned, or of the host's last domain in it */
 static __thread Peer *own;
 
 static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
@@ -132,7 +141,7 @@ static void unlink_locked(Peer *i) {
 
 static bool is_over(void) { return atomic_load(&registry.closing) || peer_program_ends(); }
 
-/* An error with its traceback, whose ends of lines and tabs stay. */
+/* Prints an error with its traceback. Line ends and tabs are kept. */
 static void print_lines(FILE *out, const char *text) {
   char line[4096];
   while (text[0] != '\0') {
@@ -143,8 +152,9 @@ static void print_lines(FILE *out, const char *text) {
   }
 }
 
-/* Reports an error that nothing has read. An error caused by the end of the program, or
- * of a cancelled domain, is not reported. */
+/* Reports the error of a domain, if nothing has read it. An error caused by the end of
+ * the program, or of a cancelled domain, is not reported. The acquire load pairs with the
+ * release store in peer_finish: `failure` and `was_cancelled` were written before it. */
 static void warn_of_lost_error(Peer *i) {
   if (atomic_load_explicit(&i->status, memory_order_acquire) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
@@ -157,8 +167,9 @@ static void warn_of_lost_error(Peer *i) {
   fputc('\n', stderr);
 }
 
-/* Who asks the spawned domains, a handler of a signal among them, takes no lock: it may have
- * found this one in its slot before that was free, and is waited for. */
+/* Frees the peer. A thread in ask_spawned, which may be in a signal handler, takes no
+ * lock and may have found this peer in its slot before the slot became free. So this
+ * waits for it. */
 static void free_peer(Peer *i) {
   lock_registry();
   unlink_locked(i);
@@ -173,7 +184,9 @@ static void free_peer(Peer *i) {
 
 void peer_hold(Peer *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
 
-/* acq_rel: the thread that frees it sees all that others did with it. */
+/* Drops a reference, and frees the peer with the last one. acq_rel: each release here
+ * pairs with the acquire of the one that frees it, which so sees all that others did with
+ * the peer. */
 void peer_release(Peer *i) {
   if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_peer(i);
 }
@@ -198,7 +211,10 @@ static bool all_blocked_locked(void) {
 }
 
 static void set_attention(Peer *i, uint32_t what) {
-  atomic_fetch_or(&i->attention, what); /* before park: pairs with peer_wait */
+  /* before park. Pairs with peer_wait, which loads it after its store to park
+   * (peer_prepare): in the one order of these sequentially consistent operations, either
+   * it sees the bit or this exchange comes after its store */
+  atomic_fetch_or(&i->attention, what);
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
   if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
   if (before == PARK_BLOCKED || before == PARK_SLEEPING) peer_wake(&i->park);
@@ -224,8 +240,8 @@ static const char *const wait_texts[] = {[WAIT_NOTHING] = "runs",
                                          [WAIT_JOIN] = "waits to join domain",
                                          [WAIT_SLEEP] = "sleeps"};
 
-/* Only called while all wait: what they wait for does not change, except for those that
- * were asked as well. */
+/* Describes what all domains wait for. Called only while all of them wait, so that this
+ * does not change, except for those that were asked as well. */
 static void describe_waits(char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
   lock_registry();
@@ -265,9 +281,9 @@ static void install_handler(void) {
   sigaction(WAKE_SIGNAL, &action, NULL);
 }
 
-/* Async-signal-safe. The thread may have ended: then its number is invalid, or names a
- * later thread that finds no request. No signal to itself: there may be no handler
- * yet. */
+/* Makes the requests and sends the signal. Async-signal-safe. If the thread has ended,
+ * its number is invalid, or is that of a later thread, which finds no request. The
+ * calling thread gets no signal: there may be no handler yet. */
 static void request_and_wake(Peer *i, uint32_t what) {
   set_attention(i, what);
   if (i == own) {
@@ -287,7 +303,7 @@ static void end_thread(void) {
   unlock_registry();
 }
 
-/* Waits until another thread ends the process; counts as ended. */
+/* Stops this domain, and waits until another thread ends the process. Counts as ended. */
 _Noreturn static void stand_still(void) {
   if (own != NULL && own->domain != NULL) {
     memprof_collected(own->domain);
@@ -309,7 +325,7 @@ Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
 void peer_mask(Peer *i) { i->masks++; }
 
 void peer_unmask(Peer *i) {
-  if (--i->masks == 0) peer_hand_over(i); /* what the part returns */
+  if (--i->masks == 0) peer_hand_over(i); /* to hand over the results of that part */
 }
 
 void peer_hand_over(Peer *i) {
@@ -323,8 +339,9 @@ void peer_begin_message(lua_State *L) {
     peer_take_up(L);
 }
 
-/* Those that raise something. A question of a tool ends no wait: it is answered at the next
- * safepoint (vm_take_up), or for one that is asleep by the library's helper. */
+/* Returns the requests that raise something now. A question of a tool ends no wait: it is
+ * answered at the next safepoint (vm_take_up), or, for a domain that is asleep, by a
+ * thread of libeventring (answer_aside). */
 static uint32_t unmasked_requests(const Peer *i) {
   const uint32_t requests = ATTENTION_ASKED & ~ATTENTION_QUESTION;
   return i->masks > 0 ? requests & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : requests;
@@ -332,9 +349,10 @@ static uint32_t unmasked_requests(const Peer *i) {
 
 uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked_requests(i); }
 
-/* A message handler in Lua reaches a safepoint as soon as it starts. While the program ends, each
- * safepoint raises the cancellation again, so the handler would be called for an error of its own,
- * nested until the stack of C is full. Therefore only the first cancellation of a domain calls it. */
+/* Raises the error of a cancelled domain. A message handler in Lua reaches a safepoint as
+ * soon as it starts. While the program ends, each safepoint raises the cancellation
+ * again, so the handler would be called for an error of its own, nested until the C stack
+ * is full. Therefore only the first cancellation of a domain calls it. */
 static _Noreturn void raise_cancelled(lua_State *L, bool again) {
   static const char message[] = "domain was cancelled";
   if (!again) error_run(L, message);
@@ -363,18 +381,19 @@ void peer_take_up(lua_State *L) {
   }
 }
 
-/* Is the domain to end? Then it does not see how others ended. */
+/* Tells whether the domain is to end. Then it must not see how others ended. */
 static bool must_end(const Peer *i) {
   return (peer_asked(i) & (ATTENTION_CANCEL | ATTENTION_END | ATTENTION_STOP)) != 0;
 }
 
-/* Except the caller. */
+/* Tells whether all spawned threads have ended, except the caller's. */
 static bool all_ended(void) {
   return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread();
 }
 
-/* All have the request before the first one is woken: what follows from its end (a join, an
- * orphaned channel) then finds the others asked, which obey instead of failing of it. */
+/* Makes a request to all spawned domains. All have it before the first one is woken: what
+ * follows from the end of that one (a join, an orphaned channel) then finds the others
+ * asked, and they obey instead of failing because of it. */
 static void ask_spawned(uint32_t what) {
   atomic_fetch_add(&registry.asking, 1);
   for (int wakes = 0; wakes < 2; wakes++)
@@ -387,7 +406,7 @@ static void ask_spawned(uint32_t what) {
   atomic_fetch_sub(&registry.asking, 1);
 }
 
-/* The host's domains, when another one ends the program. */
+/* Stops the host's domains, if a spawned one ends the program. */
 static void stop_hosts_locked(void) {
   if (!is_spawned_thread()) return;
   for (Peer *i = registry.all; i != NULL; i = i->next)
@@ -411,7 +430,7 @@ bool peer_wait_in_handler(int milliseconds) {
   return all_ended();
 }
 
-/* Waits for the next end, until the deadline at most. */
+/* Waits until a thread ends, for at most `milliseconds`. */
 static void wait_for_end_locked(int milliseconds) {
   struct timespec at;
   clock_gettime(CLOCK_REALTIME, &at);
@@ -425,14 +444,14 @@ static void report_lost_errors_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
-/* Handlers of variables to be closed have some time; then nothing can catch the error
- * for long. */
+/* Cancels all domains and waits for them. Their to-be-closed variables have some time;
+ * then each safepoint raises again, so that nothing can catch the error for long. */
 static void cancel_all(void) {
   lock_registry();
   atomic_store(&registry.ending, true);
   if (registry.cancelled_at == 0) {
     registry.cancelled_at = monotonic_ns();
-    stop_hosts_locked(); /* before a domain ends that they wait for */
+    stop_hosts_locked(); /* before a domain ends for which they wait */
     ask_spawned(ATTENTION_CANCEL);
   }
   for (;;) {
@@ -458,7 +477,8 @@ static void wait_for_all(void) {
   unlock_registry();
 }
 
-/* A second thread stands still: exit must not run twice. */
+/* Lets only one thread end the process. A second one stands still: exit must not run
+ * twice. */
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
   if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
@@ -475,7 +495,7 @@ void peer_end_all(bool cancel) {
   if (!cancel) wait_for_all();
   claim_exit();
   if (cancel) cancel_all();
-  /* it ends with the process */
+  /* its domain ends with the process */
   if (is_spawned_thread() && own->domain != NULL) peer_record_end(own);
   lock_registry();
   report_lost_errors_locked();
@@ -519,7 +539,8 @@ void peer_record_end(Peer *i) {
 
 void peer_forget_domain(Peer *i) {
   i->domain = NULL;
-  /* pairs with on_wake_signal, which may come in between */
+  /* pairs with on_wake_signal, which may interrupt this thread at any point: from here on
+     it finds no domain */
   atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -531,7 +552,7 @@ void peer_detach(Peer *i) {
   peer_release(i);
 }
 
-/* True when the peer got a slot. */
+/* Gives the peer a slot. Returns false if there are too many domains. */
 static bool take_slot_locked(Peer *i) {
   if (peer_count() >= PEER_MAX) return false;
   for (int s = 0; s < PEER_MAX && i->slot < 0; s++)
@@ -550,8 +571,9 @@ static void free_slot(Peer *i) {
   unlock_registry();
 }
 
-/* The slot is free before any other domain can see that this one has ended. One that failed
- * before it obeyed the end of the program failed of that end. */
+/* Ends a spawned domain. Its slot is free before any other domain can see that it has
+ * ended. If it failed before it obeyed the end of the program, that end was the
+ * reason. */
 void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   if (peer_program_ends() && must_end(i)) i->was_cancelled = true;
   i->outcome = outcome;
@@ -559,6 +581,9 @@ void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   channel_find_cycles();
   free_slot(i);
   pthread_mutex_lock(&i->lock);
+  /* release: pairs with the acquire loads in has_ended and warn_of_lost_error, and with
+     that in stdlib/lib_domain.c, which read what is stored above (outcome, failure,
+     was_cancelled) after them */
   atomic_store_explicit(&i->status, status, memory_order_release);
   waiter_notify_all(&i->joiners);
   pthread_mutex_unlock(&i->lock);
@@ -583,8 +608,8 @@ static void end_at_exit(void) { peer_end_all(true); }
 
 /* ---- fork ---------------------------------------------------------------- */
 
-/* Shared data must be consistent when the process forks: the child has its present state,
- * but only the thread that forked. */
+/* Locks all shared data, which must be consistent when the process forks: the child has
+ * it as it is at that moment, but only the thread that forked. */
 static void lock_for_fork(void) {
   lock_registry();
   for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
@@ -603,7 +628,8 @@ static void unlock_after_fork(void) {
   unlock_registry();
 }
 
-/* Joins see its end; it is no error that must be reported. */
+/* Ends a domain in the child that runs in the parent only. Joins see its end; it is not
+ * an error that must be reported. */
 static void stay_in_parent(Peer *i) {
   atomic_store(&i->tid, 0);
   atomic_store(&i->park, PARK_RUNNING); /* it does not count as blocked */
@@ -614,7 +640,8 @@ static void stay_in_parent(Peer *i) {
   atomic_store(&i->status, PEER_FAILED);
 }
 
-/* Their heaps and stacks stay allocated and unused. */
+/* Ends all other domains in the child. Their heaps and stacks stay allocated and
+ * unused. */
 static void forget_others_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next)
     if (i != own) stay_in_parent(i);
@@ -666,7 +693,7 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
   i->argument = argument;
   SpawnResult entered = enter_registry(i);
   if (entered == SPAWN_OK) {
-    peer_hold(i); /* the thread's */
+    peer_hold(i); /* for the thread */
     atomic_fetch_add(&peer_waits, ALIVE);
     atomic_fetch_add(&registry.threads, 1);
     if (start_thread(i) == 0) {
@@ -686,10 +713,13 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
 /* ---- joining ------------------------------------------------------------- */
 
 static bool has_ended(Peer *i) {
+  /* acquire: pairs with the release store in peer_finish; the outcome was stored before
+     it */
   return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING;
 }
 
-/* Enters the queue of joiners, unless it has ended. */
+/* Enters the queue of joiners, unless the domain has ended. Returns whether it has
+ * entered. */
 static bool enter_joiners(Peer *other, Waiter *w) {
   pthread_mutex_lock(&other->lock);
   bool waits_for_it = !has_ended(other);

@@ -5,7 +5,7 @@
 
 #include "peer.h"
 
-/* Domains, in the high half: those that are alive; in the low half: those that are
+/* Counts of domains. High half: those that are alive; low half: those that are
    PARK_BLOCKED. */
 #define ALIVE ((uint64_t)1 << 32)
 HIDDEN extern _Atomic uint64_t peer_waits;
@@ -13,8 +13,8 @@ HIDDEN extern _Atomic uint64_t peer_waits;
 /* ns that a wait may spin, and does at first: as long as waking a processor may take */
 #define SPIN_MOST 100000
 
-/* `now`: the new value of peer_waits. If all live domains are blocked, asks one to raise
- * an error. */
+/* Asks a domain to raise an error if all live domains are blocked. `now`: the new value
+ * of peer_waits. */
 void peer_look_for_deadlock(uint64_t now);
 
 #endif

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/peer_wait.c: how a domain waits, and is woken.
  *
- * A domain waits on a word of its own, `park`, in spinning and then in the kernel. Wakers
- * find it through the Waiters that it has put into queues (of a channel's receivers, of a
- * domain's joiners). No condition variable: one word serves any number of queues, so that
- * `select` is the same wait as `receive`, and a handler of a signal may wake.
+ * A domain waits for a change of a word of its own, `park`, first spinning and then in
+ * the kernel. Wakers find it through the Waiters that it has put into queues (of a
+ * channel's receivers, of a domain's joiners). A condition variable would not do: one
+ * word serves any number of queues, so that `select` is the same wait as `receive`, and a
+ * signal handler can wake it.
  *
  *     RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
  *
  * Its own thread takes all steps except that to NOTIFIED, which any thread takes by an
- * exchange; a thread that finds SLEEPING or BLOCKED there must wake it. The order of the
- * two stores of cancelling (attention, then park) and of the two steps of waiting (store
- * park, then load attention) is sequentially consistent: a request is never missed.
+ * exchange. A thread that finds SLEEPING or BLOCKED there must wake it. The two steps of
+ * a request (store attention, then park) and the two steps of waiting (store park, then
+ * load attention) are sequentially consistent: a request is never missed.
  *
  * Spinning
- *   An idle processor takes long to wake up: about 50 us where the processor is a virtual
- *   one. Two domains that reply to each other quickly and sleep meanwhile wait for that
- *   twice each time. So a wait spins for at most that time, while spinning is found to
- *   help: if the domain was notified while it spun, it spins for longer next time, if
- *   not, for half as long. When it has slept for no longer than the processors may have
- *   needed to wake up, one of the next waits is a probe that spins for twice the duration
- *   of that sleep; each probe that fails makes probes rarer. Sleeping for long (what it
- *   waits for is slow, or has no processor) leads to no probe. No domain spins while more
- *   domains are awake than there are processors: the one that replies may need this
- *   processor. Domains that spin count as awake.
+ *   An idle processor takes long to wake up: about 50 us if it is a virtual one. Two
+ *   domains that reply to each other quickly and sleep meanwhile wait for that twice each
+ *   time. So a wait spins for at most that time, as long as spinning is found to help: if
+ *   the domain was notified while it spun, it spins twice as long the next time; if not,
+ *   half as long. If it has slept for no longer than the processors may have needed to
+ *   wake up, one of the next waits is a probe that spins for twice the duration of that
+ *   sleep; each probe that fails makes probes rarer. A long sleep (what it waits for is
+ *   slow, or has no processor) leads to no probe. No domain spins while more domains are
+ *   awake than there are processors: the one that replies may need this processor.
+ *   Domains that spin count as awake.
  */
 #include "peer_internal.h"
 
@@ -38,8 +39,9 @@
 #include "peer.h"
 
 #define SPIN_LEAST 500     /* ns */
-#define WAKING_MOST 400000 /* ns: a longer sleep did not wait for processors to wake up */
-#define PROBE_RAREST 64    /* waits from one probe that failed to the next one, at most */
+/* ns; a longer sleep was not a wait for processors to wake up */
+#define WAKING_MOST 400000
+#define PROBE_RAREST 64    /* most waits between a probe that failed and the next one */
 
 /* ---- clocks and processors ----------------------------------------------- */
 
@@ -50,7 +52,7 @@ int peer_processors(void) {
   return n > 0 ? (int)n : 1;
 }
 
-/* As it was at first. */
+/* Returns the number of processors as it was at the first call. */
 static uint32_t processor_count(void) {
   static _Atomic uint32_t found; /* relaxed: every thread finds the same */
   uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
@@ -92,16 +94,20 @@ void peer_end_wait(Peer *i) {
 }
 
 static bool is_notified(const Peer *i) {
+  /* acquire: pairs with the exchange of park in waiter_notify_first or in set_attention
+     (peer.c); what the waker did before it, is seen */
   return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
 }
 
-/* Domains that spin count as awake. */
+/* Tells whether more domains are awake than there are processors. Those that spin count
+ * as awake. */
 static bool is_crowded(void) {
   uint64_t now = atomic_load_explicit(&peer_waits, memory_order_relaxed);
   return (uint32_t)(now >> 32) - (uint32_t)now > processor_count();
 }
 
-/* True when it was notified meanwhile. */
+/* Spins until the time `until`, or until the domain is notified, or there are too few
+ * processors. Returns whether it was notified. */
 static bool spin_until(Peer *i, uint64_t until) {
   do {
     for (int n = 0; n < 8; n++) {
@@ -121,7 +127,8 @@ static void learn_from_success(Peer *i) {
   i->probe_in = i->probe_every = 1;
 }
 
-/* `slept`: ns, after spinning without success. */
+/* Adapts the time to spin after a sleep of `slept` ns, which followed spinning without
+ * success. */
 static void learn_from_sleep(Peer *i, uint64_t slept) {
   i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
   if (slept > WAKING_MOST || --i->probe_in > 0) return;
@@ -132,6 +139,7 @@ static void learn_from_sleep(Peer *i, uint64_t slept) {
 }
 
 static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
+  /* acquire: pairs with the exchange of a waker, as in is_notified */
   while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
     if (deadline == NO_DEADLINE) {
       futex_call(&i->park, FUTEX_WAIT, state, NULL);
@@ -146,14 +154,14 @@ static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
   }
 }
 
-/* The step from WAITING to `state`; false: it was notified. */
+/* Takes the step from WAITING to `state`. Returns false if the domain was notified. */
 static bool begin_sleep(Peer *i, uint32_t state) {
   uint32_t expected = PARK_WAITING;
   return atomic_compare_exchange_strong(&i->park, &expected, state);
 }
 
 static void sleep_blocked(Peer *i) {
-  atomic_fetch_add(&peer_waits, 1); /* first: waking it subtracts it again */
+  atomic_fetch_add(&peer_waits, 1); /* first, since waking it subtracts it again */
   if (!begin_sleep(i, PARK_BLOCKED)) {
     atomic_fetch_sub(&peer_waits, 1);
     return;
@@ -184,9 +192,11 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
 }
 
 WaitResult peer_wait(Peer *i, uint64_t deadline) {
-  if (peer_asked(i) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
+  /* after the store to park in peer_prepare. Pairs with set_attention and ask_spawned
+   * (peer.c), which store these in the other order */
+  if (peer_asked(i) != 0) return WAIT_ATTENTION;
   Domain *d = i->domain;
-  if (d != NULL) footprint_reckon_if_old(d); /* meanwhile it cannot be asked */
+  if (d != NULL) footprint_reckon_if_old(d); /* it cannot be asked while it waits */
   const bool is_watched = d != NULL && d->hooks.interlude != NULL;
   if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, true);
   spin_or_sleep(i, deadline);

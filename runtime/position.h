@@ -32,7 +32,7 @@ ALWAYS_INLINE uint32_t position_column(Position p) {
   return p & ((1u << (p & 1u << 30 ? POSITION_WIDE_COLUMNS : POSITION_COLUMNS)) - 1);
 }
 
-/* line: at most INT32_MAX. */
+/* Makes the position of a line, at most INT32_MAX, and a column. */
 ALWAYS_INLINE Position position_make(uint32_t line, uint64_t column) {
   if (line < 1u << POSITION_LINES && column - 1 < (1u << POSITION_COLUMNS) - 1)
     return 2u << 30 | line << POSITION_COLUMNS | (uint32_t)column;

@@ -18,11 +18,11 @@
 
 #define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
 
-/* Rings grow until they hold this much of a program's past. */
+/* Rings grow until they hold the program's last seconds, this many. */
 enum { DEFAULT_HOLD_S = 10 };
 #define DEFAULT_HOLD_NS (DEFAULT_HOLD_S * (uint64_t)1000000000)
 
-/* Words of events.def in the library's terms. */
+/* Words of events.def in the terms of the library. */
 #define UNIT_NONE NULL
 #define UNIT_COUNT "count"
 #define UNIT_WORDS "words"
@@ -30,7 +30,8 @@ enum { DEFAULT_HOLD_S = 10 };
 #define UNIT_NS "ns"
 #define UNIT_ID EVENTRING_UNIT_ID
 
-/* Of a form of event: its kind, the payload, what the number means, and of what it is. */
+/* A form of event: its kind, its payload, what the number means, and to what it
+ * refers. */
 #define FORM(of, value, means, about) \
   .kind = EVENTRING_DEF_##of, .payload = EVENTRING_##value, .measure = EVENTRING_##means, \
   .quantity = EVENTRING_QUANTITY_##about
@@ -60,27 +61,28 @@ static const struct eventring_def catalogue[] = {
 
 /* ---- safepoints ---------------------------------------------------------------
  *
- * The word in use changes under the mutex only. It lies in the recording's mapping,
- * which outlasts the recording in this process until all domains but those of the
- * thread that stops it are gone, but not a fork. */
-#define nothing_wanted introspection_request.word /* which others may set (introspection.h) */
+ * The word in use changes only under the mutex. It lies in the recording's mapping. In
+ * this process that outlasts the recording, until all domains but those of the thread
+ * that stops it are gone; it does not outlast a fork. */
+/* other processes may set it (introspection.h) */
+#define nothing_wanted introspection_request.word
 const uint32_t *probes_start_word = &nothing_wanted;
-/* While no domain waits; atomic, changes under the mutex. */
+/* The word in use while no domain waits. Atomic; changes under the mutex. */
 static const uint32_t *idle_word = &nothing_wanted;
 
-/* Sends domains to probes_take_up when the recording is another one: in a forked child, until it is
- * recorded or is not to be; and when the process goes on in a new file. */
+/* Sends domains to probes_take_up when the recording changes: in a forked child, until it
+ * is recorded or known not to be; and when the process goes on in a new file. */
 static const uint32_t changed = 1;
 
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
-static unsigned waiting; /* domains that stand by */
+static unsigned waiting; /* domains on standby */
 static pthread_mutex_t begin_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `begun` */
 
 static void set_start_word(const uint32_t *word) {
   __atomic_store_n(&probes_start_word, word, __ATOMIC_RELAXED);
 }
 
-/* No domain waits any more. */
+/* Notes that no domain waits any more, and makes `word` the one that safepoints test. */
 static void forget_waiting_for(const uint32_t *word) {
   pthread_mutex_lock(&waiting_mutex);
   waiting = 0;
@@ -91,7 +93,8 @@ static void forget_waiting_for(const uint32_t *word) {
 
 static void forget_waiting(void) { forget_waiting_for(&nothing_wanted); }
 
-/* In a forked child, before its program goes on: it has no recording yet. */
+/* Resets what is known of the recording in a forked child, which has none yet, before its
+ * program goes on. */
 static void forget_after_fork(void) {
   pthread_mutex_init(&waiting_mutex, NULL);
   pthread_mutex_init(&begin_mutex, NULL);
@@ -102,7 +105,7 @@ static void begin_to_wait(Domain *d) {
   pthread_mutex_lock(&waiting_mutex);
   if (!d->rings_wait) waiting++;
   d->rings_wait = true;
-  /* little-endian: the low half comes first */
+  /* the low half of the control word, which comes first: little-endian */
   set_start_word((const uint32_t *)d->rings->lane[EVENTRING_RUNTIME].gate);
   pthread_mutex_unlock(&waiting_mutex);
 }
@@ -116,8 +119,8 @@ static void end_waiting(Domain *d) {
 
 void probes_set_idle_word(const uint32_t *word) {
   if (word == NULL) word = &nothing_wanted;
-  /* as a rule it is in use already: without the mutex, for which others wait at their end
-     when a signal ends the program here */
+  /* as a rule it is in use already. Then this works without the mutex, for which other
+     domains would wait at their end when a signal ends the program here */
   if (__atomic_load_n(&idle_word, __ATOMIC_RELAXED) == word &&
       __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == word)
     return;
@@ -132,8 +135,9 @@ static bool is_changed(void) {
   return __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == &changed;
 }
 
-/* In a forked child, comes back at each safepoint until the library has started the recording that
- * the child is to have (its follow.c). */
+/* Handles a change of the recording. In a forked child domains come here at each
+ * safepoint until the library has started the recording that the child is to have (its
+ * follow.c). */
 static void take_up_changed(Domain *d) {
   d->rings_wait = false; /* it waited for the former recording */
   eventring_domain_check(d->rings);
@@ -142,8 +146,9 @@ static void take_up_changed(Domain *d) {
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }
 
-/* A question of a tool is answered before the next instruction, where registers are in
- * their places; a child that has answered the last one may have ended. */
+/* Sees to it that a question of a tool is answered before the next instruction, when
+ * registers are in their places. Also goes there if a child answered the last one, since
+ * it may have ended. */
 static void see_question(Domain *d) {
   struct eventring_question question;
   if (likely(!eventring_question_open(d->rings, &question)) && d->answerer == 0) return;
@@ -151,15 +156,17 @@ static void see_question(Domain *d) {
   if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
 }
 
-/* Until the last waiting domain has attached, those that already have come here again;
- * that costs them a call each time. */
+/* Attaches the domain to the recording if it waits for one, and obeys what tools ask for.
+ * Until the last waiting domain has attached, those that already have come here at each
+ * safepoint, which costs them a call. */
 void probes_take_up(Domain *d) {
   if (is_changed()) take_up_changed(d);
   if (d->rings_wait) {
     eventring_domain_check(d->rings);
     end_waiting(d);
   }
-  if (d->hooks.lines_obey != NULL) d->hooks.lines_obey(d); /* lowers the word if nobody asks */
+  /* lowers the word if nobody asks */
+  if (d->hooks.lines_obey != NULL) d->hooks.lines_obey(d);
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
   if (d->hooks.stack_obey != NULL) d->hooks.stack_obey(d);
   see_question(d);
@@ -177,7 +184,8 @@ static int registration_status;
 static struct eventring_error registration_error;
 static char program_name[EVENTRING_MAX_PROGRAM + 1];
 
-/* Where another host has started a recording these classes are off in it. */
+/* Defines the classes and rings of the runtime. If another host has started a recording,
+ * these classes are off in it. */
 static void define_classes(void) {
   eventring_define_class(EVENTRING_CLASS_IO, "io", false);
   eventring_define_ring(EVENTRING_RING_IO, "io");
@@ -193,8 +201,8 @@ static void name_samples(void) {
 
 unsigned probes_first_id = EVENTRING_ID_HOST;
 
-/* Another copy of this runtime in the process (libsaros and the stand-in for liblua5.4) has
- * registered the same table: takes its ids. */
+/* Takes the ids of another copy of this runtime in the process (libsaros and the stand-in
+ * for liblua5.4), which has registered the same table. Returns false if there is none. */
 static bool share_catalogue(void) {
   struct eventring_error error;
   int first = eventring_register(&catalogue[0], &error);
@@ -206,7 +214,8 @@ static bool share_catalogue(void) {
 
 static void register_catalogue(void) {
   pthread_atfork(NULL, NULL, forget_after_fork);
-  atexit(forget_waiting); /* libeventring itself ends the recording, with the exit status */
+  /* libeventring ends the recording by itself, with the exit status */
+  atexit(forget_waiting);
   define_classes();
   name_samples();
   registration_status =
@@ -222,23 +231,23 @@ static int ensure_catalogue(struct eventring_error *error) {
 
 static _Atomic uint64_t causes_warned_of; /* bit n: error code -n */
 
-/* It is recorded, in a directory that nobody has named. */
+/* Warns that the recording is in a directory that nobody has named. */
 static void warn_elsewhere(const char *warner, const struct eventring_error *error) {
   fprintf(stderr, "%s: warning: %s (SAROS_EVENTRING_PREFIX names another directory)\n", warner,
           error->text);
 }
 
-/* The words that safepoints test are those of the former file. */
+/* Warns that the file was deleted. Safepoints still test the words in it. */
 static void warn_of_deletion(const struct eventring_error *error) {
   forget_waiting_for(&changed);
   fprintf(stderr, "saros: warning: %s\n", error->text);
 }
 
-/* Called for each domain that cannot be recorded (129th, disk full), and when the file
- * could not be removed at the end. One warning for each cause: a program may start
- * thousands of domains. */
+/* Handles the warnings of libeventring. Called for each domain that cannot be recorded
+ * (129th, disk full), and if the file could not be removed at the end. Warns once for
+ * each cause, since a program may start thousands of domains. */
 static void warn(void *context, const struct eventring_error *error) {
-  uint64_t cause = (uint64_t)1 << (-error->code & 63); /* each code has a bit of its own */
+  uint64_t cause = (uint64_t)1 << (-error->code & 63); /* each code has its own bit */
   (void)context;
   if (error->code == EVENTRING_ELSEWHERE) return warn_elsewhere("saros", error);
   if (error->code == EVENTRING_DELETED) return warn_of_deletion(error);
@@ -258,14 +267,15 @@ static void warn(void *context, const struct eventring_error *error) {
 
 uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
 
-/* The recording may begin before it is set. */
+/* Calls probes_answer_aside, which may be set only after the recording has begun. */
 static uint32_t answer_aside(struct eventring_domain *rings, uint32_t kinds) {
   uint32_t (*answer)(struct eventring_domain *, uint32_t) =
       __atomic_load_n(&probes_answer_aside, __ATOMIC_RELAXED);
   return answer != NULL ? answer(rings, kinds) : 0;
 }
 
-/* SAROS_MEMPROF and SAROS_MEMPROF_DUMP start a recording by themselves. */
+/* Sets the rate of samples. SAROS_MEMPROF and SAROS_MEMPROF_DUMP start a recording by
+ * themselves. */
 static int configure_samples(struct eventring_config *config, struct eventring_error *error) {
   const char *rate = secure_getenv("SAROS_MEMPROF");
   config->has_samples = true;
@@ -279,8 +289,9 @@ static int configure_samples(struct eventring_config *config, struct eventring_e
 
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
   const char *classes = getenv(ENVIRONMENT_PREFIX "_CLASSES");
-  define_classes(); /* before the environment is read, which may name them */
-  if (classes != NULL && strchr(classes, '"') != NULL) ensure_catalogue(NULL); /* or its events */
+  define_classes(); /* before the environment is read, since it may name them */
+  /* it may also name events */
+  if (classes != NULL && strchr(classes, '"') != NULL) ensure_catalogue(NULL);
   eventring_config_init(config);
   config->hold_ns = DEFAULT_HOLD_NS;
   config->follow_forks = true;
@@ -304,8 +315,9 @@ static void prepare_start(void) {
   if (probes_before_start != NULL) probes_before_start();
 }
 
-/* A signal that ends the process in order waits until the recording is there: its handler
- * would find none to end, and leave a file without a header, which no command removes. */
+/* Starts the recording. A signal that ends the process in order waits until the recording
+ * exists: otherwise its handler would find none to end, and would leave a file without a
+ * header, which no command removes. */
 static int start_undisturbed(const struct eventring_config *config,
                              struct eventring_error *error) {
   sigset_t ending, before;
@@ -341,8 +353,8 @@ static int start_from_env(struct eventring_error *error) {
 
 static bool begun;
 
-/* A recording that cannot start is worth a warning: a failure to record never stops the
- * program. */
+/* Starts recording as the environment says. If that fails, it only warns: a failure to
+ * record never stops the program. */
 void probes_begin(const char *program, const char *warner) {
   struct eventring_error error;
   pthread_mutex_lock(&begin_mutex);
@@ -380,7 +392,8 @@ void probes_stop_in_handler(int signal_number) {
 void probes_note_signal(int signal_number) { eventring_note_signal(signal_number); }
 void probes_note_error(const char *text) { eventring_note_error(text, strlen(text)); }
 
-/* Another process asks for a recording; the domain that comes first obeys. */
+/* Obeys another process that asks for a recording. The domain that comes first does
+ * it. */
 static void obey_request(void) {
   struct eventring_config config;
   struct eventring_error error;
@@ -410,10 +423,11 @@ void probes_domain_start(Domain *d, const char *name) {
   ensure_catalogue(NULL);
   error.code = EVENTRING_OK;
   d->rings = eventring_domain_start(name, &error);
-  /* while something is recorded, the library has warned */
+  /* while something is recorded, the library has warned already */
   if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED)
     warn(NULL, &error);
-  eventring_domain_unbind(d->rings); /* a state may go on in another thread; it ends in lua_close */
+  /* a state may go on in another thread; it ends in lua_close */
+  eventring_domain_unbind(d->rings);
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }
 

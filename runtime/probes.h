@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/probes.h: how the runtime records its own events (events.def) into
- * the rings of a domain, and when the process records at all.
+/* runtime/probes.h: how the runtime records its own events (events.def) into the rings of
+ * a domain, and when the process records at all.
  *
- * The ids of events.def follow the library's own in every catalogue, in order.
+ * In every catalogue the ids of events.def follow those of the library, in their order.
  */
 #ifndef SAROS_RUNTIME_PROBES_H
 #define SAROS_RUNTIME_PROBES_H
@@ -17,7 +17,8 @@ typedef enum EventId {
   EVENT_COUNT
 } EventId;
 
-/* Classes of the runtime, named before the recording starts; off by default. */
+/* Classes of the runtime. They are named before the recording starts and are off by
+ * default. */
 #define EVENTRING_CLASS_FFI ((enum eventring_class)EVENTRING_CLASS_HOST)
 #define EVENTRING_CLASS_GC_DETAIL ((enum eventring_class)(EVENTRING_CLASS_HOST + 1))
 
@@ -28,7 +29,7 @@ enum {
 #undef EVENT
 };
 
-/* EV_RING_x: ring of event x, likewise. */
+/* EV_RING_x: ring of event x, a constant for the same reason. */
 #define EVENTRING_RING_IO ((enum eventring_ring)EVENTRING_RING_HOST)
 #define RING_OF_LIFECYCLE EVENTRING_RUNTIME
 #define RING_OF_GC EVENTRING_RUNTIME
@@ -46,26 +47,26 @@ enum {
 
 #define PROBE_RING(id) ((enum eventring_ring)EV_RING_##id)
 #define PROBE_CLASS(id) ((enum eventring_class)EV_CLASS_##id)
-/* The id of the first of them. Set before the first domain is started: a program that embeds
- * this runtime may have registered events of its own before. */
+/* The id of the first event of events.def. Set before the first domain starts: a program
+ * that embeds this runtime may have registered events of its own before. */
 HIDDEN extern unsigned probes_first_id;
 #define PROBE_ID(id) (probes_first_id + EV_##id)
 
-/* Probes; d is the running domain. Spans of one domain nest. */
+/* Probes; d is the running domain. The spans of a domain nest. */
 #define PROBE_BEGIN(d, id) \
   eventring_begin((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
 #define PROBE_BEGIN_INT(d, id, value) \
   eventring_begin_int((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), \
       (int64_t)(value))
-/* What a NAMED_SPAN deals with: `size` bytes of text. */
+/* Begins a NAMED_SPAN. `size` bytes of text name what it deals with. */
 #define PROBE_BEGIN_TEXT(d, id, text, size) \
   eventring_begin_bytes((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), text, size)
 #define PROBE_ENABLED(d, id) eventring_enabled((d)->rings, PROBE_RING(id), PROBE_CLASS(id))
-/* Why a REASONED_SPAN runs: EV_REASON_x. */
+/* Begins a REASONED_SPAN. The reason is an EV_REASON_x. */
 #define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, probes_first_id + (reason))
 #define PROBE_END(d, id) \
   eventring_end((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
-/* The end of a REASONED_SPAN: for how many ns the thread was not on a processor. */
+/* Ends a REASONED_SPAN. `ns`: how long the thread was not on a processor. */
 #define PROBE_END_OFF_CPU(d, id, ns) \
   eventring_end_off_cpu((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), ns)
 #define PROBE_COUNTER(d, id, value) \
@@ -82,7 +83,8 @@ HIDDEN extern unsigned probes_first_id;
  * started; otherwise it is a word of the runtime that stays 0. */
 HIDDEN extern const uint32_t *probes_start_word;
 void probes_take_up(Domain *d) __attribute__((cold, noinline));
-/* The same, when the word is not 0; also obeys other processes (introspection.h). */
+/* Calls probes_take_up for a safepoint whose word is not 0; also obeys other processes
+ * (introspection.h). */
 void probes_attend(Domain *d) __attribute__((cold, noinline));
 
 static inline void probes_safe_point(Domain *d) {
@@ -90,50 +92,54 @@ static inline void probes_safe_point(Domain *d) {
   if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_attend(d);
 }
 
-/* The word that safepoints test while no domain waits for a start: when it is not 0, they
- * call RuntimeHooks.profile_obey, and look for questions. NULL: none. The recording that it
- * may lie in ends with it. */
+/* Sets the word that safepoints test while no domain waits for a start. When it is not 0,
+ * they call RuntimeHooks.profile_obey and look for questions. NULL: no word. The
+ * recording in which it may lie ends with it. */
 void probes_set_idle_word(const uint32_t *word);
 
-/* Once in each minor collection: obeys requests from elsewhere (a question of a tool is
+/* Obeys requests from outside, once in each minor collection (a question of a tool is
  * answered before the next instruction), and corrects a malformed control word even if no
  * block of events gets full. */
 void probes_collection(Domain *d);
 
 /* ---- recording (probes.c) ------------------------------------------------ */
 
-/* Called before the process's first recording is started; NULL: nothing. Set before
+/* Called before the process's first recording is started; NULL: nothing is. Set before
  * probes_begin, by the program that the process runs. */
 extern void (*probes_before_start)(void);
 
-/* Answers a question of a tool for a domain that is asleep (vm/question.c): config.answer_aside of
- * libeventring. Set before the first domain starts. */
+/* Answers a question of a tool for a domain that is asleep (vm/question.c):
+ * config.answer_aside of libeventring. Set before the first domain starts. */
 extern uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
 
-/* Set before probes_begin: what the program was asked for needs a recording, so that one
- * starts if nothing in the environment forbids it. */
+/* What the program was asked for needs a recording: one starts if nothing in the
+ * environment forbids it. Set before probes_begin. */
 extern bool probes_start_asked;
 
-/* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); it stops when
- * the process exits. Only the first call in a process does anything: the program's own,
- * before its first domain, else that of the first domain (a program that embeds the
- * runtime). `program`: its name in the recording, NULL: that of the executable. `warner`
- * stands before the warning on stderr when it cannot start; the program then runs without
- * recording. */
+/* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); recording
+ * stops when the process exits. Only the first call in a process has an effect: the
+ * program calls it before its first domain; if it does not (a program that embeds the
+ * runtime), the first domain does. `program`: its name in the recording, NULL: the name
+ * of the executable. `warner` is the beginning of the warning on stderr when recording
+ * cannot start; the program then runs without it. */
 void probes_begin(const char *program, const char *warner);
-/* Starts it from the program; the environment still gives directory and sizes. `stream`:
-   text of eventring_config_stream, or NULL. */
+/* Starts recording at the request of the program; the environment still gives directory
+   and sizes. `stream`: text for eventring_config_stream, or NULL. Returns 0, or an error
+   code of libeventring. */
 int probes_start(const char *stream, struct eventring_error *error);
-/* Orderly end of the recording; harmless when there is none. As eventring_stop. */
+/* Ends the recording in order; harmless if there is none. Returns what eventring_stop
+ * returns. */
 int probes_stop(void);
-/* The same from a handler of the signal that is about to end the process. */
+/* Ends the recording in order, in a handler of the signal that is about to end the
+ * process. */
 void probes_stop_in_handler(int signal_number);
-/* The recording says by which signal, or error, the program is about to end. The first is
+/* Records by which signal, or error, the program is about to end. probes_note_signal is
  * async-signal-safe. */
 void probes_note_signal(int signal_number);
 void probes_note_error(const char *text);
 
-/* Makes the calling thread the owner of the domain's rings. */
+/* Starts the rings of the domain, and makes the calling thread their owner, or
+ * (probes_domain_stop) ends them. */
 void probes_domain_start(Domain *d, const char *name);
 void probes_domain_stop(Domain *d);
 

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/str.c: strings.
  *
- * Strings of at most SHORT_STRING_MAX bytes are interned: a domain has one of
- * each content, so that equality is identity and a table finds a field by
- * address.  The intern table (Domain.strings) chains strings through their own
- * `u.next`; it does not keep them alive.  The collector unlinks those that it
- * is about to reclaim; a string that is found here while it is dead to the collector is
- * brought back by gc_string_found before any other code sees it.
+ * Strings of at most SHORT_STRING_MAX bytes are interned: a domain has only one with each
+ * content, so that equality is identity and a table finds a field by address. The intern
+ * table (Domain.strings) chains strings through their own `u.next`; it does not keep them
+ * alive. The collector unlinks those that it is about to reclaim. A string that is found
+ * here while it is dead to the collector is brought back by gc_string_found before any
+ * other code sees it.
  *
  * Strings lie all over the heap, so that examining one is a cache miss. Therefore each
- * link of a chain, the bucket included, has a filter in the upper bits of the address: a
- * bit of 16 for each string from there on, chosen by its hash. For a string that is not
- * there, most often a new one, the bucket alone shows this in 15 of 16 cases. A link
- * keeps the value that the bucket had before its string was put in front, so removing the
- * newest string leaves the filter exact; removing one from behind may leave a bit too
- * many.
+ * link of a chain, the bucket included, has a filter in the upper bits of the address:
+ * one of 16 bits for each string from there on, chosen by its hash. For a string that
+ * is not there, most often a new one, the bucket alone shows this in 15 of 16 cases. A
+ * link keeps the value that the bucket had before its string was put in front. So
+ * removing the newest string leaves the filter exact; removing an older one may leave
+ * a bit too many.
  *
- * Longer strings are separate objects each time and hashed only when they are
- * used as a key (string_hash_long); until then `hash` holds the seed.
+ * Each longer string is a separate object. It is hashed only when it is used as a key
+ * (string_hash_long); until then `hash` holds the seed.
  *
- * The table grows by linear hashing (W. Litwin, "Linear hashing: a new tool for
- * file and table addressing", VLDB 1980): when strings outnumber buckets, each
- * new string adds one bucket, which takes its share of the one it splits from.
- * So there is no moment in which all of a large table is rehashed. Buckets lie in
- * segments beside the heap (heap_memory), released by string_table_free. When there is no memory
- * for one, the chains get longer and nothing else happens.
+ * The table grows by linear hashing (W. Litwin, "Linear hashing: a new tool for file and
+ * table addressing", VLDB 1980): when strings outnumber buckets, each new string adds one
+ * bucket, which takes its share from the one that it splits. So a large table is never
+ * rehashed as a whole. Buckets lie in segments beside the heap (heap_memory), released by
+ * string_table_free. If there is no memory for a segment, the chains get longer and
+ * nothing else happens.
  *
  * Nothing here collects; only allocation raises.
  */
@@ -44,7 +44,7 @@
 #include "thread.h"
 #include "throw.h"
 
-#ifdef SAROS_STRESS /* buckets come and go all the time */
+#ifdef SAROS_STRESS /* buckets are added and merged all the time */
 #define INTERN_MIN_BUCKETS 4
 #define INTERN_IS_FULL(table) ((table)->used * 2 >= (table)->size)
 #define INTERN_IS_SPARSE(table) ((table)->used < (table)->size)
@@ -58,7 +58,7 @@
 
 /* ---- hashing ------------------------------------------------------------- */
 
-/* Odd constants without structure; the multiplication folds its upper half
+/* Odd constants without structure. The multiplication folds the upper half of its result
  * back, so that each input bit reaches each bit of the result. */
 #define HASH_FACTOR UINT64_C(0xd6e8feb86659fd93)
 #define HASH_LENGTH UINT64_C(0x9e3779b97f4a7c15)
@@ -80,7 +80,7 @@ ALWAYS_INLINE uint64_t load_32(const char *p) {
   return word;
 }
 
-/* Eight bytes a step; the last step overlaps the one before instead of
+/* Hashes eight bytes in each step. The last step overlaps the one before it instead of
  * handling a tail. */
 ALWAYS_INLINE uint32_t hash_bytes(const char *s, size_t len, uint32_t seed) {
   uint64_t h = (seed + len) * HASH_LENGTH;
@@ -171,12 +171,12 @@ StringLink string_chain_reversed(StringLink chain) {
   return reversed;
 }
 
-/* Adds one bucket: half of the strings of the one it splits off from go there; the newest
- * stay the first. While the collector sweeps the table, bucket by bucket upwards, what
- * moves moves ahead of it. */
+/* Adds one bucket. Half of the strings of the bucket that it splits go there, in an order
+ * in which the newest stay first. While the collector sweeps the table, bucket by bucket
+ * upwards, what moves goes ahead of it. */
 static NOINLINE void split_bucket(Domain *d) {
   StringTable *table = &d->strings;
-  /* only longer chains */
+  /* out of memory: chains get longer, and that is all */
   if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(d)) return;
   uint32_t added = table->size++;
   if (added > table->mask) table->mask = table->mask * 2 + 1;
@@ -216,12 +216,13 @@ bool string_table_trim(Domain *d, uint32_t most) {
   return true;
 }
 
-/* Sizes of string objects: data, its NUL, rounded up to what the heap deals in. */
+/* Returns the size of a string object: data and its NUL, rounded up to the unit of the
+ * heap. */
 ALWAYS_INLINE size_t string_object_size(size_t len) {
   return (offsetof(String, data) + len + 1 + 7) & ~(size_t)7;
 }
 
-/* Reads the bytes as hash_bytes does. */
+/* Compares the bytes, reading them as hash_bytes does. */
 ALWAYS_INLINE bool same_bytes(const char *a, const char *b, size_t len) {
   if (len >= 8) {
     const char *last = a + len - 8;
@@ -273,8 +274,8 @@ static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t 
                       string_bucket(table, string_bucket_index(table, hash)));
 }
 
-/* If there is room for everything, no other function is called: that saves a third of the
- * time. */
+/* Makes the string if there is room for everything at hand, otherwise returns NULL. It
+ * calls no other function, which saves a third of the time. */
 ALWAYS_INLINE String *intern_at_hand(lua_State *L, const char *bytes, size_t len, uint32_t hash,
                                      StringLink *bucket) {
   Domain *d = L->domain;
@@ -293,7 +294,7 @@ static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, 
   return likely(s != NULL) ? s : intern_new_slow(L, bytes, len, hash);
 }
 
-/* NULL: the chain does not have it. */
+/* Returns the string in the chain, or NULL if it is not there. */
 ALWAYS_INLINE String *find_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash,
                                     StringLink link) {
   while (string_may_follow(link, hash)) {
@@ -361,7 +362,7 @@ static String *push_string(lua_State *L, String *s) {
   return s;
 }
 
-/* Where the text goes, and what there is of it; what has no room is counted. */
+/* Where the text goes, and how long it is, including what has no room. */
 typedef struct Print {
   char *out;
   size_t size, len;
@@ -424,8 +425,8 @@ bool string_equal(const String *a, const String *b) {
   return a->u.long_len == b->u.long_len && memcmp(a->data, b->data, a->u.long_len) == 0;
 }
 
-/* Those whose first pieces are equal. strcoll knows no zeros: compares piece by piece,
- * each ending at a zero or at the end of its string. */
+/* Compares strings whose first pieces are equal. strcoll knows no zeros, so this compares
+ * piece by piece; each piece ends at a zero or at the end of its string. */
 static NOINLINE int compare_behind_zeros(const String *a, const String *b) {
   const char *p = a->data, *p_end = p + string_len(a);
   const char *q = b->data, *q_end = q + string_len(b);

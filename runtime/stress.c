@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Relaxed: the count need be right only if one thread allocates. */
+/* Atomic only because threads share them: the counts need be right only if one thread
+ * allocates. */
 static _Atomic uint64_t count, first_to_fail;
 static _Atomic bool fail_all, has_failed, calm;
 static _Atomic int paused;

@@ -6,8 +6,8 @@
  * it (frames, open upvalues, top, the list of variables to be closed) are corrected here
  * and nowhere else.
  *
- * Frames are parts in a list that only grows at its end; the collector shortens it when
- * far more are kept than are in use.
+ * Frames are parts, in a list that grows only at its end. The collector shortens the list
+ * when it has far more frames than are in use.
  */
 #include "thread.h"
 
@@ -20,7 +20,7 @@
 #include "stress.h"
 #include "throw.h"
 
-#define ERROR_STACK 200 /* slots beyond the limit, for handling the overflow */
+#define ERROR_STACK 200 /* slots beyond the limit, to handle the overflow */
 #define MAX_STACK STACK_LIMIT
 #ifdef SAROS_STRESS
 #define SHRINK_FROM BASIC_STACK_SIZE
@@ -46,7 +46,7 @@ static size_t stack_bytes(ptrdiff_t slots) {
   return (size_t)(slots + EXTRA_STACK) * sizeof(TValue);
 }
 
-/* In a stress build a new part each time. */
+/* Gives the stack another size. In a stress build it always gets a new part. */
 static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
 #ifdef SAROS_STRESS
   TValue *to = heap_try_alloc_stack(L, stack_bytes(slots));
@@ -59,7 +59,7 @@ static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
 #endif
 }
 
-/* Gives the thread a stack of `slots` slots; false when memory is short. */
+/* Gives the thread a stack of `slots` slots. Returns false if out of memory. */
 static bool resize_stack(lua_State *L, ptrdiff_t slots) {
   ptrdiff_t old = L->stack_end - L->stack, window = L->stack_last - L->stack;
   TValue *from = L->stack, *to = reallocate_stack(L, old, slots);
@@ -97,8 +97,8 @@ static ptrdiff_t slots_in_use(const lua_State *L) {
   return limit - L->stack;
 }
 
-/* Twice the size, or what is needed; 0 when that is beyond the limit. The first step is a
- * shorter one: most coroutines need no second. */
+/* Returns twice the size of the stack, or what is needed; 0 if that is beyond the limit.
+ * The first step is smaller: most coroutines need no second one. */
 static ptrdiff_t next_size(const lua_State *L, int n) {
   ptrdiff_t needed = L->top - L->stack + n, size = L->stack_end - L->stack;
   size = size < CALLING_STACK_SIZE ? CALLING_STACK_SIZE : 2 * size;
@@ -114,7 +114,8 @@ bool stack_try_grow(lua_State *L, int n) {
   return size != 0 && resize_stack(L, size) && widen_window(L, n);
 }
 
-/* What may be used without a check stays: the caller has made sure of it. */
+/* Collects everything. Slots that may be used without a check stay so: the caller has
+ * made sure of them. */
 static bool collect_in_need(lua_State *L) {
   TValue *last = L->stack_last;
   if (!gc_collect_in_need(L)) return false;
@@ -126,28 +127,29 @@ static bool collect_in_need(lua_State *L) {
 }
 
 #ifdef SAROS_STRESS
-/* Everything is collected before the stack grows: rules 1 and 2 hold. Not while the program has
- * stopped the collector, since its steps would never see a cycle of theirs end; and seldom, as each
- * time takes as long as the heap is large. */
+/* Collects everything, now and then, before the stack grows; rules 1 and 2 hold. Not
+ * while the program has stopped the collector, since its explicit steps would never see
+ * the end of a cycle; and seldom, since each time takes as long as the heap is large. */
 static void collect_sometimes(lua_State *L) {
   enum { SELDOM = 2048 };
   static _Thread_local uint32_t turn;
   if (stress_collects() && ++turn % SELDOM == 0 && gc_is_running(L->domain)) collect_in_need(L);
 }
 
-/* Large stacks do not move each time: what is copied a call stays bounded. */
+/* Moves the stack. Large stacks do not move each time, so that the bytes copied in each
+ * call are bounded. */
 static void move_stack(lua_State *L) {
   static _Thread_local uint32_t turn;
   ptrdiff_t slots = L->stack_end - L->stack;
   if (slots > 2000 && ++turn % (uint32_t)(slots / 500) != 0) return;
   stress_pause();
-  resize_stack(L, slots); /* when memory is short it stays where it is */
+  resize_stack(L, slots); /* stays where it is if out of memory */
   stress_resume();
 }
 #endif
 
 static void grow_by(lua_State *L, int n, bool may_collect) {
-  /* overflow while handling one */
+  /* an overflow while one is being handled */
   if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR);
   ptrdiff_t size = next_size(L, n), wanted = size != 0 ? size : MAX_STACK + ERROR_STACK;
   if (!resize_stack(L, wanted) &&
@@ -182,8 +184,8 @@ void stack_grow_or_collect(lua_State *L, int n) {
 void stack_shrink(lua_State *L) {
   ptrdiff_t size = L->stack_end - L->stack;
   if (size <= SHRINK_FROM) return;
-  /* A lower bound first: walking all frames at each caught error would make
-   * the unwinding of nested pcalls quadratic. */
+  /* a lower bound first: walking all frames at each caught error would make the unwinding
+   * of nested pcalls quadratic */
   ptrdiff_t at_least = L->ci->top - L->stack;
   if (at_least > MAX_STACK - ERROR_STACK || (at_least >= size / 4 && size <= MAX_STACK)) return;
   ptrdiff_t used = slots_in_use(L);
@@ -191,7 +193,7 @@ void stack_shrink(lua_State *L) {
   if (used >= size / 4 && size <= MAX_STACK) return;
   ptrdiff_t wanted = used * 2 > BASIC_STACK_SIZE ? used * 2 : BASIC_STACK_SIZE;
   if (wanted > MAX_STACK) wanted = MAX_STACK;
-  if (wanted < size) resize_stack(L, wanted); /* when memory is short it stays as it is */
+  if (wanted < size) resize_stack(L, wanted); /* stays as it is if out of memory */
 }
 
 CallInfo *callinfo_extend(lua_State *L) {
@@ -211,7 +213,7 @@ CallInfo *callinfo_extend(lua_State *L) {
 
 size_t thread_bytes(void) { return heap_round(LUA_EXTRASPACE + sizeof(lua_State)); }
 
-/* An empty thread in `memory` of thread_bytes(), without a stack. */
+/* Makes an empty thread without a stack in `memory`, which has thread_bytes(). */
 lua_State *thread_prepare(Domain *d, void *memory) {
   memset(memory, 0, thread_bytes());
   lua_State *L = (lua_State *)((char *)memory + LUA_EXTRASPACE);
@@ -224,7 +226,8 @@ lua_State *thread_prepare(Domain *d, void *memory) {
   return L;
 }
 
-/* False when memory is short: a thread without a stack is valid but unusable. */
+/* Gives the thread its first stack. Returns false if out of memory: a thread without a
+ * stack is valid but unusable. */
 bool thread_make_stack(lua_State *L) {
   TValue *stack = heap_try_alloc_stack(L, stack_bytes(BASIC_STACK_SIZE));
   if (stack == NULL) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/thread.h: a thread of a domain (a coroutine: lua_State), its stack and its frames
- * (design: top of thread.c).
+/* runtime/thread.h: a thread of a domain (a coroutine: lua_State), its stack and its
+ * frames (design: top of thread.c).
  *
  * Only the OS thread that runs a domain touches its lua_States.
  */
@@ -10,44 +10,47 @@
 #include "frame.h"
 #include "object.h"
 
-/* Slots of a new thread: what its host may push without a check (LUA_MINSTACK), and the
- * function. That is enough for a Lua function that calls Lua functions and yields. */
+/* Slots of a new thread: those that its host may use without a check (LUA_MINSTACK), and
+ * the function. That is enough for a Lua function that calls Lua functions and yields. */
 #define BASIC_STACK_SIZE 24
-#define CALLING_STACK_SIZE 40 /* of one that has grown: C functions need LUA_MINSTACK more */
-#define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
-/* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
+/* of one that has grown: C functions need LUA_MINSTACK more */
+#define CALLING_STACK_SIZE 40
+/* slots beyond stack_last, for metamethod calls without a check */
+#define EXTRA_STACK 8
+/* Slots to which a stack may grow. (LUAI_MAXSTACK itself is part of the ABI.) */
 #ifdef SAROS_STRESS
 #define STACK_LIMIT 40000
 #define STACK_WINDOW 16
 #else
 #define STACK_LIMIT LUAI_MAXSTACK
-#define STACK_WINDOW 1024    /* slots beyond those in use that stack_last is away, at least */
+#define STACK_WINDOW 1024    /* least number of slots from those in use to stack_last */
 #endif
 #define MAX_C_CALLS 200      /* nested C calls, parser levels and resumes */
 
-/* A thread (coroutine).  LUA_EXTRASPACE bytes lie before it. */
+/* A thread (coroutine). LUA_EXTRASPACE bytes lie before it. */
 struct lua_State {
   GCHEADER;
   uint8_t status;        /* LUA_OK, LUA_YIELD or an error: the coroutine's own */
   uint8_t allow_hook;
   uint8_t hook_mask;     /* as set by lua_sethook */
-  uint8_t instrumented;  /* INSTRUMENT_*: what watches this thread, 0: nothing (vm/watch.h) */
+  /* INSTRUMENT_*: what watches this thread; 0: nothing (vm/watch.h) */
+  uint8_t instrumented;
   TValue *top;           /* first free slot */
   Domain *domain;
   CallInfo *ci;          /* current activation */
-  /* up to where the stack is used without a check, EXTRA_STACK slots more not counted; all
-   * beyond is nil. In a large stack it is below stack_end: so a collection need not scan
-   * the rest */
+  /* the stack is used without a check up to here, and EXTRA_STACK slots further;
+   * everything beyond is nil. In a large stack it is below stack_end, so that a
+   * collection need not scan the rest */
   TValue *stack_last;
   TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
   TValue *stack;
   UpValue *open_upvalues;
-  /* highest slot with a pending to-be-closed variable; `extra` of each holds the
+  /* highest slot with a pending to-be-closed variable; the `extra` of each holds the
      distance to the one below */
   TValue *tbc_list;
-  lua_State *resumer;    /* the thread that resumed this coroutine; NULL when not running */
-  /* table of the interpreter's handlers in force (vm/watch.h); volatile in effect:
-     reread at every back-edge */
+  lua_State *resumer;    /* the thread that resumed it; NULL when it is not running */
+  /* table of the interpreter's handlers in force (vm/watch.h); in effect volatile: read
+     again at every back-edge */
   const void *const *dispatch;
   ptrdiff_t errfunc;     /* stack offset of the message handler in force; 0: none */
   lua_Hook hook;
@@ -55,43 +58,47 @@ struct lua_State {
   uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
   uint32_t npcalls;      /* nested pcall frames run in the loop */
   uint32_t nci;          /* frames in the list */
-  /* slot from which on a piece of a minor collection has left some; 0: it has not */
+  /* first slot that a step of a minor collection left unscanned; 0: none was left */
   uint32_t unscanned;
   uint32_t reach;        /* slots that C frames may use without a check (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
-  /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL
-     when suspended */
+  /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when
+     suspended */
   struct Run *run;
   int old_pc;            /* last instruction that a line hook saw */
-  /* Domain.watch when its frames were last made known to the watcher of calls */
+  /* Domain.watch when its frames were last reported to the watcher of calls */
   uint32_t watch;
   lua_State *next_remembered; /* in Gc.remembered_threads */
-  /* For those who ask which coroutines there are (doc/INTROSPECTION.md): */
+  /* For tools that list coroutines (doc/INTROSPECTION.md): */
   Prototype *created_in; /* the Lua function that created it; NULL: none did */
-  Prototype *resumed_in; /* that last resumed it; NULL: none did */
-  uint32_t created_at, resumed_at; /* indices in these of the words behind the calls */
-  /* While GC_CLEAN is set: it last ran between these two moments (GcTicks). While it is young,
-     ran_before is the number of minor collections at its creation. */
+  Prototype *resumed_in; /* the Lua function that last resumed it; NULL: none did */
+  /* indices of the code words after the calls in these */
+  uint32_t created_at, resumed_at;
+  /* While GC_CLEAN is set: it last ran between these two times (GcTicks). While it is
+     young, ran_before is the number of minor collections at its creation. */
   uint32_t ran_after, ran_before;
   CallInfo base_ci;      /* the frame of the C host */
 };
 
 /* ---- threads and stacks (thread.c) --------------------------------------- */
 
-/* A thread of the same domain, which nothing refers to yet. May raise. */
+/* Creates a thread of the same domain, to which nothing refers yet. May raise. */
 lua_State *thread_new(lua_State *L);
 
-/* Making a thread in steps, as domain_new does it for the main thread */
-size_t thread_bytes(void);                            /* of the object with what precedes it */
+/* Returns the bytes of the object and of what precedes it. This is the first step of
+ * making a thread in steps, as domain_new does for the main thread. */
+size_t thread_bytes(void);
 lua_State *thread_prepare(Domain *d, void *memory);   /* without a stack */
 bool thread_make_stack(lua_State *L);
 
-/* Returns the innermost frame of a Lua function, from ci on outwards; NULL: there is none. */
+/* Returns the innermost frame of a Lua function, from ci outwards, or NULL if there is
+ * none. */
 ALWAYS_INLINE const CallInfo *thread_lua_frame(const CallInfo *ci) {
   while (ci != NULL && !is_lua_frame(ci)) ci = ci->prev;
   return ci;
 }
-/* Notes the Lua function that is `caller`, or the innermost one outside of it, and where it is. */
+/* Stores the Lua function of the frame `caller`, or of the innermost Lua frame outside of
+ * it, and where it is. Stores nothing if there is none. */
 ALWAYS_INLINE void thread_note_site(const CallInfo *caller, Prototype **in, uint32_t *at) {
   const CallInfo *ci = thread_lua_frame(caller);
   if (unlikely(ci == NULL)) return;
@@ -99,35 +106,38 @@ ALWAYS_INLINE void thread_note_site(const CallInfo *caller, Prototype **in, uint
   *in = p;
   *at = (uint32_t)(ci->u.lua.pc - p->code);
 }
-/* Notes that `caller` resumes co. To be called before gc_thread_resumed, which stands for the write
- * barrier. */
+/* Stores that `caller` resumes co. To be called before gc_thread_resumed, which stands
+ * for the write barrier. */
 ALWAYS_INLINE void thread_note_resumer(lua_State *co, const CallInfo *caller) {
   thread_note_site(caller, &co->resumed_in, &co->resumed_at);
 }
 
 /* Stack of a thread */
-/* room for n more; raises "stack overflow"; see stack_lacks */
+/* Makes room for n more slots; raises "stack overflow". See stack_lacks. */
 void stack_grow(lua_State *L, int n);
-/* the same where rules 1 and 2 of gc.h hold: out of memory is what everything was collected for */
+/* Makes room as stack_grow does, where rules 1 and 2 of gc.h hold: collects everything
+ * before it gives up for lack of memory. */
 void stack_grow_or_collect(lua_State *L, int n);
-/* the same without raising: false beyond the limit or out of memory */
+/* Makes room as stack_grow does, but without raising. Returns false beyond the limit or
+ * when out of memory. */
 bool stack_try_grow(lua_State *L, int n);
-/* For the collector: makes stack_last follow the highest slot that may be used without a
- * check. */
+/* Makes stack_last follow the highest slot that may be used without a check. For the
+ * collector. */
 void stack_narrow_window(lua_State *L, TValue *used);
 void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
-/* next frame after L->ci, allocating it; rules 1 and 2 of gc.h hold, as for stack_grow_or_collect */
+/* Makes the frame after L->ci. Rules 1 and 2 of gc.h hold, as for
+ * stack_grow_or_collect. */
 CallInfo *callinfo_extend(lua_State *L);
 #define stack_save(L, p) ((char *)(p) - (char *)(L)->stack)
 #define stack_restore(L, off) ((TValue *)((char *)(L)->stack + (off)))
-/* May n more values be pushed? If not, and each time in a stress build, stack_grow is to
- * be called: the stack moves. */
+/* Tells whether there is no room for n more values (or for slots up to a limit). If so,
+ * and each time in a stress build, stack_grow is to be called: the stack moves. */
 #ifdef SAROS_STRESS
 #define stack_lacks(L, n) ((void)(n), true)
 #define stack_ends_before(L, limit) ((void)(limit), true)
 #else
 #define stack_lacks(L, n) unlikely((L)->stack_last - (L)->top <= (n))
-/* the same for slots up to limit */
+/* for slots up to limit */
 #define stack_ends_before(L, limit) unlikely((limit) >= (L)->stack_last)
 #endif
 #define stack_check(L, n) do { if (stack_lacks(L, n)) stack_grow(L, n); } while (0)

@@ -17,7 +17,8 @@
 #include "str.h"
 #include "thread.h"
 
-/* The value must lie on the stack for the panic function. */
+/* Pushes the message of a status that has no value on the stack, for the panic
+ * function. */
 static void push_status_message(lua_State *L, int status) {
   if (status == LUA_ERRMEM) set_string(L->top, L->domain->memory_error);
   else if (status == LUA_ERRERR) set_string(L->top, string_from_c(L, "error in error handling"));
@@ -48,8 +49,8 @@ _Noreturn COLD void error_memory(lua_State *L) {
   error_throw(L, LUA_ERRMEM);
 }
 
-/* A text longer than the buffer goes into the heap, where it is collected when nothing
- * refers to it any more. */
+/* Raises a formatted message. A text longer than the buffer goes into the heap, where it
+ * is collected when nothing refers to it any more. */
 _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
   char buffer[512], *text = buffer;
   va_list args;
@@ -63,7 +64,7 @@ _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
     string_print(text, len + 1, fmt, args);
     va_end(args);
   }
-  /* does not return */
+  /* raise_message does not return */
   if (L->domain->hooks.raise_message != NULL) L->domain->hooks.raise_message(L, text);
   string_format(L, "%s", text);
   error_throw(L, LUA_ERRRUN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/throw.h: the one way to raise an error. */
+/* runtime/throw.h: the only way to raise an error. */
 #ifndef SAROS_RUNTIME_THROW_H
 #define SAROS_RUNTIME_THROW_H
 
@@ -10,17 +10,20 @@
 /* A point to which an error unwinds the C stack. */
 typedef struct ErrorJump {
   struct ErrorJump *prev;
-  lua_State *L, *caller; /* the thread that it was made for, and the one that ran before */
+  /* the thread for which it was made, and the one that ran before */
+  lua_State *L, *caller;
   volatile int status; /* LUA_OK until an error arrives */
-  /* of a Run: the frames inside this one do not catch the error; NULL: not known */
+  /* of a Run: frame at which its search for a frame that catches the error begins: those
+   * inside of it do not; NULL: at the current frame */
   struct CallInfo *searched;
   jmp_buf buf;
 } ErrorJump;
 
-/* Unwinds to the innermost protected point; the error value is on top of the
- * stack (or, for LUA_ERRMEM, is the preallocated message). */
+/* Unwinds to the innermost protected point. The error value is on top of the stack (or,
+ * for LUA_ERRMEM, is the preallocated message). */
 _Noreturn void error_throw(lua_State *L, int status);
-/* Raises LUA_ERRRUN with a printf-formatted message, prefixed with the current position. */
+/* Raises LUA_ERRRUN with a printf-formatted message, with the current position before
+ * it. */
 _Noreturn void error_run(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void error_memory(lua_State *L);
 
