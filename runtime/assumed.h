@@ -8,8 +8,7 @@
 #include "object.h"
 
 typedef struct AssumedField {
-  /* table in which `library` was found; NULL: look it up again */
-  const Table *globals;
+  const Table *globals; /* table in which `library` was found; NULL: look it up again */
   const Primitive *function;
   const String *library, *name;
 } AssumedField;
@@ -18,8 +17,7 @@ typedef struct Assumptions {
   AssumedField *fields;
   uint32_t count, room;
   uint32_t changes; /* times that an assumed field was set after all, up to a limit */
-  /* of all fields whose `globals` is not NULL; a root of the collector */
-  Table *globals;
+  Table *globals; /* of all fields whose `globals` is not NULL; a root of the collector */
 } Assumptions;
 
 #define NO_ASSUMPTION UINT32_MAX

@@ -58,13 +58,11 @@ struct Channel {
   Port *ports;
   uint32_t nports, ports_room;
   uint32_t in_flight;
-  /* of the messages in it: from malloc; in mappings of their own */
-  size_t bytes, mapped;
+  size_t bytes, mapped; /* of the messages in it: from malloc; in mappings of their own */
   /* Guarded by all.lock */
   Channel *next, *prev;
   /* For a search */
-  /* messages that name it, except those in channels without a port */
-  uint32_t outside;
+  uint32_t outside; /* messages that name it, except those in channels without a port */
   bool portless, reached;
   Channel *next_reached;
 };

@@ -14,8 +14,7 @@ typedef enum ChannelResult {
   CHANNEL_CLOSED,
   /* it would have to wait, but no other domain holds the channel any more */
   CHANNEL_ORPHANED,
-  /* the deadline has passed; with the deadline 0: it is full or empty */
-  CHANNEL_TIMEOUT,
+  CHANNEL_TIMEOUT, /* the deadline has passed; with the deadline 0: it is full or empty */
   /* another domain, or a signal, has a request to this one: peer_take_up */
   CHANNEL_ATTENTION
 } ChannelResult;

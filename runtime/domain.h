@@ -81,8 +81,7 @@ struct Domain {
    * memory */
   lua_Alloc allocf;
   void *alloc_ud;
-  /* memory kept for the next compilation (vm/arena.c); NULL: none */
-  void *compile_spare;
+  void *compile_spare; /* memory kept for the next compilation (vm/arena.c); NULL: none */
   size_t compile_spare_bytes;
   RuntimeHooks hooks;
   /* its rings; not NULL between probes_domain_start and _stop (probes.h) */

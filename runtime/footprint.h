@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/footprint.h: says in the recording what the memory of a domain is used for. */
+/* runtime/footprint.h: records what the memory of a domain is used for. */
 #ifndef SAROS_RUNTIME_FOOTPRINT_H
 #define SAROS_RUNTIME_FOOTPRINT_H
 

@@ -243,10 +243,9 @@ static int check_directory(const char *path) {
 bool introspection_take_request(const char **directory) {
   static char path[EVENTRING_REQUEST_PATH];
   struct eventring_request *asked = &introspection_request;
-  /* acquire: no store of this process is its partner. The asking process writes the
-   * directory, then the word, by two calls of process_vm_writev (ask in
-   * eventring/tools/start.c); the load keeps the copy below behind the reading of the
-   * word */
+  /* acquire: the directory is copied, below, after this. The partner is in another
+     process: ask (eventring/tools/start.c) writes the directory and then the word, by two
+     calls of process_vm_writev */
   uint32_t what = __atomic_fetch_and(&asked->word, EVENTRING_REQUEST_LINES, __ATOMIC_ACQUIRE) &
                   ~(uint32_t)EVENTRING_REQUEST_LINES;
   if (what == 0) return false;

@@ -26,13 +26,13 @@
 #include "eventring/tools.h"
 #include "memprof.h"
 
-#define TIME_SHARE 20            /* at most one part in so many of the time is spent */
+#define TIME_SHARE 20            /* dumps take at most 1 / TIME_SHARE of the time */
 #define MOST_BYTES (16 << 20)    /* of the text; the rest is summed up in one line */
 #define VARIABLE "SAROS_MEMPROF_DUMP"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static char path[PATH_MAX];  /* empty: no dumps */
-static pid_t pid;            /* of the process for which the path is */
+static pid_t pid;            /* the process to which the path belongs */
 static uint64_t not_before;  /* ns of the monotonic clock */
 static bool complained;
 

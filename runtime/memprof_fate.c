@@ -11,7 +11,7 @@
 
 /* of examining one entry: it is a cache miss, and so is its block */
 #define TRACKED_WORK 64
-#define PREFETCH_AHEAD 16 /* blocks; twice as many entries */
+#define PREFETCH_AHEAD 16 /* in blocks; entries are prefetched twice as far ahead */
 
 static NOINLINE void leave_profile(Memprof *m, const Tracked *t) {
   Profile *p = &m->profiles[t->guest.profile];

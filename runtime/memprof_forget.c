@@ -42,8 +42,7 @@
 #define LEAST_NEW_FRAMES 65536
 #define LEAST_STEP 64
 #define STEPS 1024
-/* stacks that may be added while others are being forgotten */
-#define RESERVED 2048
+#define RESERVED 2048 /* stacks that may be added while others are being forgotten */
 #define RESERVED_FRAMES (64 * RESERVED)
 
 /* ---- hash tables ---------------------------------------------------------- */

@@ -86,8 +86,7 @@ typedef struct NotedFrame {
 typedef struct Forgetting {
   enum { FORGET_NOTHING, FORGET_MARKING, FORGET_SWEEPING } phase;
   uint32_t at, step;           /* the next entry, or stack; how many one step examines */
-  /* bits indexed by numbers in recordings: a block has that stack */
-  uint8_t *recorded;
+  uint8_t *recorded; /* bits indexed by numbers in recordings: a block has that stack */
   uint32_t most_recorded;      /* the largest of these numbers */
   /* list of stacks; their numbers are not given again before the end */
   uint32_t freed, freed_last;
@@ -137,7 +136,6 @@ uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
 /* Makes a step of forgetting the stacks that nobody needs (memprof_forget.c). */
 void stacks_forget(Memprof *m);
 void stacks_await_new(Stacks *s);
-/* stacks_await_new sets how many stacks may be new before that begins. */
 _Static_assert(offsetof(Stacks, keys) <= 64, "a line");
 ALWAYS_INLINE uint32_t hash_word(uint64_t word) {
   return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
@@ -155,9 +153,9 @@ enum {
   TRACKED_QUEUED = 4,    /* a callback is due */
   TRACKED_OLD = 8,
   TRACKED_BORN_OLD = 16,
-  TRACKED_GONE = 32,     /* dead */
+  TRACKED_GONE = 32,     /* dead, or not tracked any more */
   TRACKED_CALLED = 64,   /* the allocation has been called back */
-  TRACKED_PROMOTED = 128 /* dead, or not tracked any more */
+  TRACKED_PROMOTED = 128 /* the promotion, too, is to be called back */
 };
 
 typedef struct Tracked {

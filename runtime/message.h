@@ -35,8 +35,7 @@ typedef struct Message {
   struct Channel **channels;      /* malloc'ed */
   struct LargeHeader **large;     /* malloc'ed; entries that were taken over are NULL */
   uint32_t nchannels, nlarge;
-  /* tables, functions and other objects that its bytes describe */
-  uint32_t nobjects;
+  uint32_t nobjects; /* tables, functions and other objects that its bytes describe */
   uint32_t nvalues;
   uint32_t nmodules;              /* modules that the receiver must have loaded first */
   size_t modules_at;              /* offset of their names in `bytes` */

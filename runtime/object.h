@@ -51,8 +51,7 @@
 #define TAG_COLLECTED 0x40
 
 #define TAG_NIL 0x00
-/* 0x01: the tags <= 1 are nil and false */
-#define TAG_FALSE VARIANT(LUA_TBOOLEAN, 0)
+#define TAG_FALSE VARIANT(LUA_TBOOLEAN, 0) /* 0x01: the tags <= 1 are nil and false */
 #define TAG_TRUE VARIANT(LUA_TBOOLEAN, 1)         /* 0x11 */
 #define TAG_LIGHTUSERDATA VARIANT(LUA_TLIGHTUSERDATA, 0)
 #define TAG_INT VARIANT(LUA_TNUMBER, 0)           /* 0x03 */
@@ -171,7 +170,7 @@ ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) {
 
 /* ---- strings ------------------------------------------------------------- */
 
-#define SHORT_STRING_MAX 40 /* bytes; they are interned: equal means same address */
+#define SHORT_STRING_MAX 40 /* bytes; these are interned: equal ones are identical */
 
 /* A link in a chain of the intern table (str.c): the address of a string, and in its
  * upper bits a filter of the strings from there on. 0: the end. */

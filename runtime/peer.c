@@ -84,20 +84,17 @@
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t ended;                    /* a spawned domain's thread is about to end */
-  /* in the list of all, also after its end until it is freed */
-  Peer *all;
+  Peer *all; /* also those that have ended, until they are freed */
   _Atomic(Peer *) spawned[PEER_MAX]; /* written under the lock */
   _Atomic uint32_t running;                /* spawned domains in the table */
   _Atomic uint32_t threads;                /* started by peer_spawn, and not ended yet */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
-  /* threads that read `spawned` without the lock */
-  _Atomic uint32_t asking;
+  _Atomic uint32_t asking; /* threads that read `spawned` without the lock */
   /* the main script has ended: nothing more comes from main */
   _Atomic bool closing;
   _Atomic bool ending;
-  /* number of the thread that ends the program, or 0 */
-  _Atomic int exiting;
+  _Atomic int exiting; /* number of the thread that ends the program, or 0 */
   /* when the end of the program first cancelled all, ns; 0: not yet */
   uint64_t cancelled_at;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
@@ -184,9 +181,9 @@ static void free_peer(Peer *i) {
 
 void peer_hold(Peer *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
 
-/* Drops a reference, and frees the peer with the last one. acq_rel: each release here
- * pairs with the acquire of the one that frees it, which so sees all that others did with
- * the peer. */
+/* Drops a reference, and frees the peer with the last one. acq_rel: the last decrement
+   acquires what all others have released, so the thread that frees the peer sees all that
+   others did with it. */
 void peer_release(Peer *i) {
   if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_peer(i);
 }
@@ -211,9 +208,10 @@ static bool all_blocked_locked(void) {
 }
 
 static void set_attention(Peer *i, uint32_t what) {
-  /* before park. Pairs with peer_wait, which loads it after its store to park
-   * (peer_prepare): in the one order of these sequentially consistent operations, either
-   * it sees the bit or this exchange comes after its store */
+  /* before the exchange of park. Pairs with peer_wait, which loads attention after the
+     store to park in peer_prepare: in the total order of these sequentially consistent
+     operations, either that load comes after this and sees the request, or this exchange
+     comes after that store and wakes the domain */
   atomic_fetch_or(&i->attention, what);
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
   if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);

@@ -72,17 +72,14 @@ typedef struct WaitQueue {
 struct Peer {
   uint32_t id;                       /* of its domain; never given again */
   char name[PEER_NAME_MAX + 1];   /* constant */
-  /* by peer_spawn; otherwise its thread is the host's */
-  bool spawned;
-  /* index in the table of spawned ones; guarded by the registry's lock */
-  int slot;
+  bool spawned;                   /* by peer_spawn; otherwise its thread is the host's */
+  int slot; /* index in the table of spawned ones; guarded by the registry's lock */
   _Atomic uint32_t references;       /* one of its thread, one of each handle */
   _Atomic uint32_t attention;        /* ATTENTION_* */
   _Atomic uint32_t park;             /* Park */
   _Atomic uint32_t wait_kind;        /* WaitKind; written by its thread */
   _Atomic uint32_t wait_id;          /* of the channel or domain that it waits for */
-  /* of its thread; 0 before it begins and after it ends */
-  _Atomic int tid;
+  _Atomic int tid; /* of its thread; 0 before it begins and after it ends */
   size_t memory_limit;               /* bytes of heap, 0: none; constant */
   Peer *next, *prev;              /* in the list of all; guarded by the registry's lock */
   /* Own thread */
@@ -94,21 +91,17 @@ struct Peer {
   /* an error was raised in it because all domains were blocked */
   bool abandoned;
   bool was_cancelled;                /* the error of a cancellation was raised in it */
-  /* parts of the program it is in that delay cancelling and SIGINT */
-  uint32_t masks;
+  uint32_t masks; /* parts of the program it is in that delay cancelling and SIGINT */
   uint32_t handing_over;             /* steps that delay these, too (peer_hand_over) */
-  /* messages that it took while requests were delayed */
-  uint32_t put_off;
-  /* The end. Its thread writes these before it stores `status` with release
-   * (peer_finish); who has loaded `status` with acquire (has_ended, in peer.c) may read
-   * them. */
+  uint32_t put_off; /* messages that it took while requests were delayed */
+  /* The end. Its thread writes these fields before it stores `status` with release
+     (peer_finish); they are read after a load of `status` with acquire (has_ended in
+     peer.c). */
   _Atomic uint32_t status;           /* PeerStatus */
-  /* its results, or its error; NULL: there was no memory for it */
-  Message *outcome;
+  Message *outcome; /* its results, or its error; NULL: there was no memory for it */
   /* text of the error with its traceback, malloc'ed; NULL if it is done */
   char *failure;
-  /* in a forked child: it runs in the process that forked */
-  bool elsewhere;
+  bool elsewhere; /* in a forked child: it runs in the process that forked */
   _Atomic bool joined;               /* another domain has received the outcome */
   pthread_mutex_t lock;              /* of joiners */
   WaitQueue joiners;

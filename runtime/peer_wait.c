@@ -192,8 +192,8 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
 }
 
 WaitResult peer_wait(Peer *i, uint64_t deadline) {
-  /* after the store to park in peer_prepare. Pairs with set_attention and ask_spawned
-   * (peer.c), which store these in the other order */
+  /* after the store to park in peer_prepare. Pairs with set_attention (peer.c), which
+     does these two steps in the other order */
   if (peer_asked(i) != 0) return WAIT_ATTENTION;
   Domain *d = i->domain;
   if (d != NULL) footprint_reckon_if_old(d); /* it cannot be asked while it waits */

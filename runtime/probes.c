@@ -18,7 +18,7 @@
 
 #define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
 
-/* Rings grow until they hold the program's last seconds, this many. */
+/* Rings grow until they hold this many seconds of the program's past. */
 enum { DEFAULT_HOLD_S = 10 };
 #define DEFAULT_HOLD_NS (DEFAULT_HOLD_S * (uint64_t)1000000000)
 
@@ -202,7 +202,7 @@ static void name_samples(void) {
 unsigned probes_first_id = EVENTRING_ID_HOST;
 
 /* Takes the ids of another copy of this runtime in the process (libsaros and the stand-in
- * for liblua5.4), which has registered the same table. Returns false if there is none. */
+   for liblua5.4), which has registered the same table. Returns false if no copy has. */
 static bool share_catalogue(void) {
   struct eventring_error error;
   int first = eventring_register(&catalogue[0], &error);
@@ -237,7 +237,7 @@ static void warn_elsewhere(const char *warner, const struct eventring_error *err
           error->text);
 }
 
-/* Warns that the file was deleted. Safepoints still test the words in it. */
+/* Warns that the file was deleted, and directs safepoints away from the words in it. */
 static void warn_of_deletion(const struct eventring_error *error) {
   forget_waiting_for(&changed);
   fprintf(stderr, "saros: warning: %s\n", error->text);

@@ -76,11 +76,13 @@ HIDDEN extern unsigned probes_first_id;
 
 /* ---- safepoints ---------------------------------------------------------------
  *
- * Where a domain attaches to a recording that stood by and was started from elsewhere.
- * Every probe is one, and every collection; for programs that run none, the interpreter
- * has more at each back-edge of a loop and each tail call. While a domain waits, the word
- * is the low half of the control word, which becomes nonzero when the recording is
- * started; otherwise it is a word of the runtime that stays 0. */
+ * A safepoint is where a domain attaches to a recording that was on standby and was
+ * started from outside. Every probe is one, and so is every collection. For programs that
+ * run none of these, the interpreter has more, at each back-edge of a loop and each tail
+ * call; they test one word. While a domain waits for a start, that is the low half of the
+ * control word, which becomes nonzero when the recording is started. Otherwise it is the
+ * word given to probes_set_idle_word, or that of introspection_request, which other
+ * processes may set. */
 HIDDEN extern const uint32_t *probes_start_word;
 void probes_take_up(Domain *d) __attribute__((cold, noinline));
 /* Calls probes_take_up for a safepoint whose word is not 0; also obeys other processes
@@ -138,8 +140,9 @@ void probes_stop_in_handler(int signal_number);
 void probes_note_signal(int signal_number);
 void probes_note_error(const char *text);
 
-/* Starts the rings of the domain, and makes the calling thread their owner, or
- * (probes_domain_stop) ends them. */
+/* Starts the recording of the domain, or (probes_domain_stop) ends it. The calling
+ * thread is the owner of its rings; another thread may go on as such
+ * (eventring_domain_unbind). */
 void probes_domain_start(Domain *d, const char *name);
 void probes_domain_stop(Domain *d);
 

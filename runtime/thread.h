@@ -15,8 +15,7 @@
 #define BASIC_STACK_SIZE 24
 /* of one that has grown: C functions need LUA_MINSTACK more */
 #define CALLING_STACK_SIZE 40
-/* slots beyond stack_last, for metamethod calls without a check */
-#define EXTRA_STACK 8
+#define EXTRA_STACK 8 /* slots beyond stack_last, for metamethod calls without a check */
 /* Slots to which a stack may grow. (LUAI_MAXSTACK itself is part of the ABI.) */
 #ifdef SAROS_STRESS
 #define STACK_LIMIT 40000
@@ -72,7 +71,7 @@ struct lua_State {
   /* For tools that list coroutines (doc/INTROSPECTION.md): */
   Prototype *created_in; /* the Lua function that created it; NULL: none did */
   Prototype *resumed_in; /* the Lua function that last resumed it; NULL: none did */
-  /* indices of the code words after the calls in these */
+  /* in each of these, the index of the code word after the call */
   uint32_t created_at, resumed_at;
   /* While GC_CLEAN is set: it last ran between these two times (GcTicks). While it is
      young, ran_before is the number of minor collections at its creation. */
