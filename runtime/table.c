@@ -3,9 +3,9 @@
  *
  * Design
  * ------
- * A table has an array part for the keys 1..array_size and a hash part of
- * 2^k nodes.  The array part is sized so that more than half of it is in use
- * whenever it is chosen (rehash_for), everything else goes to the hash part.
+ * A table has an array part for the keys 1..array_size and a hash part of 2^k nodes. The
+ * array part is sized so that more than half of it is in use whenever its size is chosen
+ * (rehash_for); everything else goes to the hash part.
  *
  * Hash part: chained scatter table with Brent's variation (R. P. Brent, "Reducing the
  * retrieval time of scatter storage techniques", CACM 1973). Nodes of a chain are linked
@@ -15,39 +15,40 @@
  * were overwritten. A removed key keeps its node (value nil) so that traversal can go on
  * from it; nodes are reclaimed by a rehash, or when their own main position is wanted. A
  * set whose keys come and go is given an annex: half as many nodes again, which no key
- * has as its main position, and which colliding keys are put into first. It takes the
- * place of rehashes that would be needed again soon.
+ * has as its main position, and into which colliding keys are put first. It replaces
+ * rehashes that would be needed again soon.
  *
- * Growing. The keys of a full table that gets one more are counted, and it is rebuilt
- * with the sizes that fit (rehash_for). The most frequent cases need no count: the next item
- * of a full array in a table that otherwise has only fields, and the next field of a full
- * record, double that part.
+ * Growing. When a full table gets one more key, its keys are counted, and it is rebuilt
+ * with the sizes that fit (rehash_for). The most frequent cases need no count: the next
+ * item of a full array in a table that otherwise has only fields, and the next field of a
+ * full record, double that part.
  *
  * Main positions. A short string has a seeded hash. Integers, floats (their bits, halves
  * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below
- * 2^k, so neighbours never collide, and other progressions only if their step is a
+ * 2^k, so neighbours never collide, and other progressions do only if their step is a
  * multiple of the prime (doc/TABLES.md: what else was tried). An attacker who knows the
- * primes can choose such keys. So a chain of LONG_CHAIN links makes the table crowded; a
- * crowded table is rehashed at the next insertion, and its numbers are scattered by a
- * hash with a secret from then on. Insertions and rehashes measure the chain that they
- * make longer; lookups of integers count too, as chains of keys that were removed can
- * grow together.
+ * primes can choose such keys. Therefore a chain of LONG_CHAIN links makes the table
+ * crowded. A crowded table is rehashed at the next insertion, and from then on its
+ * numbers are scattered by a hash with a secret. Insertions and rehashes measure the
+ * chain that they make longer; lookups of integers count links, too, since chains of keys
+ * that were removed can merge.
  *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
  * them and an insertion does not move them.
  *
  * Small things that pay:
- *   filter  one bit for each short-string key ever inserted: most lookups of an
- *           absent field (a method looked for in the object first) end there;
- *   border where the last length query ended: loops over #t cost O(1), except for an
- *   empty array part, which is searched;
+ *   filter  one bit for each short-string key inserted since the last rehash: most
+ *           lookups of an absent field (a method looked for in the object first) end
+ *           there;
+ *   border  where the last length query ended: loops over #t cost O(1), except for an
+ *           empty array part, which is searched;
  *   flags   metamethods known to be absent, cleared by each insertion.
  *
  * The file is long because lookup, insertion, rehash and traversal keep the same rules of
  * chains and sizes, and the first three need main_position inline.
  *
- * Nothing here calls a metamethod or collects.  Failure: LUA_ERRMEM or "table
- * overflow", raised before the table was changed.
+ * Nothing here calls a metamethod or collects. Failure: LUA_ERRMEM or "table overflow",
+ * raised before the table was changed.
  */
 #include "table.h"
 
@@ -67,13 +68,13 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
-/* where a rehash would leave fewer than one of this number of nodes free, it adds an
- * annex */
+/* if a rehash would leave fewer free nodes than one in so many, it adds an annex */
 #define LEAST_SPARE 4
-/* nodes of a hash part that is rebuilt in place, if it keeps its size */
+/* most nodes of a hash part that is rebuilt in place if it keeps its size */
 #define IN_PLACE 48
-#define LONG_CHAIN 24     /* links; by chance none is so long in any table that fits into memory */
-/* slots of an array part that are examined, of each power of two, to choose its new
+/* links; no chain gets so long by chance in a table that fits into memory */
+#define LONG_CHAIN 24
+/* slots of an array part that are examined, in each power of two, to choose its new
    size */
 #define SAMPLES 1024
 
@@ -85,8 +86,8 @@ Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
 
 /* ---- hashing ------------------------------------------------------------- */
 
-/* A part of 2^bits nodes takes integers modulo the prime 2^bits - distance: index is bits
-   - 1. */
+/* A hash part of 2^bits nodes takes integers modulo the prime 2^bits - distance. The
+   index is bits - 1. */
 #define PRIME(bits, distance) \
   [bits - 1] = {UINT64_MAX / ((UINT64_C(1) << bits) - distance) + 1, distance}
 static const struct Modulus {
@@ -101,15 +102,16 @@ static const struct Modulus {
 };
 #undef PRIME
 
-/* Of scattered tables; the same in all domains, and never 0 once there is a domain. */
+/* For scattered tables. It is the same in all domains, and never 0 once there is a
+ * domain. */
 static _Atomic uint64_t secret;
 
 bool table_has_secret(void) { return atomic_load_explicit(&secret, memory_order_relaxed) != 0; }
 
 void table_set_secret(uint64_t random) {
   uint64_t none = 0;
-  /* Relaxed: no other data depends on it, and starting a domain happens before what runs
-   * in it. */
+  /* Relaxed: no other data depends on it, and the start of a domain happens before what
+   * runs in it. */
   atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed,
                                           memory_order_relaxed);
 }
@@ -123,9 +125,9 @@ static NOINLINE uint32_t scattered_hash(uint64_t bits) {
   return (uint32_t)((uint64_t)product ^ (uint64_t)(product >> 64));
 }
 
-/* bits - bits / prime * prime, where prime is 2^k - distance and the result is taken
- * modulo 2^k. The quotient may be one too large or small when it is huge: another place,
- * but always the same. */
+/* Computes bits - bits / prime * prime, where prime is 2^k - distance and the result is
+ * taken modulo 2^k. If the quotient is huge, it may be too large or small by one: that is
+ * another place, but always the same one. */
 ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
   return (uint32_t)bits + (uint32_t)(((Wide)bits * m.reciprocal) >> 64) * m.distance;
 }
@@ -150,9 +152,10 @@ static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   return &t->node[hash & t->node_mask];
 }
 
-/* The number for a key that is no string. Neighbours get neighbouring places: taking one
- * key after the other goes through memory in order. Floats that are near differ in the
- * lowest bits of their upper half; objects are 16 bytes apart, or more. */
+/* Returns the number by which a key that is not a string is hashed. Neighbours get
+ * neighbouring places, so that a loop over such keys goes through memory in order. Floats
+ * that are close to each other differ in the lowest bits of their upper half; objects are
+ * at least 16 bytes apart. */
 ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
   if (tag == TAG_FLOAT) return (int64_t)((uint64_t)key.i >> 32 | (uint64_t)key.i << 32);
   _Static_assert(TAG_COLLECTED >> 4 == 4, "the shift of addresses of objects, 0 for all else");
@@ -235,7 +238,7 @@ const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name) {
 
 static int log2_ceil(uint32_t x) { return x <= 1 ? 0 : 32 - __builtin_clz(x - 1); }
 
-/* Slots [from, to) of a new or grown array part. */
+/* Sets the slots [from, to) of a new or grown array part to nil. */
 static void fill_nil(TValue *array, uint32_t from, uint32_t to) {
   if (heap_part_is_zeroed(array, (size_t)to * sizeof(TValue))) return;
   for (uint32_t i = from; i < to; i++) set_nil(&array[i]);
@@ -245,14 +248,14 @@ static void init_nodes(Node *nodes, uint32_t n) {
   memset(nodes, 0, (size_t)n * sizeof(Node)); /* value nil, key nil, no chain */
 }
 
-/* What a resize makes: array slots, keys that the hash part must have room for, and
+/* What a resize is to make: array slots, keys for which the hash part must have room, and
  * whether it gets an annex. */
 typedef struct Sizes {
   uint32_t array, hash;
   bool annex;
 } Sizes;
 
-/* `owner`: NULL for a table that is made next. */
+/* Allocates the nodes. `owner`: NULL for a table that is made afterwards. */
 ALWAYS_INLINE Node *new_nodes(lua_State *L, Sizes sizes, uint32_t *mask, Table *owner) {
   if (sizes.hash == 0) {
     *mask = 0;
@@ -280,13 +283,14 @@ static void reset_node_state(Table *t) {
   t->last_free = table_node_count(t);
 }
 
-/* Would the secret hash spread the numbers better? */
+/* Tells whether the secret hash would spread the numbers better. */
 ALWAYS_INLINE bool wants_scattering(const Table *t) {
   return (t->state & (TABLE_CROWDED | TABLE_SCATTERED)) == TABLE_CROWDED;
 }
 
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
-  /* Parts first: nothing collects in between, and a failure leaves no half-made table. */
+  /* The parts come first: nothing collects in between, and a failure leaves no half-made
+   * table. */
   TValue *array = new_array(L, narray, NULL);
   uint32_t mask;
   Node *node = new_nodes(L, (Sizes){.hash = nhash}, &mask, NULL);
@@ -332,7 +336,8 @@ static Node *chain_before(const Table *t, const Node *n) {
   return at;
 }
 
-/* Moves the colliding node out of a position that is not its own main position. */
+/* Moves the colliding node to `spare`, from a position that is not its own main
+ * position. */
 static void evict_node(Table *t, Node *mine, Node *spare) {
   Node *before = chain_before(t, mine);
   before->next = (int32_t)(spare - before);
@@ -355,7 +360,7 @@ static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t 
   Node *spare = take_free_node(t);
   if (spare == NULL) return NULL;
   if (main_position(t, mp->key_tag, mp->key) != mp) {
-    if (unlikely(gc_node_is_dead(L->domain, mp))) { /* which must stay where it is */
+    if (unlikely(gc_node_is_dead(L->domain, mp))) { /* it must stay where it is */
       gc_clear_node(mp);
       t->last_free++;
       return mp;
@@ -370,9 +375,9 @@ static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t 
   return spare;
 }
 
-/* Finds the node for a key that is absent: its main position, or a free node
- * linked into its chain. NULL: no room. *moved: the node that another key was
- * moved to for that, or NULL. */
+/* Finds the node for a key that is absent: its main position, or a free node that is
+ * linked into its chain. Returns NULL if there is no room. *moved: the node to which
+ * another key was moved for that, or NULL. */
 ALWAYS_INLINE Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
   *moved = NULL;
   Node *mp = main_position(t, tag, key);
@@ -386,7 +391,7 @@ static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
   if (tag == TAG_SHORT_STRING) t->filter |= 1u << (((String *)key.gc)->hash >> 27);
 }
 
-/* Insertion into a table known to have room, of a key known to be absent. The
+/* Inserts a key that is known to be absent into a table that is known to have room. The
  * caller logs the table as a whole; the barriers here are for its large parts. */
 static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, const TValue *value) {
   if (tag == TAG_INT && (uint64_t)key.i - 1 < t->array_size) {
@@ -404,16 +409,16 @@ static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, con
 
 /* ---- resizing ------------------------------------------------------------ */
 
-/* The places of keys are all over a large node part, and short strings, which hold their
- * hash, all over the heap: both are prefetched. */
+/* Prefetches what is needed soon: the places of keys are all over a large node part, and
+ * so are short strings, which hold their hash, all over the heap. */
 static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   const Node *soon = &old[i - PREFETCH_AHEAD], *later = soon - PREFETCH_AHEAD;
   if (later->key_tag == TAG_SHORT_STRING) __builtin_prefetch(later->key.p);
   if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
 }
 
-/* An integer that goes into the new hash part, to its main position; false: nothing was
-   done. */
+/* Inserts an integer that goes into the new hash part at its main position. Returns false
+   if it did nothing. */
 ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struct Modulus modulus) {
   if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) ||
       (uint64_t)n->key.i - 1 < t->array_size)
@@ -428,7 +433,8 @@ ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struc
   return true;
 }
 
-/* Both return the tags of what they have moved, one in the other. */
+/* Inserts the old nodes, or (reinsert_array_tail) slots of the array, again. Returns the
+ * tags of what was moved, all in one by bitwise or. */
 static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
   uint8_t tags = 0;
   struct Modulus modulus = modulus_of(t);
@@ -464,8 +470,8 @@ static TValue *copy_array(lua_State *L, Table *t, uint32_t narray) {
   return array;
 }
 
-/* A large array keeps its cards when it grows, and its memory is remapped rather
- * than copied. */
+/* Tells whether the array is grown in place: a large array keeps its cards, and its
+ * memory is remapped rather than copied. */
 static bool grows_in_place(uint32_t old_size, uint32_t narray) {
   return narray > old_size && heap_is_large((size_t)old_size * sizeof(TValue));
 }
@@ -479,7 +485,7 @@ static TValue *grow_array(lua_State *L, Table *t, uint32_t narray) {
   return array;
 }
 
-/* The nodes are made anew, without marks. */
+/* Drops assumptions about the table's fields, since its new nodes have no marks. */
 static void forget_assumptions(lua_State *L, Table *t) {
   if (likely(!(t->state & TABLE_ASSUMED))) return;
   t->state &= (uint8_t)~TABLE_ASSUMED;
@@ -508,14 +514,15 @@ static void resize_parts(lua_State *L, Table *t, Sizes sizes) {
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
   gc_table_resized(L, t, moved & TAG_COLLECTED);
-  if (unlikely(wants_scattering(t))) resize_parts(L, t, sizes); /* at this size, chains got long */
+  /* chains got long at this size */
+  if (unlikely(wants_scattering(t))) resize_parts(L, t, sizes);
 }
 
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   resize_parts(L, t, (Sizes){.array = narray, .hash = nhash});
 }
 
-/* Counts of integer keys: slice[b] holds those in (2^(b-1), 2^b]. */
+/* Counts of integer keys: slice[b] is the number of those in (2^(b-1), 2^b]. */
 typedef struct KeyCount {
   uint32_t slice[MAX_ARRAY_BITS + 1];
   uint32_t integers; /* sum of the slices */
@@ -528,7 +535,8 @@ static void count_int(KeyCount *c, int64_t key) {
   c->integers++;
 }
 
-/* Slots in use among n; of many only SAMPLES are examined, spread evenly. */
+/* Returns the number of slots in use among n. If there are many, only SAMPLES of them are
+ * examined, at equal distances, unless it is to be exact. */
 static uint32_t count_slots(const TValue *from, uint32_t n, bool exact) {
   uint32_t step = exact || n <= SAMPLES ? 1 : n / SAMPLES, looked = 0, used = 0;
   for (uint32_t i = 0; i < n; i += step, looked++) used += !is_nil(&from[i]);
@@ -556,7 +564,8 @@ static void count_nodes(const Domain *d, const Table *t, KeyCount *c) {
   }
 }
 
-/* The largest size of which more than half would be in use; *inside the keys in it. */
+/* Returns the largest size of which more than half would be in use. *inside: the keys in
+ * it. */
 static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   uint32_t seen = 0, best = 0;
   *inside = 0;
@@ -572,15 +581,15 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
-/* A hash part that has lost few of its keys and would keep its size would soon be full
- * again: it gets an annex. So the number of insertions for each key that a rehash moves
- * has a lower bound. */
+/* Tells whether the hash part is to get an annex: if it has lost few of its keys and
+ * would keep its size, it would soon be full again. So the number of insertions for each
+ * key that a rehash moves has a lower bound. */
 static bool wants_annex(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
   return size > 1 && nhash <= size && nhash > size - size / LEAST_SPARE;
 }
 
-/* Sizes that have room for all keys and one more. */
+/* Chooses sizes that have room for all keys and one more. */
 static Sizes choose_sizes(const Domain *d, const Table *t, const TValue *key, bool exact) {
   KeyCount c = {0};
   count_array(t, &c, exact);
@@ -591,7 +600,7 @@ static Sizes choose_sizes(const Domain *d, const Table *t, const TValue *key, bo
   return (Sizes){.array = narray, .hash = nhash, .annex = wants_annex(t, nhash)};
 }
 
-/* The sizes stay as they are: only keys that were removed go. */
+/* Drops keys that were removed. The sizes stay as they are. */
 static void drop_removed_keys(lua_State *L, Table *t, uint32_t count) {
   Node old[IN_PLACE];
   memcpy(old, t->node, count * sizeof(Node));
@@ -609,7 +618,7 @@ static bool has_sizes(const Table *t, Sizes sizes) {
 }
 
 /* Makes room for one more key. An estimate is good enough if the array part does not
- * shrink: its keys count inside as well as in total then. */
+ * shrink: then its keys count both inside and in total. */
 static void rehash_for(lua_State *L, Table *t, const TValue *key) {
   Sizes sizes = choose_sizes(L->domain, t, key, false);
   if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
@@ -619,7 +628,7 @@ static void rehash_for(lua_State *L, Table *t, const TValue *key) {
   else resize_parts(L, t, sizes);
 }
 
-/* A float as it is stored: as an integer if it has the value of one. */
+/* Returns a float key as it is stored: as an integer if its value is one. */
 static NOINLINE const TValue *stored_form(lua_State *L, const TValue *key, TValue *as_int) {
   if (is_nil(key)) error_run(L, "table index is nil");
   if (isnan(key->v.n)) error_run(L, "table index is NaN");
@@ -629,7 +638,8 @@ static NOINLINE const TValue *stored_form(lua_State *L, const TValue *key, TValu
   return as_int;
 }
 
-/* In a stress build each new key rehashes the table; a large one now and then. */
+/* Tells whether this new key must rehash the table, in a stress build; a large table now
+ * and then. */
 static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #ifdef SAROS_STRESS
   uint32_t size = t->array_size + t->node_mask;
@@ -640,8 +650,8 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #endif
 }
 
-/* Is it the next item of an array that is full? Where nothing else is in the table but
- * fields, choose_sizes would double the array part then. */
+/* Tells whether the key is the next item of a full array. If everything else in the table
+ * is fields, choose_sizes would double the array part then. */
 ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
   uint32_t n = t->array_size;
   if (!is_int(key) || key->v.i != (int64_t)n + 1) return false;
@@ -660,15 +670,15 @@ static void append_slot(lua_State *L, Table *t, const TValue *value) {
   gc_barrier_table(L, t, &t->array[n], value);
 }
 
-/* Does each node hold a field? */
+/* Tells whether each node holds a field. */
 static bool is_full_of_fields(const Table *t) {
   uint32_t n = table_node_count(t);
   while (n > 0 && t->node[n - 1].key_tag == TAG_SHORT_STRING && t->node[n - 1].tag != TAG_NIL) n--;
   return n == 0;
 }
 
-/* Is it a field of a record that is full, and will not be large? Then choose_sizes would
- * double the hash part. */
+/* Tells whether the key is a field of a record that is full and will not be large. Then
+ * choose_sizes would double the hash part. */
 static bool is_next_field(const Table *t, const TValue *key) {
   if (t->array_size > 0 || !is_short_string(key) || (t->state & TABLE_ANNEX)) return false;
   return !heap_is_large(2 * table_node_count(t) * sizeof(Node)) && is_full_of_fields(t);
@@ -700,7 +710,7 @@ static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *
   if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
     rehash_for(L, t, key);
     TValue *slot = (TValue *)table_get(t, key);
-    if (slot != &table_absent) { /* in the array part now */
+    if (slot != &table_absent) { /* it is in the array part now */
       value_copy(slot, value);
       gc_barrier_table(L, t, slot, value);
       return;
@@ -715,7 +725,7 @@ static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *
     return;
   } else if (unlikely(n == NULL)) {
     rehash_for(L, t, key);
-    table_set(L, t, key, value); /* may go to the array part now */
+    table_set(L, t, key, value); /* it may go to the array part now */
     return;
   }
   set_node_key(t, n, key->tag, key->v);
@@ -725,7 +735,8 @@ static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *
   gc_barrier_table(L, t, n, value);
 }
 
-/* A new integer to its main position, if nothing is there; false: nothing was done. */
+/* Inserts a new integer at its main position, if nothing is there. Returns false if it
+ * did nothing. */
 ALWAYS_INLINE bool insert_int(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   if (!is_int(key) || is_nil(value) || !has_hash(t) || stress_wants_rehash(L, t)) return false;
   if (unlikely(t->state & (TABLE_CROWDED | TABLE_SCATTERED))) return false;
@@ -779,14 +790,15 @@ bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *t
   if (!has_slots(source, first, n) || !has_slots(target, to, n)) return false;
   TValue *slots = &target->array[to - 1];
   memmove(slots, &source->array[first - 1], (size_t)n * sizeof(TValue));
-  if (target->gc & GC_CLEAN) /* values of the table itself may have moved to where it was scanned */
+  /* values of the table itself may have moved to where it was scanned already */
+  if (target->gc & GC_CLEAN)
     for (int64_t i = 0; i < n; i++) gc_barrier_table(L, target, &slots[i], &slots[i]);
   return true;
 }
 
 /* ---- length -------------------------------------------------------------- */
 
-/* A border between i (present or 0) and j (absent). */
+/* Returns a border between i (present or 0) and j (absent). */
 static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
   while (j - i > 1) {
     uint64_t m = i + (j - i) / 2;
@@ -798,8 +810,9 @@ static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
 
 #define MOST_INDEX ((uint64_t)INT64_MAX)
 
-/* The array part is full: the border is beyond it. Of several, the one that doubling its
- * size comes to, as in the reference. */
+/* Returns the border if the array part is full: it is at its end, or beyond. Among
+ * several, it is the one to which doubling the size leads, as in the reference
+ * implementation. */
 static uint64_t length_in_hash(Table *t) {
   uint64_t i = t->array_size, j = i > 0 ? i : 1;
   if (!has_hash(t) || is_nil(table_get_int(t, (int64_t)i + 1))) return i;
@@ -843,7 +856,7 @@ static bool is_key_or_its_remains(const Node *n, const TValue *key) {
   return n->key_tag == TAG_DEADKEY && is_collected(key) && n->key.gc == key->v.gc;
 }
 
-/* In place: `next` is called often. */
+/* Returns what table_position_after returns, inline, since `next` is called often. */
 ALWAYS_INLINE uint32_t position_after(const Table *t, const TValue *key) {
   if (is_nil(key)) return 0;
   if (is_int(key) && (uint64_t)key->v.i - 1 < t->array_size) return (uint32_t)key->v.i;
