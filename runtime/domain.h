@@ -88,7 +88,7 @@ struct Domain {
   struct eventring_domain *rings;
   EventNames event_names[EVENT_NAME_KINDS]; /* of the module eventring */
   /* ids of the names whose String.extra is the index: EVENT_IDS entries, or
-     domain_no_event_ids */
+   * domain_no_event_ids */
   EventIds *event_ids;
   uint32_t event_ids_count; /* indices that were given, from 1 on */
   Assumptions assumed;
@@ -100,7 +100,7 @@ struct Domain {
   /* the part that other domains may access; not NULL once the domain is complete */
   struct Peer *peer;
   /* the recording was on standby when the domain began, and has not started since then
-     (runtime/probes.c) */
+   * (runtime/probes.c) */
   bool rings_wait;
   /* monotonic time at which the footprint was last written (footprint.c) */
   uint64_t footprint_ns;

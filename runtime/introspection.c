@@ -244,8 +244,8 @@ bool introspection_take_request(const char **directory) {
   static char path[EVENTRING_REQUEST_PATH];
   struct eventring_request *asked = &introspection_request;
   /* acquire: the directory is copied, below, after this. The partner is in another
-     process: ask (eventring/tools/start.c) writes the directory and then the word, by two
-     calls of process_vm_writev */
+   * process: ask (eventring/tools/start.c) writes the directory and then the word, by two
+   * calls of process_vm_writev */
   uint32_t what = __atomic_fetch_and(&asked->word, EVENTRING_REQUEST_LINES, __ATOMIC_ACQUIRE) &
                   ~(uint32_t)EVENTRING_REQUEST_LINES;
   if (what == 0) return false;
@@ -313,7 +313,7 @@ void introspection_remove(Domain *d) {
 bool introspection_domain(unsigned n, Domain **d) {
   if (n >= PLACES) return false;
   /* acquire: pairs with the release exchange in introspection_add, so that the domain is
-     complete */
+   * complete */
   *d = atomic_load_explicit(&domains[n], memory_order_acquire);
   return true;
 }

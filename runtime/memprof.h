@@ -30,7 +30,7 @@ void memprof_frames_gone(Domain *d, const CallInfo *first);
 void memprof_part_moved(Domain *d, const void *from, void *to);
 
 /* Finds out what has become of young blocks: all that can be reached is promoted, and
-   nothing is reclaimed yet. */
+ * nothing is reclaimed yet. */
 void memprof_minor(Domain *d);
 /* Finds out what has become of old blocks: marking is over, no string can come back, and
    nothing is reclaimed yet. Examines some of them, for `most` work, and adds its work to
@@ -42,12 +42,12 @@ void memprof_follow_recording(Domain *d);
 /* Returns the rate at which the domain samples for the recording; 0: it does not. */
 double memprof_recording_rate(const Domain *d);
 /* Brings the heap profile of the recording up to date: a collection is over, or the
-   process ends. */
+ * process ends. */
 void memprof_collected(Domain *d);
 /* Reads SAROS_MEMPROF_DUMP (memprof_dump.c). Returns whether it is set. */
 bool memprof_dump_configure(void);
 /* Writes the heap profiles as text, if SAROS_MEMPROF_DUMP is set: at the end of a major
-   cycle, or (`last`) of the process. Any thread. */
+ * cycle, or (`last`) of the process. Any thread. */
 void memprof_dump(bool last);
 void memprof_dump_after_fork(void);
 /* Completes the heap profile of the recording for a domain that is not closed although
@@ -104,11 +104,11 @@ void memprof_stop(Domain *d, uint32_t profile);
 /* Stops the profile, and ends the tracking of its blocks: no callback follows. */
 void memprof_discard(Domain *d, uint32_t profile);
 /* Stops a profile for which nobody will ask any more. The callbacks for its tracked
-   blocks still follow; after the last one its number is given again. */
+ * blocks still follow; after the last one its number is given again. */
 void memprof_give_up(Domain *d, uint32_t profile);
 
 /* Runs the callbacks that are due, from a C function of the module. Raises what they
-   raise. */
+ * raise. */
 void memprof_flush(lua_State *L);
 
 /* A tracked block, for callbacks. */

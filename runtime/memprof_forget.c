@@ -13,8 +13,8 @@
  * so that each new stack pays for a few of them.
  *
  * It is done in steps, before a stack is captured, when neither keys nor the number of
- * one are in use. A step examines LEAST_STEP entries, or more, so that all takes STEPS
- * steps; there is room for that many new stacks meanwhile.
+ * one are in use. A step examines LEAST_STEP entries, and so many more that all of it
+ * takes at most STEPS steps; there is room for that many new stacks meanwhile.
  *
  *   marking    goes through all entries of blocks, by their numbers, which do not change,
  *              and notes their stacks
@@ -64,7 +64,7 @@ static uint32_t home_of_c_function(const Stacks *s, uint32_t at) {
 }
 
 /* Removes an item from a table with open addressing. Later items move up, if that brings
-   them nearer to where they belong. */
+ * them nearer to where they belong. */
 static void remove_at(const Stacks *s, uint32_t gap, void *table, size_t size, uint32_t mask,
                       uint32_t (*home_of)(const Stacks *s, uint32_t at)) {
   char *items = table;

@@ -57,8 +57,8 @@ static double uniform(MemprofStream *s) {
 #define LAYER_AREA 0.0039496598225815571993
 
 /* Layer i reaches from 0 to right[i], and is below the curve up to right[i + 1].
-   height[i] is exp(-right[i]), the lower edge of the layer. The lowest one is as wide as
-   its area requires. */
+ * height[i] is exp(-right[i]), the lower edge of the layer. The lowest one is as wide as
+ * its area requires. */
 static double right[LAYERS + 1], height[LAYERS + 1];
 
 static void make_layers(void) {

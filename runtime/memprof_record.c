@@ -34,9 +34,9 @@ static struct eventring_place place_of(void *context, size_t i) {
 }
 
 /* Returns the position by which the recording knows a frame of a function. It is a hash
-   of its place in the source, so that a chunk that is loaded again has the same sites.
-   (Two places of a function have the same hash only if their lines are some thousand
-   apart and their columns match.) Without lines it is the index of the instruction. */
+ * of its place in the source, so that a chunk that is loaded again has the same sites.
+ * (Two places of a function have the same hash only if their lines are some thousand
+ * apart and their columns match.) Without lines it is the index of the instruction. */
 static uint32_t position_of(const MemprofFrame *frame, StackKey key) {
   return frame->line != 0 ? frame->line * UINT32_C(0x9E3779B1) + frame->column : key.pc;
 }

@@ -404,7 +404,7 @@ Stacks *stacks_set_aside(Stacks *s, uint64_t seed) {
 }
 
 /* Frees the newest stacks first: what malloc gave last lies at the end of its heap, which
-   it gives back to the system. */
+ * it gives back to the system. */
 bool stacks_release(Stacks *aside, size_t *bytes) {
   for (int n = 0; n < RELEASED_AT_ONCE && aside->nstacks > 1; n++) {
     const InternedStack *stack = &aside->stacks[--aside->nstacks];

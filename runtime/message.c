@@ -44,8 +44,8 @@ MessageLoad *message_load_new(void) {
 }
 
 /* Drops a reference, and frees the load with the last one. acq_rel: the last decrement
-   acquires what all others have released, so the load is freed after every other thread
-   has finished with it. */
+ * acquires what all others have released, so the load is freed after every other thread
+ * has finished with it. */
 void message_load_release(MessageLoad *load) {
   if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1)
     free(load);

@@ -55,7 +55,7 @@ static double c_strtod(const char *s, char **end) {
   /* glibc returns one static object: a race stores the same value */
   static locale_t c_locale;
   /* acquire: pairs with the release store below, so that the object of newlocale is
-     complete */
+   * complete */
   locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
   if (locale == (locale_t)0) {
     locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -129,7 +129,7 @@ static double scale_rounded(uint64_t digits, int exponent) {
 }
 
 /* A decimal: its first digits, at most 19 from the first one that is not 0, times a power
-   of ten. */
+ * of ten. */
 typedef struct Decimal {
   uint64_t digits;
   int64_t exponent;

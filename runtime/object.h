@@ -28,10 +28,10 @@
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((noinline, cold))
 /* For data that other files of this library read often: a shared library finds it without
-   a look into its table of addresses. */
+ * a look into its table of addresses. */
 #define HIDDEN __attribute__((visibility("hidden")))
 /* For code that runs for each sample of an allocation. It lies together, so that it takes
-   few cache lines from the program that it interrupts. */
+ * few cache lines from the program that it interrupts. */
 #define SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -231,12 +231,12 @@ struct Table {
   uint8_t flags;
   uint8_t state;       /* TABLE_CLEARING, ... */
   /* number of main positions - 1 (a power of two minus 1); 0, with `node` the shared
-     empty node, if there is no hash part */
+   * empty node, if there is no hash part */
   uint32_t node_mask;
   uint32_t array_size; /* slots of the array part (keys 1..array_size) */
   uint32_t border;     /* hint for the length operator, <= array_size */
   /* bit (hash >> 27) is set for each short-string key inserted since the last rehash: a
-     clear bit proves absence */
+   * clear bit proves absence */
   uint32_t filter;
   uint32_t last_free;  /* all nodes at or above this index are taken */
   TValue *array;
@@ -341,7 +341,7 @@ struct Userdata {
   GCHEADER;
   uint16_t nuservalues;
   /* UserdataKind: which library of this runtime made it, 0 for all others; the guest
-     cannot change it */
+   * cannot change it */
   uint32_t kind;
   size_t len;        /* bytes of the payload */
   Table *metatable;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* os_thread.h: threads that the runtime starts by itself: those of domains, and small
-   ones that wait for a time. */
+ * ones that wait for a time. */
 #ifndef SAROS_OS_THREAD_H
 #define SAROS_OS_THREAD_H
 

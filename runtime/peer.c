@@ -182,8 +182,8 @@ static void free_peer(Peer *i) {
 void peer_hold(Peer *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
 
 /* Drops a reference, and frees the peer with the last one. acq_rel: the last decrement
-   acquires what all others have released, so the thread that frees the peer sees all that
-   others did with it. */
+ * acquires what all others have released, so the thread that frees the peer sees all that
+ * others did with it. */
 void peer_release(Peer *i) {
   if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_peer(i);
 }
@@ -209,9 +209,9 @@ static bool all_blocked_locked(void) {
 
 static void set_attention(Peer *i, uint32_t what) {
   /* before the exchange of park. Pairs with peer_wait, which loads attention after the
-     store to park in peer_prepare: in the total order of these sequentially consistent
-     operations, either that load comes after this and sees the request, or this exchange
-     comes after that store and wakes the domain */
+   * store to park in peer_prepare: in the total order of these sequentially consistent
+   * operations, either that load comes after this and sees the request, or this exchange
+   * comes after that store and wakes the domain */
   atomic_fetch_or(&i->attention, what);
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
   if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
@@ -538,7 +538,7 @@ void peer_record_end(Peer *i) {
 void peer_forget_domain(Peer *i) {
   i->domain = NULL;
   /* pairs with on_wake_signal, which may interrupt this thread at any point: from here on
-     it finds no domain */
+   * it finds no domain */
   atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -580,8 +580,8 @@ void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   free_slot(i);
   pthread_mutex_lock(&i->lock);
   /* release: pairs with the acquire loads in has_ended and warn_of_lost_error, and with
-     that in stdlib/lib_domain.c, which read what is stored above (outcome, failure,
-     was_cancelled) after them */
+   * that in stdlib/lib_domain.c, which read what is stored above (outcome, failure,
+   * was_cancelled) after them */
   atomic_store_explicit(&i->status, status, memory_order_release);
   waiter_notify_all(&i->joiners);
   pthread_mutex_unlock(&i->lock);
@@ -712,7 +712,7 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
 
 static bool has_ended(Peer *i) {
   /* acquire: pairs with the release store in peer_finish; the outcome was stored before
-     it */
+   * it */
   return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING;
 }
 

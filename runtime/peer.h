@@ -95,8 +95,8 @@ struct Peer {
   uint32_t handing_over;             /* steps that delay these, too (peer_hand_over) */
   uint32_t put_off; /* messages that it took while requests were delayed */
   /* The end. Its thread writes these fields before it stores `status` with release
-     (peer_finish); they are read after a load of `status` with acquire (has_ended in
-     peer.c). */
+   * (peer_finish); they are read after a load of `status` with acquire (has_ended in
+   * peer.c). */
   _Atomic uint32_t status;           /* PeerStatus */
   Message *outcome; /* its results, or its error; NULL: there was no memory for it */
   /* text of the error with its traceback, malloc'ed; NULL if it is done */

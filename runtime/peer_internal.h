@@ -6,7 +6,7 @@
 #include "peer.h"
 
 /* Counts of domains. High half: those that are alive; low half: those that are
-   PARK_BLOCKED. */
+ * PARK_BLOCKED. */
 #define ALIVE ((uint64_t)1 << 32)
 HIDDEN extern _Atomic uint64_t peer_waits;
 

@@ -95,7 +95,7 @@ void peer_end_wait(Peer *i) {
 
 static bool is_notified(const Peer *i) {
   /* acquire: pairs with the exchange of park in waiter_notify_first or in set_attention
-     (peer.c); what the waker did before it, is seen */
+   * (peer.c); what the waker did before it is seen */
   return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
 }
 
@@ -193,7 +193,7 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
 
 WaitResult peer_wait(Peer *i, uint64_t deadline) {
   /* after the store to park in peer_prepare. Pairs with set_attention (peer.c), which
-     does these two steps in the other order */
+   * does these two steps in the other order */
   if (peer_asked(i) != 0) return WAIT_ATTENTION;
   Domain *d = i->domain;
   if (d != NULL) footprint_reckon_if_old(d); /* it cannot be asked while it waits */

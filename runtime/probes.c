@@ -120,7 +120,7 @@ static void end_waiting(Domain *d) {
 void probes_set_idle_word(const uint32_t *word) {
   if (word == NULL) word = &nothing_wanted;
   /* as a rule it is in use already. Then this works without the mutex, for which other
-     domains would wait at their end when a signal ends the program here */
+   * domains would wait at their end when a signal ends the program here */
   if (__atomic_load_n(&idle_word, __ATOMIC_RELAXED) == word &&
       __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == word)
     return;
@@ -202,7 +202,7 @@ static void name_samples(void) {
 unsigned probes_first_id = EVENTRING_ID_HOST;
 
 /* Takes the ids of another copy of this runtime in the process (libsaros and the stand-in
-   for liblua5.4), which has registered the same table. Returns false if no copy has. */
+ * for liblua5.4), which has registered the same table. Returns false if no copy has. */
 static bool share_catalogue(void) {
   struct eventring_error error;
   int first = eventring_register(&catalogue[0], &error);

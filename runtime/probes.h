@@ -126,8 +126,8 @@ extern bool probes_start_asked;
  * cannot start; the program then runs without it. */
 void probes_begin(const char *program, const char *warner);
 /* Starts recording at the request of the program; the environment still gives directory
-   and sizes. `stream`: text for eventring_config_stream, or NULL. Returns 0, or an error
-   code of libeventring. */
+ * and sizes. `stream`: text for eventring_config_stream, or NULL. Returns 0, or an error
+ * code of libeventring. */
 int probes_start(const char *stream, struct eventring_error *error);
 /* Ends the recording in order; harmless if there is none. Returns what eventring_stop
  * returns. */

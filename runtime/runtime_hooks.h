@@ -34,9 +34,9 @@ typedef struct RuntimeHooks {
    * function is called. Returns the status of the error, which is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
   /* Tell the sampler about a frame (memprof_stack.c). frame_name: the name of its
-     function (FUNCTION_NAME_SIZE bytes), its source (LUA_IDSIZE bytes), and the lines
-     where it is defined; 0: unknown. frame_place: where the instruction `pc` of a
-     function is; 0: unknown. Neither allocates or raises. */
+   * function (FUNCTION_NAME_SIZE bytes), its source (LUA_IDSIZE bytes), and the lines
+   * where it is defined; 0: unknown. frame_place: where the instruction `pc` of a
+   * function is; 0: unknown. Neither allocates or raises. */
   void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
                      uint32_t *last_line);
   void (*frame_place)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);

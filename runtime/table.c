@@ -75,7 +75,7 @@
 /* links; no chain gets so long by chance in a table that fits into memory */
 #define LONG_CHAIN 24
 /* slots of an array part that are examined, in each power of two, to choose its new
-   size */
+ * size */
 #define SAMPLES 1024
 
 const TValue table_absent = {.tag = TAG_NIL};
@@ -87,7 +87,7 @@ Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
 /* ---- hashing ------------------------------------------------------------- */
 
 /* A hash part of 2^bits nodes takes integers modulo the prime 2^bits - distance. The
-   index is bits - 1. */
+ * index is bits - 1. */
 #define PRIME(bits, distance) \
   [bits - 1] = {UINT64_MAX / ((UINT64_C(1) << bits) - distance) + 1, distance}
 static const struct Modulus {
@@ -418,7 +418,7 @@ static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
 }
 
 /* Inserts an integer that goes into the new hash part at its main position. Returns false
-   if it did nothing. */
+ * if it did nothing. */
 ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struct Modulus modulus) {
   if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) ||
       (uint64_t)n->key.i - 1 < t->array_size)

@@ -8,7 +8,7 @@
 HIDDEN extern const TValue table_absent; /* nil, returned by lookups of a missing key */
 
 /* Gives scattered tables their secret, unless they have it already. To be called before
-   any domain makes a table. */
+ * any domain makes a table. */
 void table_set_secret(uint64_t random);
 bool table_has_secret(void);
 

@@ -45,11 +45,11 @@ struct lua_State {
   TValue *stack;
   UpValue *open_upvalues;
   /* highest slot with a pending to-be-closed variable; the `extra` of each holds the
-     distance to the one below */
+   * distance to the one below */
   TValue *tbc_list;
   lua_State *resumer;    /* the thread that resumed it; NULL when it is not running */
   /* table of the interpreter's handlers in force (vm/watch.h); in effect volatile: read
-     again at every back-edge */
+   * again at every back-edge */
   const void *const *dispatch;
   ptrdiff_t errfunc;     /* stack offset of the message handler in force; 0: none */
   lua_Hook hook;
@@ -62,7 +62,7 @@ struct lua_State {
   uint32_t reach;        /* slots that C frames may use without a check (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when
-     suspended */
+   * suspended */
   struct Run *run;
   int old_pc;            /* last instruction that a line hook saw */
   /* Domain.watch when its frames were last reported to the watcher of calls */
@@ -74,7 +74,7 @@ struct lua_State {
   /* in each of these, the index of the code word after the call */
   uint32_t created_at, resumed_at;
   /* While GC_CLEAN is set: it last ran between these two times (GcTicks). While it is
-     young, ran_before is the number of minor collections at its creation. */
+   * young, ran_before is the number of minor collections at its creation. */
   uint32_t ran_after, ran_before;
   CallInfo base_ci;      /* the frame of the C host */
 };
