@@ -44,7 +44,7 @@ typedef struct StringTable {
   uint32_t used;       /* strings */
 } StringTable;
 
-/* As much of a table as most states need. */
+/* The first part of a table, which is enough for most states. */
 #define STRING_FEW_SEGMENTS 8
 typedef struct FirstStrings {
   StringLink *directory[STRING_FEW_SEGMENTS];
