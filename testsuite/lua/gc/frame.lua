@@ -2,10 +2,7 @@
 -- collectgarbage("frame", ms): collects for so long, in both modes, also while stopped; says
 -- whether work is left.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok and tostring(message):find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 local MOST = 1000000 -- frames
 

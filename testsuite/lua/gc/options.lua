@@ -1,10 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- collectgarbage: every option, its results, modes; memory comes back.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok and tostring(message):find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 -- A dead value may linger in a register that nothing uses any more.
 local function clobber()

@@ -61,29 +61,6 @@ do -- arguments are evaluated left to right, the function first
   assert(table.concat(order, " ") == "fun a b")
 end
 
-do -- load: strings, functions, environments, modes, names
-  assert(load("return 1 + 1")() == 2)
-  local parts = { "return ", "4", "2", "" }
-  local i = 0
-  assert(load(function() i = i + 1 return parts[i] end)() == 42)
-  local f, e = load("return -", "=name")
-  assert(f == nil and e == "name:1: unexpected symbol near <eof>")
-  f, e = load("x = ", "@dir/file.lua")
-  assert(f == nil and e:find("^dir/file.lua:1:"))
-  assert(load("x = 1; return x", "n", "t", {})() == 1 and rawget(_G, "x") == nil)
-  assert(load("return _ENV", "n", "t", 5)() == 5)
-  local binary = string.dump(function(a) return a * 2 end)
-  assert(load(binary, "b", "b")(21) == 42)
-  f, e = load(binary, "b", "t")
-  assert(not f and e:find("attempt to load a binary chunk (mode is 't')", 1, true), e)
-  f, e = load("return 1", "t", "b")
-  assert(not f and e:find("attempt to load a text chunk (mode is 'b')", 1, true), e)
-  f, e = load(function() error("in reader", 0) end)
-  assert(not f and e:find("^in reader"))
-  f, e = load(function() return {} end)
-  assert(not f and e:find("reader function must return a string", 1, true), e)
-end
-
 do -- string.dump keeps constants, upvalue counts, nested functions, lines unless stripped
   local up = 10
   local function f(a, ...)

@@ -114,10 +114,7 @@ do -- numeric for
   assert(calls == 1)
 end
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok and message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 fails("'for' step is zero", function() for _ = 1, 10, 0 do end end)
 fails("'for' step is zero", function() for _ = 1.0, 10, 0.0 do end end)
 fails("bad 'for' initial value (number expected, got string)", function()

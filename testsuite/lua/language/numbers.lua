@@ -4,10 +4,7 @@
 
 local maxi, mini = math.maxinteger, math.mininteger
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok and tostring(message):find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 local function is(value, expected)
   assert(math.type(value) == math.type(expected), tostring(value) .. " has another type")

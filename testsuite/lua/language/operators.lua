@@ -53,10 +53,7 @@ do -- equality: no conversion, identity of objects
   assert(key[s2] == 1)
 end
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok and tostring(message):find(expected, 1, true), message)
-end
+local fails = require "_fails"
 fails("attempt to compare number with string", function() return 1 < "2" end)
 fails("attempt to compare two table values", function() return {} < {} end)
 fails("attempt to compare nil with number", function() return nil < 1 end)

@@ -25,12 +25,6 @@ do -- adjustment
   assert(last(1, 2, 3) == 3)
 end
 
-do -- select
-  assert(select(2, "a", "b", "c") == "b" and count(select(2, "a", "b", "c")) == 2)
-  assert(count(select(4, 1, 2, 3)) == 0 and select(-2, 1, 2, 3) == 2)
-  assert(not pcall(select, 0) and not pcall(select, -2, 1))
-end
-
 do -- the values survive calls, assignments to parameters and nested functions
   local function f(a, b, ...)
     local before = { ... }
@@ -66,20 +60,6 @@ do -- many
   local packed = table.pack(pass(table.unpack(t)))
   assert(packed.n == 2000 and packed[2000] == 2000)
   assert(math.max(table.unpack(t)) == 2000)
-end
-
-do -- pack and unpack
-  local p = table.pack()
-  assert(p.n == 0)
-  p = table.pack(nil, nil)
-  assert(p.n == 2)
-  assert(count(table.unpack({}, 1, 3)) == 3 and count(table.unpack({ 1, 2 })) == 2)
-  local a, b = table.unpack({ 1, 2, 3 }, 2)
-  assert(a == 2 and b == 3)
-  assert(count(table.unpack({}, 5, 4)) == 0)
-  assert(table.unpack({ 7 }, math.maxinteger, math.maxinteger) == nil)
-  assert(not pcall(table.unpack, {}, 1, 1e8))
-  assert(not pcall(table.unpack, {}, math.mininteger, math.maxinteger))
 end
 
 do -- the main chunk is a vararg function

@@ -38,6 +38,10 @@ do
   local t = setmetatable({}, mt)
   function mt.__index(o, k) return o[k .. ""] end
   overflows("__index", function() return t.x end)
+  function mt.__add(a, b) return a + b end
+  overflows("__add", function() return t + 1 end)
+  function mt.__concat(a, b) return a .. b end
+  overflows("__concat", function() return t .. "x" end)
   function mt.__lt(a, b) return not (a < b) end
   overflows("__lt", function() return t < t end)
   function mt.__tostring(o) return tostring(o) end

@@ -151,28 +151,11 @@ assert(not ok)
 ok, message = xpcall(function() local x = nil; x() end, debug.traceback)
 assert(string.find(message, "stack traceback:", 1, true) and
   string.find(message, "in function 'xpcall'", 1, true))
--- yields across protected calls
-do
-  local co = coroutine.wrap(function()
-    local r = table.pack(pcall(function(x)
-      local y = coroutine.yield(x); error("after " .. y, 0) end, "first"))
-    local q = table.pack(xpcall(function() return coroutine.yield(r[2]) end, debug.traceback))
-    return q[1], q[2], q[3]
-  end)
-  assert(co() == "first")
-  assert(co("yield") == "after yield")
-  local x, y, z = co(8, 9)
-  assert(x == true and y == 8 and z == 9)
-end
-
 -- the rest of the namespace
 assert(_G._G == _G and _VERSION == "Lua 5.4")
-for _, name in ipairs {"assert", "collectgarbage", "dofile", "error", "getmetatable",
-  "ipairs", "load",
-                       "loadfile", "next", "pairs", "pcall", "print", "rawequal", "rawget",
-                       "rawlen", "rawset",
-                       "require", "select", "setmetatable", "tonumber", "tostring", "type",
-                       "warn", "xpcall"} do
+for _, name in ipairs {"assert", "collectgarbage", "dofile", "error", "getmetatable", "ipairs",
+  "load", "loadfile", "next", "pairs", "pcall", "print", "rawequal", "rawget", "rawlen", "rawset",
+  "require", "select", "setmetatable", "tonumber", "tostring", "type", "warn", "xpcall"} do
   assert(type(_G[name]) == "function", name)
 end
 
