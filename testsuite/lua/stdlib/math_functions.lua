@@ -10,6 +10,10 @@ local function same(a, b)
   if a == 0.0 and math.type(a) == "float" then assert(1 / a == 1 / b) end
 end
 
+local function same_all(pairs)
+  for _, pair in ipairs(pairs) do same(pair[1], pair[2]) end
+end
+
 local maxi, mini = math.maxinteger, math.mininteger
 local inf, nan = math.huge, 0 / 0
 
@@ -30,11 +34,10 @@ do -- floor and ceil: integers when they fit
   for _, n in ipairs { 2.0 ^ 63, 1e300, -1e300, inf, -inf } do
     same(math.floor(n), n) same(math.ceil(n), n)
   end
-  same(math.floor(nan), nan)
-  same(math.floor(-0.0), 0)
-  same(math.ceil(-0.0), 0)
-  same(math.floor("3.7"), 3)
-  same(math.ceil("10"), 10)
+  same_all {
+    {math.floor(nan), nan}, {math.floor(-0.0), 0}, {math.ceil(-0.0), 0}, {math.floor("3.7"), 3},
+    {math.ceil("10"), 10},
+  }
   fails("number expected, got string", math.floor, "x")
   fails("number expected, got no value", math.ceil)
 end
@@ -45,42 +48,32 @@ do -- modf
     same(a, whole)
     same(b, fraction)
   end
-  parts(3.5, 3, 0.5)
-  parts(-2.5, -2, -0.5)
-  parts(-3e23, -3e23, 0.0)
-  parts(3, 3, 0.0)
-  parts(mini, mini, 0.0)
-  parts(3.0, 3, 0.0)
-  parts(inf, inf, 0.0)
-  parts(-inf, -inf, 0.0)
-  parts(nan, nan, nan)
-  parts(-0.25, 0, -0.25)
-  parts("3.5", 3, 0.5)
+  local function parts_of_all(rows)
+    for _, row in ipairs(rows) do parts(table.unpack(row)) end
+  end
+  parts_of_all {
+    {3.5, 3, 0.5}, {-2.5, -2, -0.5}, {-3e23, -3e23, 0.0}, {3, 3, 0.0}, {mini, mini, 0.0},
+    {3.0, 3, 0.0}, {inf, inf, 0.0}, {-inf, -inf, 0.0}, {nan, nan, nan}, {-0.25, 0, -0.25},
+    {"3.5", 3, 0.5},
+  }
 end
 
 do -- fmod: truncates; the sign is that of the first operand
-  same(math.fmod(6, 4), 2)
-  same(math.fmod(-6, 4), -2)
-  same(math.fmod(6, -4), 2)
-  same(math.fmod(-6.5, 4), -2.5)
-  same(math.fmod(mini, -1), 0)
-  same(math.fmod(mini, mini), 0)
-  same(math.fmod(maxi, maxi), 0)
-  same(math.fmod(mini + 1, mini), mini + 1)
-  same(math.fmod(maxi - 1, maxi), maxi - 1)
-  same(math.fmod(1, inf), 1.0)
-  same(math.fmod(1, 0.0), nan)
-  same(math.fmod("6", "4"), 2.0)
+  same_all {
+    {math.fmod(6, 4), 2}, {math.fmod(-6, 4), -2}, {math.fmod(6, -4), 2},
+    {math.fmod(-6.5, 4), -2.5}, {math.fmod(mini, -1), 0}, {math.fmod(mini, mini), 0},
+    {math.fmod(maxi, maxi), 0}, {math.fmod(mini + 1, mini), mini + 1},
+    {math.fmod(maxi - 1, maxi), maxi - 1}, {math.fmod(1, inf), 1.0}, {math.fmod(1, 0.0), nan},
+    {math.fmod("6", "4"), 2.0},
+  }
   fails("bad argument #2 to 'fmod' (zero)", function() return math.fmod(3, 0) end)
 end
 
 do -- tointeger, type, ult, abs
-  same(math.tointeger(3), 3)
-  same(math.tointeger(3.0), 3)
-  same(math.tointeger(-0.0), 0)
-  same(math.tointeger("8"), 8)
-  same(math.tointeger("0x20"), 32)
-  same(math.tointeger(-2.0 ^ 63), mini)
+  same_all {
+    {math.tointeger(3), 3}, {math.tointeger(3.0), 3}, {math.tointeger(-0.0), 0},
+    {math.tointeger("8"), 8}, {math.tointeger("0x20"), 32}, {math.tointeger(-2.0 ^ 63), mini},
+  }
   for _, v in ipairs { 3.5, inf, -inf, nan, 2.0 ^ 63, "x", "3.4", {}, print, true } do
     assert(select("#", math.tointeger(v)) == 1 and math.tointeger(v) == nil)
   end
@@ -92,23 +85,18 @@ do -- tointeger, type, ult, abs
     not math.ult(-2, 2))
   assert(math.ult(1, mini) and math.ult(maxi, mini) and math.ult(3.0, "4"))
   fails("number has no integer representation", math.ult, 1.5, 2)
-  same(math.abs(-10), 10)
-  same(math.abs(-10.5), 10.5)
-  same(math.abs(mini), mini)
-  same(math.abs(maxi), maxi)
-  same(math.abs(-0.0), 0.0)
-  same(math.abs("-3"), 3.0)
+  same_all {
+    {math.abs(-10), 10}, {math.abs(-10.5), 10.5}, {math.abs(mini), mini}, {math.abs(maxi), maxi},
+    {math.abs(-0.0), 0.0}, {math.abs("-3"), 3.0},
+  }
 end
 
 do -- max and min keep the value they choose
-  same(math.max(1, 2.5, -3), 2.5)
-  same(math.min(1, 2.5, -3), -3)
-  same(math.max(3), 3)
-  same(math.max(1, 1.0), 1)
-  same(math.min(1.0, 1), 1.0)
-  same(math.max(mini, maxi, 2.0 ^ 63), 2.0 ^ 63)
-  same(math.max(maxi, 2.0 ^ 53), maxi)
-  same(math.min(-inf, mini), -inf)
+  same_all {
+    {math.max(1, 2.5, -3), 2.5}, {math.min(1, 2.5, -3), -3}, {math.max(3), 3},
+    {math.max(1, 1.0), 1}, {math.min(1.0, 1), 1.0}, {math.max(mini, maxi, 2.0 ^ 63), 2.0 ^ 63},
+    {math.max(maxi, 2.0 ^ 53), maxi}, {math.min(-inf, mini), -inf},
+  }
   fails("value expected", math.max)
   fails("value expected", math.min)
   fails("attempt to compare", math.max, 1, "2")
@@ -139,11 +127,10 @@ do -- floats
   near(math.exp(1), 2.718281828459045)
   near(math.log(10), 2.302585092994046)
   near(math.log(27, 3), 3)
-  same(math.log(1024, 2), 10.0)
-  same(math.log(1000, 10), 3.0)
-  same(math.log(0), -inf)
-  same(math.sqrt(16), 4.0)
-  same(math.sqrt(-1), nan)
+  same_all {
+    {math.log(1024, 2), 10.0}, {math.log(1000, 10), 3.0}, {math.log(0), -inf},
+    {math.sqrt(16), 4.0}, {math.sqrt(-1), nan},
+  }
   near(math.deg(math.pi), 180)
   near(math.rad(180), math.pi)
   same(math.exp(0), 1.0)

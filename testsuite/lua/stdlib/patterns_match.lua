@@ -14,28 +14,26 @@ local function spans(s, pattern, first, last, init, plain)
   assert(a == first and b == last, ("%q %q: %s %s"):format(s, pattern, tostring(a), tostring(b)))
 end
 
+-- Many cases, the arguments of each in a row.
+local function check_all(rows)
+  for _, row in ipairs(rows) do check(table.unpack(row, 1, math.max(3, #row))) end
+end
+local function spans_all(rows)
+  for _, row in ipairs(rows) do spans(table.unpack(row, 1, 6)) end
+end
+
 do -- find: plain text, start, plain flag
-  spans("123456789", "345", 3, 5)
-  spans("1234567890123456789", "345", 13, 15, 4)
-  spans("1234567890123456789", "346", nil, nil, 4)
-  spans("1234567890123456789", ".45", 13, 15, -9)
-  spans("abcdefg", "\0", nil, nil, 5, true)
-  spans("", "", 1, 0)
-  spans("", "", 1, 0, 1)
-  spans("", "", nil, nil, 2)
-  spans("", "aaa", nil, nil)
-  spans("alo(.)alo", "(.)", 4, 6, 1, true)
-  spans("alo123alo", "12", 4, 5)
-  spans("alo123alo", "^12", nil, nil)
-  spans("abc", "", 4, 3, 4)
-  spans("abc", "", nil, nil, 5)
-  spans("abc", "", 1, 0, -10)
-  spans("a\0a\0a\0a\0\0ab", "\0ab", 9, 11, 2)
-  spans("a\0a\0a\0a\0\0ab", "b", 11, 11)
-  spans("a\0\0a\0ab", "b\0", nil, nil)
-  spans("x)y", ")", 2, 2) -- brackets that close nothing are text
-  spans("x]y", "]", 2, 2)
-  spans("aaab", "aab", 2, 4, 1, true)
+  spans_all {
+    {"123456789", "345", 3, 5}, {"1234567890123456789", "345", 13, 15, 4},
+    {"1234567890123456789", "346", nil, nil, 4}, {"1234567890123456789", ".45", 13, 15, -9},
+    {"abcdefg", "\0", nil, nil, 5, true}, {"", "", 1, 0}, {"", "", 1, 0, 1},
+    {"", "", nil, nil, 2}, {"", "aaa", nil, nil}, {"alo(.)alo", "(.)", 4, 6, 1, true},
+    {"alo123alo", "12", 4, 5}, {"alo123alo", "^12", nil, nil}, {"abc", "", 4, 3, 4},
+    {"abc", "", nil, nil, 5}, {"abc", "", 1, 0, -10}, {"a\0a\0a\0a\0\0ab", "\0ab", 9, 11, 2},
+    {"a\0a\0a\0a\0\0ab", "b", 11, 11}, {"a\0\0a\0ab", "b\0", nil, nil},
+    {"x)y", ")", 2, 2}, {"x]y", "]", 2, 2}, -- brackets that close nothing are text
+    {"aaab", "aab", 2, 4, 1, true},
+  }
   local long = ("ab"):rep(5000) .. "abc" .. ("ab"):rep(10)
   spans(long, "abc", 10001, 10003, 1, true)
   spans(long, "abd", nil, nil, 1, true)
@@ -43,22 +41,14 @@ do -- find: plain text, start, plain flag
 end
 
 do -- single characters and classes
-  check("alo", ".", "a")
-  check("", ".", nil)
-  check("a.b", "%.b", ".b")
-  check("a%b", "%%b", "%b")
-  check("0123456789", "%d+", "0123456789")
-  check("  \t\n x", "^%s+x$", "  \t\n x")
-  check("aZ09_", "^%w+", "aZ09")
-  check("aZ09_", "%W", "_")
-  check("hello WORLD", "%u+", "WORLD")
-  check("hello WORLD", "%l+", "hello")
-  check("a,b", "%p", ",")
-  check("a\1b", "%c", "\1")
-  check("xyzBEEF12g", "%x+", "BEEF12")
-  check("a\0b", "%z", "\0")
-  check("\0\0a", "%Z", "a")
-  check(" a", "%g", "a")
+  check_all {
+    {"alo", ".", "a"}, {"", ".", nil}, {"a.b", "%.b", ".b"}, {"a%b", "%%b", "%b"},
+    {"0123456789", "%d+", "0123456789"}, {"  \t\n x", "^%s+x$", "  \t\n x"},
+    {"aZ09_", "^%w+", "aZ09"}, {"aZ09_", "%W", "_"}, {"hello WORLD", "%u+", "WORLD"},
+    {"hello WORLD", "%l+", "hello"}, {"a,b", "%p", ","}, {"a\1b", "%c", "\1"},
+    {"xyzBEEF12g", "%x+", "BEEF12"}, {"a\0b", "%z", "\0"}, {"\0\0a", "%Z", "a"},
+    {" a", "%g", "a"},
+  }
   local all, counts = {}, {}
   for i = 0, 255 do all[i + 1] = string.char(i) end
   all = table.concat(all)
@@ -92,48 +82,23 @@ do -- sets
 end
 
 do -- repetitions
-  check("aaab", "a*", "aaa")
-  check("aaa", "^.*$", "aaa")
-  check("aaa", "b*", "")
-  check("aaa", "ab*a", "aa")
-  check("aba", "ab*a", "aba")
-  check("aaab", "a+", "aaa")
-  check("aaab", "^.+$", "aaab")
-  check("aaa", "b+", nil)
-  check("aaa", "ab+a", nil)
-  check("aba", "ab+a", "aba")
-  check("a$a", ".$", "a")
-  check("a$a", ".%$", "a$")
-  check("a$a", ".$.", "a$a")
-  check("a$a", "$$", nil)
-  check("a$b", "a$", nil)
-  check("a$a", "$", "")
-  check("", "b*", "")
-  check("aaa", "bb*", nil)
-  check("aaab", "a-", "")
-  check("aaa", "^.-$", "aaa")
-  check("aabaaabaaabaaaba", "b.*b", "baaabaaabaaab")
-  check("aabaaabaaabaaaba", "b.-b", "baaab")
-  check("alo xo", ".o$", "xo")
-  check(" \n isto \xe9 assim", "%S%S*", "isto")
-  check("isto \xe9 assim  ", "%S*%s*$", "assim  ")
-  check("um caracter ? extra", "[^%sa-z]", "?")
-  check("", "a?", "")
-  check("\xe1", "\xe1?", "\xe1")
-  check("\xe1bl", "\xe1?b?l?", "\xe1bl")
-  check("  \xe1bl", "\xe1?b?l?", "")
-  check("aa", "^aa?a?a", "aa")
-  check("]]]\xe1b", "[^]]", "\xe1")
-  check("0alo alo", "%x*", "0a")
-  check("alo alo", "%C+", "alo alo")
-  check("aab", "a?b", "ab")
-  check("abab", "[ab]*b", "abab") -- gives back
-  check("aaaa", "a*a", "aaaa")
-  check("aaaa", "a?a?a?a?a", "aaaa")
-  check("xxabc", "x-a.-c", "xxabc")
-  check("f(1)(2)", "%(.-%)$", "(1)(2)")
-  check("a=b=c", "^(.*)=(.-)$", "a=b", "c")
-  check("a=b=c", "^(.-)=(.*)$", "a", "b=c")
+  check_all {
+    {"aaab", "a*", "aaa"}, {"aaa", "^.*$", "aaa"}, {"aaa", "b*", ""}, {"aaa", "ab*a", "aa"},
+    {"aba", "ab*a", "aba"}, {"aaab", "a+", "aaa"}, {"aaab", "^.+$", "aaab"}, {"aaa", "b+", nil},
+    {"aaa", "ab+a", nil}, {"aba", "ab+a", "aba"}, {"a$a", ".$", "a"}, {"a$a", ".%$", "a$"},
+    {"a$a", ".$.", "a$a"}, {"a$a", "$$", nil}, {"a$b", "a$", nil}, {"a$a", "$", ""},
+    {"", "b*", ""}, {"aaa", "bb*", nil}, {"aaab", "a-", ""}, {"aaa", "^.-$", "aaa"},
+    {"aabaaabaaabaaaba", "b.*b", "baaabaaabaaab"}, {"aabaaabaaabaaaba", "b.-b", "baaab"},
+    {"alo xo", ".o$", "xo"}, {" \n isto \xe9 assim", "%S%S*", "isto"},
+    {"isto \xe9 assim  ", "%S*%s*$", "assim  "}, {"um caracter ? extra", "[^%sa-z]", "?"},
+    {"", "a?", ""}, {"\xe1", "\xe1?", "\xe1"}, {"\xe1bl", "\xe1?b?l?", "\xe1bl"},
+    {"  \xe1bl", "\xe1?b?l?", ""}, {"aa", "^aa?a?a", "aa"}, {"]]]\xe1b", "[^]]", "\xe1"},
+    {"0alo alo", "%x*", "0a"}, {"alo alo", "%C+", "alo alo"}, {"aab", "a?b", "ab"},
+    {"abab", "[ab]*b", "abab"}, -- gives back
+    {"aaaa", "a*a", "aaaa"}, {"aaaa", "a?a?a?a?a", "aaaa"}, {"xxabc", "x-a.-c", "xxabc"},
+    {"f(1)(2)", "%(.-%)$", "(1)(2)"}, {"a=b=c", "^(.*)=(.-)$", "a=b", "c"},
+    {"a=b=c", "^(.-)=(.*)$", "a", "b=c"},
+  }
 end
 
 do -- anchors
@@ -148,18 +113,15 @@ do -- anchors
 end
 
 do -- captures
-  check("key = value", "^(%w+)%s*=%s*(%w+)$", "key", "value")
-  check("2024-01-31", "(%d+)-(%d+)-(%d+)", "2024", "01", "31")
-  check("hello", "()ll()", 3, 5)
-  check("abc", "()", 1)
-  check("abc", "(a(b)(c))", "abc", "b", "c")
-  check("abc", "((((a))))", "a", "a", "a", "a")
-  check("abc", "a()b()c()", 2, 3, 4)
-  check("alo alo", "(%w+) %1", "alo")
-  check("alo xyz", "(%w+) %1", nil)
-  check('"it\'s"', "([\"'])(.-)%1", '"', "it's")
-  check("abcabc", "(a)(b)(c)%1%2%3", "a", "b", "c")
-  check("xx", "()x%1", nil) -- a position matches no text
+  check_all {
+    {"key = value", "^(%w+)%s*=%s*(%w+)$", "key", "value"},
+    {"2024-01-31", "(%d+)-(%d+)-(%d+)", "2024", "01", "31"}, {"hello", "()ll()", 3, 5},
+    {"abc", "()", 1}, {"abc", "(a(b)(c))", "abc", "b", "c"},
+    {"abc", "((((a))))", "a", "a", "a", "a"}, {"abc", "a()b()c()", 2, 3, 4},
+    {"alo alo", "(%w+) %1", "alo"}, {"alo xyz", "(%w+) %1", nil},
+    {'"it\'s"', "([\"'])(.-)%1", '"', "it's"}, {"abcabc", "(a)(b)(c)%1%2%3", "a", "b", "c"},
+    {"xx", "()x%1", nil}, -- a position matches no text
+  }
   local a, b, c, d = ("0123456789"):find("(.+(.?)())")
   assert(a == 1 and b == 10 and c == "0123456789" and d == "")
   local t = table.pack(("x"):rep(32):match(("(.)"):rep(32)))
@@ -168,12 +130,10 @@ do -- captures
 end
 
 do -- %b and %f
-  check("x(a(b)c)d)", "%b()", "(a(b)c)")
-  check("((", "%b()", nil)
-  check("''''", "%b''", "''")
-  check("[[x]", "%b[]", "[x]")
-  check("a<<b>", "%b<>", "<b>")
-  check("THE (quick) fox", "%f[%a]%a+", "THE")
+  check_all {
+    {"x(a(b)c)d)", "%b()", "(a(b)c)"}, {"((", "%b()", nil}, {"''''", "%b''", "''"},
+    {"[[x]", "%b[]", "[x]"}, {"a<<b>", "%b<>", "<b>"}, {"THE (quick) fox", "%f[%a]%a+", "THE"},
+  }
   spans("THE (quick) fox", "%f[%a]%a+%f[%A]", 6, 10, 5)
   spans("THE (quick) fox", "%f[\0]", 16, 15)
   check("aba", "%f[a]a$", "a")
@@ -184,12 +144,11 @@ do -- %b and %f
 end
 
 do -- subjects with zeros and high bytes
-  check("ab\0\1\2c", "[\0-\2]+", "\0\1\2")
-  check("ab\0\1\2c", "[\0-\0]+", "\0")
-  check("b$a", "$\0?", "$")
-  check("abc\0efg", "%\0", "\0")
-  check("abc\0efg\0\1e\1g", "%b\0\1", "\0efg\0\1e\1")
-  check("\xff\xfe", "[\xfe-\xff]+", "\xff\xfe")
+  check_all {
+    {"ab\0\1\2c", "[\0-\2]+", "\0\1\2"}, {"ab\0\1\2c", "[\0-\0]+", "\0"}, {"b$a", "$\0?", "$"},
+    {"abc\0efg", "%\0", "\0"}, {"abc\0efg\0\1e\1g", "%b\0\1", "\0efg\0\1e\1"},
+    {"\xff\xfe", "[\xfe-\xff]+", "\xff\xfe"},
+  }
 end
 
 do -- long subjects and backtracking
