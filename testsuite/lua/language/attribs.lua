@@ -1,19 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Attributes <const> and <close>.
-
-local function refused(source, expected)
-  local f, message = load(source, "=c")
-  assert(not f, source)
-  assert(message:find(expected, 1, true), message)
-end
-
-refused("local x <const> = 1; x = 2", "attempt to assign to const variable 'x'")
-refused("local x <const> = 1; function f() x = 2 end", "attempt to assign to const variable 'x'")
-refused("local x <close> = nil; x = io", "attempt to assign to const variable 'x'")
-refused("local x <foo> = 1", "unknown attribute 'foo'")
-refused("local a <close>, b <close> = nil, nil", "multiple to-be-closed variables in local list")
-refused("local function f() local y <const> = {}; return function() y = 1 end end",
-  "const variable 'y'")
+-- Attributes <const> and <close> (what is refused: syntax_errors.lua).
 
 do -- const: compile-time constants and others
   local i <const>, f <const>, s <const>, b <const>, n <const> = 10, 2.5, "str", true, nil

@@ -1,11 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- goto and labels.
-
-local function refused(source, expected)
-  local f, message = load(source, "=c")
-  assert(not f, source)
-  assert(message:find(expected, 1, true), message)
-end
+-- goto and labels (what is refused: syntax_errors.lua).
 
 do -- forward, backward, nested
   local visited = {}
@@ -93,16 +87,4 @@ do -- a state machine
   assert(accepts "" and accepts "aa" and not accepts "a" and not accepts "aab" and accepts "aaaa")
 end
 
-refused("goto nowhere", "no visible label 'nowhere' for <goto> at line 1")
-refused("do ::inner:: end goto inner", "no visible label 'inner' for <goto>")
-refused("goto f; local x; ::f:: print(x)", "<goto f> at line 1 jumps into the scope of local 'x'")
-refused("::a:: ::a::", "label 'a' already defined on line 1")
-refused("::a::\n do ::a:: end", "label 'a' already defined on line 1")
-refused("local function f() goto out end ::out::", "no visible label 'out'")
-refused("repeat if x then goto cont end; local xuxu = 10; ::cont:: until xuxu < x",
-  "jumps into the scope of local 'xuxu'")
-refused("break", "break outside loop at line 1")
-refused("if true then break end", "break outside loop")
-refused("while true do local function f() break end end", "break outside loop")
-refused("goto = 1", "<name> expected")
 assert(load("local goto1 = 1; return goto1")() == 1)

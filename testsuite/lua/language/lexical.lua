@@ -50,53 +50,6 @@ assert(9223372036854775808 == 2^63 and math.type(9223372036854775808) == "float"
 assert(1//1 == 1) -- `1/` does not begin a malformed numeral
 assert(0x.1 == 1/16 and 0x0.1E == 0x1E/0x100)
 
-local function malformed(text, near)
-  local f, message = load("return " .. text)
-  assert(not f and message:find("malformed number near", 1, true), text)
-  assert(message:find(near, 1, true), message)
-end
-malformed("3x", "'3x'")
-malformed("0xg", "'0xg'")
-malformed("1e", "'1e'")
-malformed("0x1p", "'0x1p'")
-malformed("1..2", "'1..2'")
-malformed("1.2.3", "'1.2.3'")
-
--- Bad tokens and what the message points at
-local function syntax_error(source, expected)
-  local f, message = load(source, "=chunk")
-  assert(not f, source)
-  assert(message:find(expected, 1, true), source .. " gave: " .. tostring(message))
-end
-syntax_error("x = 'abc", "chunk:1: unfinished string near <eof>")
-syntax_error("x = 'abc\n'", "chunk:1: unfinished string near ''abc'")
-syntax_error("x = [[abc", "unfinished long string (starting at line 1) near <eof>")
-syntax_error("\n--[[abc\n", "unfinished long comment (starting at line 2) near <eof>")
-syntax_error("x = '\\q'", "invalid escape sequence near ''\\q'")
-syntax_error("x = '\\300'", "decimal escape too large near ''\\300'")
-syntax_error("x = '\\xZZ'", "hexadecimal digit expected near ''\\xZ'")
-syntax_error("x = '\\u{110000000}'", "UTF-8 value too large near")
-syntax_error("x = '\\u41'", "missing '{' near ''\\u4'")
-syntax_error("x = [=abc", "invalid long string delimiter near '[='")
-syntax_error("x = @", "unexpected symbol near '@'")
-syntax_error("x = \1", "unexpected symbol near '<\\1>'")
-syntax_error("x = ~= 2", "unexpected symbol near '~='")
-syntax_error("for", "<name> expected near <eof>")
-syntax_error("end", "<eof> expected near 'end'")
-syntax_error("x", "syntax error near <eof>")
-syntax_error("f() = 1", "syntax error near '='")
-syntax_error("a.b:c = 1", "function arguments expected near '='")
-syntax_error("if x then", "'end' expected near <eof>")
-syntax_error("if x then\n\n", "'end' expected (to close 'if' at line 1) near <eof>")
-syntax_error("x = {1, 2\n", "'}' expected (to close '{' at line 1) near <eof>")
-syntax_error("f(1\n", "')' expected (to close '(' at line 1) near <eof>")
-syntax_error("return 1 2", "<eof> expected near '2'")
-syntax_error("local function 1", "<name> expected near '1'")
-syntax_error("x = function(a, ..., b) end", "')' expected near ','")
-syntax_error("function f() return ... end", "cannot use '...' outside a vararg function near '...'")
-syntax_error("break", "break outside loop at line 1")
-syntax_error("x = }", "unexpected symbol near '}'")
-
 -- A first line that begins with # is skipped in files only; not by load
 assert(not load("#!/bin/x\nreturn 1"))
 
