@@ -8,16 +8,20 @@ local function is_cancelled(h)
   assert(h.status == "cancelled")
 end
 
-local function spawn_and_cancel(f, ...)
+-- f is in the middle of its work, or has only begun, when it is cancelled.
+local function cancel_after(seconds, f, ...)
   local started = domain.channel(1)
   local h = domain.spawn(function(f, ...)
     started:send(true)
     return f(...)
   end, f, ...)
   started:receive()
+  if seconds > 0 then domain.sleep(seconds) end
   h:cancel()
   is_cancelled(h)
 end
+local function spawn_and_cancel(f) cancel_after(0, f) end
+local function cancel_inside(f, argument) cancel_after(0.01, f, argument) end
 
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
 spawn_and_cancel(function() while true do end end)
@@ -45,17 +49,6 @@ end)
 
 -- in C functions that do not, and run almost forever
 local many = ("a"):rep(1000000)
-local function cancel_inside(f, ...)
-  local started = domain.channel(1)
-  local h = domain.spawn(function(f, ...)
-    started:send(true)
-    return f(...)
-  end, f, ...)
-  started:receive()
-  domain.sleep(0.01)
-  h:cancel()
-  is_cancelled(h)
-end
 local function endless()
   return setmetatable({}, {__len = function() return math.maxinteger // 2 end})
 end

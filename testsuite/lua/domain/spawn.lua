@@ -85,17 +85,6 @@ do
   assert(not ok and tostring(message) == "nice")
 end
 
--- wrong use
-do
-  assert(not pcall(domain.spawn))
-  assert(not pcall(domain.spawn, 1))
-  assert(not pcall(domain.spawn, {}, 1))
-  assert(not pcall(domain.spawn, {nmae = "x"}, function() end))
-  assert(not pcall(domain.spawn, {name = 1}, function() end))
-  assert(not pcall(domain.spawn, {memory = -1}, function() end))
-  assert(not pcall(domain.spawn, {memory = "x"}, function() end))
-end
-
 -- join with a time
 do
   local go = domain.channel()
