@@ -133,8 +133,8 @@ do
       return blocks
     end,
     alloc_old = function() end,
-    promote = function(n) promoted = promoted + 1 return n % 2 == 0 and n or nil end,
-    dealloc_old = function(n) assert(n % 2 == 0) died = died + 1 end}}
+    promote = function(n) promoted = promoted + 1 return n % 2 == 0 and -n or nil end,
+    dealloc_old = function(n) assert(n < 0 and n % 2 == 0) died = died + 1 end}}
   for i = 1, 40 do kept[i] = {} end
   s:stop(flush)
   profile.settle()
