@@ -108,21 +108,7 @@ for _, option in ipairs {"-x", "-hx", "-vh", "--helpp", "--version=1", "-vv", "-
   assert(err:find("usage: ", 1, true) and err:find("Available options are:\n  -e stat", 1, true))
 end
 
--- exit statuses
-local function exits(expected, code)
-  local _, err, status = run("-e '" .. code .. "'")
-  if status ~= expected or err ~= "" then error(string.format("status %d: %s", status, err), 2) end
-end
-exits(0, "")
-exits(0, "os.exit()")
-exits(0, "os.exit(true)")
-exits(1, "os.exit(false)")
-exits(3, "os.exit(3)")
-exits(4, "coroutine.wrap(function() os.exit(4, true) end)()")
-prints("closed\ncollected\n", "close.lua", nil,
-  "true; echo 'setmetatable({}, {__gc = function() print \"collected\" end}) " ..
-  "local c <close> = setmetatable({}, {__close = function() print \"closed\" end}) " ..
-  "os.exit(0, true)' > close.lua;")
+-- exit statuses: those of os.exit are in os_process.lua
 -- a finalizer that ends the program while the state is closed: the others run,
 -- new ones don't
 write("finalizers.lua", [[

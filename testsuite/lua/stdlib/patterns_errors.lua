@@ -7,28 +7,24 @@ local function fails(pattern, expected, subject)
   assert(message:find(expected, 1, true), message)
 end
 
-fails("(.", "unfinished capture")
-fails("(a", "unfinished capture")
-fails("()(.", "unfinished capture")
-fails(".)", "invalid pattern capture")
-fails("(.))", "invalid pattern capture")
-fails("[a", "malformed pattern (missing ']')")
-fails("[]", "malformed pattern (missing ']')")
-fails("[^]", "malformed pattern (missing ']')")
-fails("[a%]", "malformed pattern (missing ']')")
-fails("[a%", "malformed pattern (missing ']')")
-fails("%f[a", "malformed pattern (missing ']')")
-fails("%b", "malformed pattern (missing arguments to '%b')")
-fails("%ba", "malformed pattern (missing arguments to '%b')")
-fails("%", "malformed pattern (ends with '%')")
-fails("a%", "malformed pattern (ends with '%')")
-fails("%f", "missing '[' after '%f' in pattern")
-fails("%fa", "missing '[' after '%f' in pattern")
-fails("%1", "invalid capture index %1")
-fails("(%1)", "invalid capture index %1")
-fails("(%0)", "invalid capture index %0")
-fails("(.)%2", "invalid capture index %2", "ab")
-fails(("(a)"):rep(33), "too many captures", ("a"):rep(33))
+local function all_fail(rows)
+  for _, row in ipairs(rows) do fails(table.unpack(row)) end
+end
+
+all_fail {
+  {"(.", "unfinished capture"}, {"(a", "unfinished capture"}, {"()(.", "unfinished capture"},
+  {".)", "invalid pattern capture"}, {"(.))", "invalid pattern capture"},
+  {"[a", "malformed pattern (missing ']')"}, {"[]", "malformed pattern (missing ']')"},
+  {"[^]", "malformed pattern (missing ']')"}, {"[a%]", "malformed pattern (missing ']')"},
+  {"[a%", "malformed pattern (missing ']')"}, {"%f[a", "malformed pattern (missing ']')"},
+  {"%b", "malformed pattern (missing arguments to '%b')"},
+  {"%ba", "malformed pattern (missing arguments to '%b')"},
+  {"%", "malformed pattern (ends with '%')"}, {"a%", "malformed pattern (ends with '%')"},
+  {"%f", "missing '[' after '%f' in pattern"}, {"%fa", "missing '[' after '%f' in pattern"},
+  {"%1", "invalid capture index %1"}, {"(%1)", "invalid capture index %1"},
+  {"(%0)", "invalid capture index %0"}, {"(.)%2", "invalid capture index %2", "ab"},
+  {("(a)"):rep(33), "too many captures", ("a"):rep(33)},
+}
 
 -- a fault that matching does not get to does not matter
 assert(not string.find("a", "b["))

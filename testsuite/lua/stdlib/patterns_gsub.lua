@@ -92,7 +92,7 @@ do -- an unchanged string is the same string
   assert(string.format("%p", (s:gsub("a", function() end))) == string.format("%p", s))
 end
 
-do -- gmatch
+do -- gmatch (more: gmatch_iterators.lua)
   local function all(...)
     local t = {}
     for a, b in string.gmatch(...) do t[#t + 1] = b and a .. ":" .. b or a end
@@ -109,21 +109,5 @@ do -- gmatch
   assert(all("alo 123", "%w", 5) == "1|2|3" and all("abc", ".", -2) == "b|c")
   assert(all("abc", "()", 4) == "4" and all("abc", "()", 5) == "" and all("abc", ".", 10) == "")
   assert(all("abc", ".", 0) == "a|b|c" and all("abc", ".", -100) == "a|b|c")
-  -- the iterator goes on where it was, ends for good, outlives its arguments
-  local nxt = ("a b"):gmatch("%a")
-  collectgarbage()
-  assert(nxt() == "a" and nxt() == "b" and nxt() == nil and nxt() == nil)
-  -- it can be shared by coroutines
-  local words = ("one two three"):gmatch("%a+")
-  local co = coroutine.wrap(function() coroutine.yield(words()) coroutine.yield(words()) end)
-  assert(words() == "one" and co() == "two" and co() == "three" and words() == nil)
-  -- nested, with a pattern that is long
-  local count = 0
-  for line in ("a b c\n"):rep(10):gmatch("[^\n]+") do
-    for _ in line:gmatch("[a-zA-Z0-9_]+[a-zA-Z0-9_]*[a-zA-Z0-9_]*[a-zA-Z0-9_]*[a-zA-Z0-9_]*") do
-      count = count + 1
-    end
-  end
-  assert(count == 30)
 end
 print "OK"
