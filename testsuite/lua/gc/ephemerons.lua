@@ -1,13 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Ephemerons: in a table with weak keys, a value is reachable only through its key.
 
--- A dead value may linger in a register that nothing uses any more: make room
--- in the way of the next calls before collecting.
-local function clobber()
-  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
-end
-local function full() clobber() collectgarbage() collectgarbage() end
-local function count(t) local n = 0 for _ in pairs(t) do n = n + 1 end return n end
+local gc = require "_gc"
+local full, count = gc.full, gc.count
 local function ephemeron() return setmetatable({}, { __mode = "k" }) end
 
 do -- a value that refers to its own key does not keep it

@@ -1,12 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Finalizers: when, in which order, resurrection, errors, at the end of the program.
 
--- A dead value may linger in a register that nothing uses any more: make room
--- in the way of the next calls before collecting.
-local function clobber()
-  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
-end
-local function full() clobber() collectgarbage() collectgarbage() end
+local full = require "_gc".full
 local function finalized(f) return setmetatable({}, { __gc = f }) end
 
 do -- called once, with the object

@@ -1,13 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Weak tables: values, keys, both; what counts as collectable; resurrection.
 
--- A dead value may linger in a register that nothing uses any more: make room
--- in the way of the next calls before collecting.
-local function clobber()
-  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
-end
-local function full() clobber() collectgarbage() collectgarbage() end
-local function count(t) local n = 0 for _ in pairs(t) do n = n + 1 end return n end
+local gc = require "_gc"
+local full, count = gc.full, gc.count
 
 do -- weak values
   local t = setmetatable({}, { __mode = "v" })

@@ -7,9 +7,7 @@ math.randomseed(seed)
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local rounds, most = slow and 2 or 12, slow and 120 or 2500
 
-local function clobber()
-  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
-end
+local clobber = require "_gc".clobber
 local function random(n) return math.random(n) end
 
 -- A value that the collector need not follow, or must, that is alive through others or
