@@ -31,7 +31,6 @@ stdlib/eventring_errors         polls one event: a begin or end of a cycle may c
 stdlib/eventring_lost           counts lost events: begins and ends of cycles are among them
 stdlib/eventring_wait           waits for no event: each poll collects, and so records some
 gc/weak_clearing                compares two traversals, between which entries are cleared
-gc/weak_both_clearing           the same
 stdlib/main_options             expects that nothing is collected before the program ends
 '
 # NAME VARIABLE=VALUE: why it is run with that
