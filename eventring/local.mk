@@ -140,7 +140,9 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \
+	eventring/analysis/link_order.c \
 	eventring/analysis/links.c eventring/analysis/links.h \
+	eventring/analysis/links_table.h \
 	eventring/analysis/lives.c eventring/analysis/reach.h eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
 	eventring/analysis/read.c eventring/analysis/read.h \

@@ -29,13 +29,16 @@ struct eva_link {
   uint64_t link;
   struct eva_link_point begin, end; /* that wait for each other's */
   uint16_t id;
+  bool is_held;    /* the two belong together, unless an event between them comes later */
+  uint32_t queued; /* events of it that are in a queue */
+  uint64_t begin_order, end_order; /* `order` of these, where events come in no order */
 };
 
 /* A hash table of the spans that wait, themselves in its places: a search begins at the place
    that the hash says and goes on, at most half of the places are used, and what is dropped leaves
    no mark (format/table.h, whose table has a pointer and a hash in each place, takes three times
-   as long for spans that wait as briefly as most do). A place is free where neither end waits. A
-   zeroed struct is an empty table. */
+   as long for spans that wait as briefly as most do). A place is free where neither end waits and
+   none is queued. A zeroed struct is an empty table. */
 struct eva_links {
   struct eva_link *places;
   size_t room, used; /* room: 0 or a power of two */
@@ -48,22 +51,10 @@ struct eva_link_event {
   uint32_t domain;
   uint16_t id;
   uint8_t role;
-  /* Of one in a queue: */
+  /* Where events of several rings come in no order: */
   uint64_t ns;    /* at_ns, or that of a later one that was written before it in its ring */
   uint64_t order; /* of those with the same time: slot, ring, and how many came before */
 };
-/* Those that came before it was known what other rings have earlier. */
-struct eva_link_queue {
-  struct eva_link_event *event, *other; /* `other`: where they are sorted to */
-  size_t count, room, other_room;
-};
-/* Puts one in. 0 or E_MEMORY. */
-int eva_link_queue_add(struct eva_link_queue *queue, const struct eva_link_event *event);
-/* Sorts them by time. 0 or E_MEMORY. */
-int eva_link_queue_sort(struct eva_link_queue *queue);
-void eva_link_queue_free(struct eva_link_queue *queue);
-/* Drops the first `count`. */
-void eva_link_queue_drop(struct eva_link_queue *queue, size_t count);
 
 /* What an event has brought about. */
 struct eva_link_outcome {
@@ -79,5 +70,27 @@ int eva_links_take(struct eva_links *links, const struct eva_link_event *event,
 void eva_links_each(const struct eva_links *links,
                     void (*visit)(void *context, const struct eva_link *link), void *context);
 void eva_links_free(struct eva_links *links);
+
+/* ---- Rings that come in no order -------------------------------------------------------------- */
+
+/* Begins and ends of several rings, each ring in its order, taken with the outcome that they have in
+   the order of their times (link_order.c). A zeroed struct with `found` is empty. */
+struct eva_link_order {
+  struct eva_links links;
+  struct eva_link_event *queue, *other; /* `other`: where they are sorted to */
+  size_t count, room, other_room;
+  size_t many;  /* so many in the queue make it look which have come */
+  uint64_t seen;
+  /* Gets what an event brought about that was taken earlier: 0 or an error. */
+  int (*found)(void *context, uint16_t id, const struct eva_link_outcome *outcome);
+  void *context;
+};
+/* Takes one of ring number `ring` of all. `settled`: no other ring has one before it any more. 0 or
+   an error. */
+int eva_link_order_take(struct eva_link_order *order, struct eva_link_event *event, unsigned ring,
+                        uint64_t settled, struct eva_link_outcome *outcome);
+/* Nothing more comes: takes all that waits for that. 0 or an error. */
+int eva_link_order_finish(struct eva_link_order *order);
+void eva_link_order_free(struct eva_link_order *order);
 
 #endif

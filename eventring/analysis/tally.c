@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/links_table.h"
 #include "analysis/lives.h"
 #include "analysis/names.h"
 #include "analysis/saturating.h"
@@ -218,49 +219,29 @@ static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
   return span_at(&entry->async);
 }
 
-static int add_async(struct eva_tally *tally, const struct eva_tally_entry *entry,
-                     const struct eva_link_event *event) {
-  struct eva_link_outcome outcome;
-  int status = eva_links_take(&tally->links, event, &outcome);
-  if (status != EVENTRING_OK) return status;
-  if (__builtin_expect(outcome.torn.there, 0)) {
-    struct eva_tally_span *span = async_of(tally, event->id, &outcome.torn, event->domain, entry);
+/* Counts what an event of definition `id` in `domain` has brought about. */
+static int count_outcome(struct eva_tally *tally, const struct eva_tally_entry *entry, uint16_t id,
+                         uint32_t domain, const struct eva_link_outcome *outcome) {
+  if (__builtin_expect(outcome->torn.there, 0)) {
+    struct eva_tally_span *span = async_of(tally, id, &outcome->torn, domain, entry);
     if (!span) return EVENTRING_E_MEMORY;
     span->torn++;
   }
-  if (!outcome.paired) return EVENTRING_OK;
-  struct eva_tally_span *span = async_of(tally, event->id, &outcome.begin, event->domain, entry);
+  if (!outcome->paired) return EVENTRING_OK;
+  struct eva_tally_span *span = async_of(tally, id, &outcome->begin, domain, entry);
   if (!span) return EVENTRING_E_MEMORY;
-  return eva_histogram_add(&span->durations, outcome.end.ns - outcome.begin.ns);
+  return eva_histogram_add(&span->durations, outcome->end.ns - outcome->begin.ns);
 }
 
-/* Takes those that wait and are earlier than `before`. */
-static int settle_async(struct eva_tally *tally, uint64_t before) {
-  struct eva_link_queue *queue = &tally->async;
-  size_t taken = 0;
-  int status = eva_link_queue_sort(queue);
-  for (; taken < queue->count && queue->event[taken].ns < before && status == EVENTRING_OK; taken++) {
-    const struct eva_link_event *waits = &queue->event[taken];
-    /* (made when it came) */
-    struct eva_tally_domain *domain = &tally->domains[waits->domain % EVENTRING_MAX_DOMAINS];
-    struct eva_tally_entry *entry = domain->entries[waits->id % EVENTRING_MAX_EVENTS];
-    status = entry ? add_async(tally, entry, waits) : EVENTRING_E_MEMORY;
-  }
-  eva_link_queue_drop(queue, taken);
-  return status;
-}
-
-static __attribute__((noinline)) int queue_async(struct eva_tally *tally, unsigned ring,
-                                                 struct eva_link_event event, uint64_t settled) {
-  enum { MANY = 4096 };
-  struct eva_link_queue *queue = &tally->async;
-  if (queue->count >= tally->async_room) {
-    int status = settle_async(tally, event.ns < settled ? event.ns : settled);
-    if (status != EVENTRING_OK) return status;
-    tally->async_room = 2 * queue->count + MANY;
-  }
-  event.order = (uint64_t)(event.domain * EVENTRING_RINGS + ring) << 48 | tally->async_seen++;
-  return eva_link_queue_add(queue, &event);
+/* The same of an event that came before. */
+static int count_found(void *context, uint16_t id, const struct eva_link_outcome *outcome) {
+  struct eva_tally *tally = context;
+  const struct eva_link_point *point = outcome->paired ? &outcome->begin : &outcome->torn;
+  /* (made when that came) */
+  struct eva_tally_domain *domain = &tally->domains[point->domain % EVENTRING_MAX_DOMAINS];
+  struct eva_tally_entry *entry = domain->entries[id % EVENTRING_MAX_EVENTS];
+  if (!entry) return EVENTRING_E_MEMORY;
+  return count_outcome(tally, entry, id, point->domain, outcome);
 }
 
 /* Up to which time all begins and ends of all rings have come; UINT64_MAX: they come in order. */
@@ -268,17 +249,29 @@ static uint64_t settled_ns(const struct eva_tally *tally) {
   return tally->apart ? eventring_cursor_settled(tally->apart) : UINT64_MAX;
 }
 
-/* Takes a begin or an end of this ring when no other ring can have an earlier one any more. */
-static inline int add_async_in_order(struct eva_tally *tally, const struct eva_tally_entry *entry,
-                                     unsigned ring, struct eva_link_event *event,
-                                     uint64_t settled) {
-  if (!tally->apart) return add_async(tally, entry, event);
-  uint64_t *latest =
-      &tally->async_ns[event->domain % EVENTRING_MAX_DOMAINS][ring % EVENTRING_RINGS];
-  if (event->at_ns > *latest) *latest = event->at_ns;
-  event->ns = *latest;
-  if (!tally->async.count && *latest < settled) return add_async(tally, entry, event);
-  return queue_async(tally, ring % EVENTRING_RINGS, *event, settled);
+static unsigned ring_number(uint32_t domain, unsigned ring) {
+  return domain % EVENTRING_MAX_DOMAINS * EVENTRING_RINGS + ring % EVENTRING_RINGS;
+}
+
+/* Takes a begin or an end. What it brings about is known when no other ring can have an earlier one
+   any more. */
+static __attribute__((noinline)) int add_async(struct eva_tally *tally,
+                                               const struct eva_tally_entry *entry, unsigned ring,
+                                               struct eva_link_event event, uint64_t settled) {
+  struct eva_link_outcome outcome;
+  int status;
+  if (tally->apart) {
+    const unsigned number = ring_number(event.domain, ring);
+    uint64_t *latest = &tally->async_ns[number];
+    if (event.at_ns > *latest) *latest = event.at_ns;
+    event.ns = *latest;
+    status = eva_link_order_take(&tally->async, &event, number, settled, &outcome);
+  } else {
+    event.order = 0;
+    status = eva_links_take(&tally->async.links, &event, &outcome);
+  }
+  return status == EVENTRING_OK ? count_outcome(tally, entry, event.id, event.domain, &outcome)
+                                : status;
 }
 
 static struct eva_link_event link_event_of(const struct eventring_event *event) {
@@ -288,8 +281,11 @@ static struct eva_link_event link_event_of(const struct eventring_event *event) 
 
 int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor) {
   int status = eventring_cursor_order(cursor, EVENTRING_ORDER_BLOCKS);
-  if (status == EVENTRING_OK) tally->apart = cursor;
-  return status;
+  if (status != EVENTRING_OK) return status;
+  tally->apart = cursor;
+  tally->async.found = count_found;
+  tally->async.context = tally;
+  return EVENTRING_OK;
 }
 
 static void add_open(struct eva_tally_span *span, struct eva_so_far so_far) {
@@ -337,9 +333,8 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (!entry) return EVENTRING_E_MEMORY;
   describe(entry, event);
-  struct eva_link_event link = link_event_of(event);
   int status = is_async_end(event)
-                   ? add_async_in_order(tally, entry, event->ring, &link, settled_ns(tally))
+                   ? add_async(tally, entry, event->ring, link_event_of(event), settled_ns(tally))
                    : add_event(domain, entry, event);
   if (status == EVENTRING_OK) status = add_to_life(domain, entry, event);
   return status == EVENTRING_OK ? add_named(domain, event) : status;
@@ -506,21 +501,39 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
   return EVENTRING_OK;
 }
 
-static inline int count_linked(struct eva_tally *tally, struct eva_tally_entry *entry,
-                               const struct eventring_batch *batch,
-                               const struct eventring_point *point, uint64_t settled) {
-  if (!entry->is_async || (point->payload != EVENTRING_ROLE_BEGIN &&
-                           point->payload != EVENTRING_ROLE_END)) {
-    entry->events++;
-    return EVENTRING_OK;
+/* Takes a begin or an end of a batch, as add_async. */
+static inline __attribute__((always_inline)) int
+add_async_point(struct eva_tally *tally, const struct eva_tally_entry *entry,
+                const struct eventring_batch *batch, const struct eventring_point *point,
+                uint64_t settled) {
+  const struct eva_link_point at = {batch->earliest_ns + point->after, batch->domain, true};
+  const unsigned number = ring_number(batch->domain, batch->ring);
+  struct eva_link_point begin;
+  enum eva_link_met met = EVA_LINK_OTHER;
+  if (tally->apart && at.ns >= tally->async_ns[number]) {
+    tally->async_ns[number] = at.ns;
+    met = eva_link_order_meet(&tally->async, point->id, point->value,
+                              point->payload == EVENTRING_ROLE_END, at, number, settled, &begin);
   }
-  struct eva_link_event event;
-  event.link = point->value;
-  event.at_ns = batch->earliest_ns + point->after;
-  event.domain = batch->domain;
-  event.id = point->id;
-  event.role = point->payload;
-  return add_async_in_order(tally, entry, batch->ring, &event, settled);
+  if (met == EVA_LINK_WAITS) return EVENTRING_OK;
+  if (__builtin_expect(met == EVA_LINK_OTHER, 0))
+    return add_async(tally, entry, batch->ring,
+                     (struct eva_link_event){.link = point->value, .at_ns = at.ns,
+                                             .domain = batch->domain, .id = point->id,
+                                             .role = point->payload}, settled);
+  struct eva_tally_span *span = async_of(tally, point->id, &begin, batch->domain, entry);
+  return span ? eva_histogram_add(&span->durations, at.ns - begin.ns) : EVENTRING_E_MEMORY;
+}
+
+static inline __attribute__((always_inline)) int
+count_linked(struct eva_tally *tally, struct eva_tally_entry *entry,
+             const struct eventring_batch *batch, const struct eventring_point *point,
+             uint64_t settled) {
+  if (entry->is_async && (point->payload == EVENTRING_ROLE_BEGIN ||
+                          point->payload == EVENTRING_ROLE_END))
+    return add_async_point(tally, entry, batch, point, settled);
+  entry->events++;
+  return EVENTRING_OK;
 }
 
 /* Counts a number of a counter. */
@@ -725,8 +738,8 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
   /* that which the first event after `until` has ended */
   if (tally->status == EVENTRING_OK && eva_open_before(&tally->late, tally->until, &late))
     tally->status = on_open_span(tally, &late);
-  if (tally->status == EVENTRING_OK) tally->status = settle_async(tally, UINT64_MAX);
-  eva_links_each(&tally->links, leave_async, tally);
+  if (tally->status == EVENTRING_OK) tally->status = eva_link_order_finish(&tally->async);
+  eva_links_each(&tally->async.links, leave_async, tally);
   for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
     tally->ring_names[ring] = eva_ring_name(cursor, (uint8_t)ring);
   tally->info.size = sizeof tally->info;
@@ -781,7 +794,6 @@ void eva_tally_free(struct eva_tally *tally) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     free_domain(&tally->domains[slot]);
   free_domain(&tally->all);
-  eva_links_free(&tally->links);
-  eva_link_queue_free(&tally->async);
+  eva_link_order_free(&tally->async);
   free(tally);
 }

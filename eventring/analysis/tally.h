@@ -111,11 +111,8 @@ struct eva_tally {
   const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
   struct eva_known known; /* set by eva_tally_finish */
   const eventring_cursor *apart; /* of eva_tally_apart; NULL: events come in the order of times */
-  struct eva_link_queue async;   /* ends of async spans that wait for earlier ones */
-  size_t async_room;             /* so many make it look which have come */
-  uint64_t async_seen;           /* that have waited */
-  uint64_t async_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* the latest of each ring */
-  struct eva_links links; /* async spans that wait for their other end */
+  struct eva_link_order async;   /* async spans that wait for their other end */
+  uint64_t async_ns[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* the latest of each ring */
   int status; /* 0, or the error that ended counting */
 };
 

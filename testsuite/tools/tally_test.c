@@ -380,6 +380,111 @@ static void many_wait(void **state) {
   assert_int_equal(links.used, COUNT / 2);
 }
 
+/* ---- Async spans of rings that come in no order --------------------------------------------- */
+
+enum { RINGS = 4, EVENTS = 4000 };
+
+/* What was found: pairs and torn ends, each with what it is; the sum says nothing of their order. */
+struct found {
+  uint64_t pairs, torn, sum;
+};
+
+static int add_found(void *context, uint16_t id, const struct eva_link_outcome *outcome) {
+  struct found *found = context;
+  const uint64_t begin = outcome->begin.ns * 31 + outcome->begin.domain;
+  const uint64_t end = outcome->end.ns * 17 + outcome->end.domain;
+  found->pairs += outcome->paired;
+  found->torn += outcome->torn.there;
+  if (outcome->paired) found->sum += (id + begin * 1000003) * (end | 1);
+  if (outcome->torn.there)
+    found->sum += (id + 7) * (outcome->torn.ns * 13 + outcome->torn.domain) * 2654435761;
+  return 0;
+}
+
+static void add_waiting(void *context, const struct eva_link *link) {
+  struct found *found = context;
+  if (link->begin.there) found->sum += link->link * 3 + link->begin.ns * 101 + link->id;
+  if (link->end.there) found->sum += link->link * 5 + link->end.ns * 103 + link->id;
+}
+
+static struct eva_link_event drawn[RINGS][EVENTS];
+static size_t drawn_count[RINGS];
+
+/* Draws the events of all rings: times that rarely go back in a ring, links that are used again. */
+static void draw_events(unsigned links_used, unsigned step) {
+  uint64_t ns = 1000, latest[RINGS] = {0};
+  memset(drawn_count, 0, sizeof drawn_count);
+  for (uint64_t i = 0; i < EVENTS; i++) {
+    const unsigned ring = (unsigned)(random_word() % RINGS);
+    struct eva_link_event *event = &drawn[ring][drawn_count[ring]++];
+    ns += random_word() % step;
+    event->at_ns = random_word() % 50 ? ns : ns - random_word() % 30;
+    if (event->at_ns > latest[ring]) latest[ring] = event->at_ns;
+    *event = (struct eva_link_event){
+        .link = links_used > 1000 ? i / 2 - random_word() % 3 : random_word() % links_used,
+        .at_ns = event->at_ns, .domain = ring, .id = (uint16_t)(20 + random_word() % 2),
+        .role = random_word() % 2 ? B : E, .ns = latest[ring]};
+  }
+}
+
+/* The ring with the earliest of the events that are left, `but` not counted; RINGS: none is. */
+static unsigned earliest_ring(const size_t *at, unsigned but) {
+  unsigned best = RINGS;
+  for (unsigned ring = 0; ring < RINGS; ring++) {
+    if (ring == but || at[ring] == drawn_count[ring]) continue;
+    if (best == RINGS || drawn[ring][at[ring]].ns < drawn[best][at[best]].ns) best = ring;
+  }
+  return best;
+}
+
+static struct found take_in_order(void) {
+  struct found found = {0};
+  size_t at[RINGS] = {0};
+  for (unsigned ring; (ring = earliest_ring(at, RINGS)) < RINGS;) {
+    struct eva_link_outcome outcome;
+    const struct eva_link_event *event = &drawn[ring][at[ring]++];
+    assert_int_equal(eva_links_take(&links, event, &outcome), 0);
+    add_found(&found, event->id, &outcome);
+  }
+  eva_links_each(&links, add_waiting, &found);
+  eva_links_free(&links);
+  return found;
+}
+
+/* Some of a ring at a time, as a cursor does that goes from block to block. */
+static struct found take_apart(size_t block) {
+  struct found found = {0};
+  struct eva_link_order order = {.found = add_found, .context = &found};
+  size_t at[RINGS] = {0};
+  for (unsigned ring; (ring = earliest_ring(at, RINGS)) < RINGS;) {
+    const unsigned second = earliest_ring(at, ring);
+    const uint64_t settled = second < RINGS ? drawn[second][at[second]].ns : UINT64_MAX;
+    for (size_t i = 0; i < block && at[ring] < drawn_count[ring]; i++) {
+      struct eva_link_outcome outcome = {0};
+      struct eva_link_event *event = &drawn[ring][at[ring]++];
+      assert_int_equal(eva_link_order_take(&order, event, ring, settled, &outcome), 0);
+      add_found(&found, event->id, &outcome);
+    }
+  }
+  assert_int_equal(eva_link_order_finish(&order), 0);
+  eva_links_each(&order.links, add_waiting, &found);
+  eva_link_order_free(&order);
+  return found;
+}
+
+static void the_order_of_rings_says_nothing(void **state) {
+  static const unsigned links_used[] = {2, 40, 100000};
+  (void)state;
+  for (int i = 0; i < 60; i++) {
+    draw_events(links_used[i % 3], i % 2 ? 20 : 2);
+    const struct found ordered = take_in_order(), apart = take_apart(1 + random_word() % 300);
+    assert_true(ordered.pairs > 0);
+    assert_int_equal(apart.pairs, ordered.pairs);
+    assert_int_equal(apart.torn, ordered.torn);
+    assert_true(apart.sum == ordered.sum);
+  }
+}
+
 /* ---- Shares -------------------------------------------------------------------- */
 
 static void nobody_knows_what_runs_in_a_gap(void **state) {
@@ -471,6 +576,7 @@ int main(void) {
       cmocka_unit_test_teardown(either_end_may_come_first, no_links),
       cmocka_unit_test_teardown(what_is_taken_twice_is_torn, no_links),
       cmocka_unit_test_teardown(many_wait, no_links),
+      cmocka_unit_test_teardown(the_order_of_rings_says_nothing, no_links),
       cmocka_unit_test(nobody_knows_what_runs_in_a_gap),
       cmocka_unit_test(lives_are_joined_by_incarnation),
       cmocka_unit_test(figures_read_well)};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* link_order.c: async spans of several rings that come one ring after the other.
+ *
+ * What a begin or an end brings about depends on the events of its span that were written before
+ * it, in other rings, too. A span has one of each, nearly always, and then the order in which the
+ * two come is all the same: they belong together if the end is not earlier. So they meet in the
+ * table at once, and nothing is sorted. A pair of which an event between the two, or before one of
+ * them, may still come is held in its place, and told when its place is asked for again or the
+ * table is full, and nothing earlier can come any more.
+ *
+ * Only where a third event of the same span comes before it is known what the others bring about,
+ * or one whose time lies before that of the event before it in its ring, the events of that span
+ * wait in a queue, which is sorted. What is left in its place was earlier than all that waits. */
+#include "analysis/links_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/array.h"
+
+static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* ---- The queue ------------------------------------------------------------------------------- */
+
+static int queue_event(struct eva_link_order *order, const struct eva_link_event *event) {
+  if (!EVR_MAKE_ROOM(order->queue, order->room, order->count, 256)) return EVENTRING_E_MEMORY;
+  order->queue[order->count++] = *event;
+  return EVENTRING_OK;
+}
+
+static bool is_earlier(const struct eva_link_event *a, const struct eva_link_event *b) {
+  return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
+}
+
+/* Where the run ends that begins at `from`: events in their order. */
+static size_t end_of_run(const struct eva_link_order *order, size_t from) {
+  size_t end = from + 1;
+  while (end < order->count && !is_earlier(&order->queue[end], &order->queue[end - 1])) end++;
+  return end;
+}
+
+/* Merges two runs that follow each other: [from, middle) and [middle, end). */
+static void merge_runs(const struct eva_link_event *event, struct eva_link_event *to, size_t from,
+                       size_t middle, size_t end) {
+  size_t left = from, right = middle;
+  for (size_t at = from; at < end; at++) {
+    const bool is_right =
+        left == middle || (right < end && is_earlier(&event[right], &event[left]));
+    to[at] = event[is_right ? right++ : left++];
+  }
+}
+
+/* (A batch of one ring is a run, so there are few.) */
+static int sort_queue(struct eva_link_order *order) {
+  while (order->count && end_of_run(order, 0) < order->count) {
+    if (order->other_room < order->room) {
+      struct eva_link_event *other = reallocarray(order->other, order->room, sizeof *other);
+      if (!other) return EVENTRING_E_MEMORY;
+      order->other = other;
+      order->other_room = order->room;
+    }
+    for (size_t from = 0, end; from < order->count; from = end) {
+      const size_t middle = end_of_run(order, from);
+      end = middle < order->count ? end_of_run(order, middle) : middle;
+      merge_runs(order->queue, order->other, from, middle, end);
+    }
+    struct eva_link_event *sorted = order->other;
+    const size_t room = order->other_room;
+    order->other = order->queue;
+    order->other_room = order->room;
+    order->queue = sorted;
+    order->room = room;
+  }
+  return EVENTRING_OK;
+}
+
+static int tell(struct eva_link_order *order, uint16_t id, const struct eva_link_outcome *outcome) {
+  if (!outcome->paired && !outcome->torn.there) return EVENTRING_OK;
+  return order->found(order->context, id, outcome);
+}
+
+/* Takes those of the queue that are earlier than `before`. */
+static int settle_queue(struct eva_link_order *order, uint64_t before) {
+  struct eva_links *links = &order->links;
+  size_t taken = 0;
+  int status = sort_queue(order);
+  for (; status == EVENTRING_OK && taken < order->count && order->queue[taken].ns < before; taken++) {
+    const struct eva_link_event *event = &order->queue[taken];
+    struct eva_link *place = eva_link_place(links, event->id, event->link);
+    struct eva_link_outcome outcome;
+    eva_link_take(links, place, event, &outcome);
+    place->queued--;
+    if (eva_link_is_free(place)) eva_link_close(links, place);
+    status = tell(order, event->id, &outcome);
+  }
+  order->count -= taken;
+  if (order->count)
+    memmove(order->queue, order->queue + taken, order->count * sizeof *order->queue);
+  return status;
+}
+
+/* ---- Pairs that are held ----------------------------------------------------------------------- */
+
+static uint64_t latest_of(const struct eva_link *place) {
+  const uint64_t begin = place->begin.there ? place->begin.ns : 0;
+  const uint64_t end = place->end.there ? place->end.ns : 0;
+  return begin > end ? begin : end;
+}
+
+/* Tells of the pair that the place holds, in which nothing waits then. */
+static int tell_held(struct eva_link_order *order, struct eva_link *place) {
+  const struct eva_link_outcome outcome = {.paired = true, .begin = place->begin,
+                                           .end = place->end};
+  place->begin.there = place->end.there = place->is_held = false;
+  return order->found(order->context, place->id, &outcome);
+}
+
+/* Tells of all pairs that end before `before`. (Who moves up to a place that is given up is looked
+   at there.) */
+static int settle_held(struct eva_link_order *order, uint64_t before) {
+  struct eva_links *links = &order->links;
+  for (size_t i = 0; i < links->room; i++) {
+    struct eva_link *place = &links->places[i];
+    while (place->is_held && place->end.ns < before) {
+      int status = tell_held(order, place);
+      eva_link_close(links, place);
+      if (status != EVENTRING_OK) return status;
+    }
+  }
+  return EVENTRING_OK;
+}
+
+/* (A table that is still half as full as it may be would soon be searched again.) */
+static __attribute__((noinline)) int make_room(struct eva_link_order *order, uint64_t before) {
+  struct eva_links *links = &order->links;
+  int status = settle_held(order, before);
+  if (status != EVENTRING_OK || (links->room && 4 * links->used < links->room)) return status;
+  return eva_links_make_room(links) ? EVENTRING_OK : EVENTRING_E_MEMORY;
+}
+
+/* ---- Taking ------------------------------------------------------------------------------------ */
+
+/* Moves what a place has into the queue, if it is not earlier than `before`. */
+static int queue_point(struct eva_link_order *order, struct eva_link *place, uint8_t role,
+                       uint64_t before) {
+  const bool is_begin = role == EVENTRING_ROLE_BEGIN;
+  struct eva_link_point *point = is_begin ? &place->begin : &place->end;
+  if (!point->there || point->ns < before) return EVENTRING_OK;
+  const struct eva_link_event event = {
+      .link = place->link, .at_ns = point->ns, .domain = point->domain, .id = place->id,
+      .role = role, .ns = point->ns, .order = is_begin ? place->begin_order : place->end_order};
+  point->there = false;
+  place->queued++;
+  return queue_event(order, &event);
+}
+
+/* Lets an event wait, and all of its span that may not be earlier than those to come. */
+static __attribute__((noinline)) int wait_for_others(struct eva_link_order *order,
+                                                     struct eva_link *place,
+                                                     const struct eva_link_event *event,
+                                                     uint64_t before) {
+  enum { MANY = 4096 };
+  int status = EVENTRING_OK;
+  if (eva_link_is_free(place)) eva_link_use(&order->links, place, event->id, event->link);
+  if (place->is_held && latest_of(place) < before) status = tell_held(order, place);
+  place->is_held = false;
+  place->queued++;
+  if (status == EVENTRING_OK) status = queue_event(order, event);
+  if (status == EVENTRING_OK) status = queue_point(order, place, EVENTRING_ROLE_BEGIN, before);
+  if (status == EVENTRING_OK) status = queue_point(order, place, EVENTRING_ROLE_END, before);
+  if (status != EVENTRING_OK || order->count <= order->many) return status;
+  status = settle_queue(order, before);
+  order->many = 2 * order->count + MANY;
+  return status;
+}
+
+/* Takes an event that does not meet one of the other end alone. */
+static int take_further(struct eva_link_order *order, struct eva_link *place,
+                        const struct eva_link_event *event, uint64_t settled,
+                        struct eva_link_outcome *outcome) {
+  const uint64_t before = lesser(event->ns, settled);
+  const bool is_last = latest_of(place) < before;
+  if (place->queued || event->ns != event->at_ns || !is_last)
+    return wait_for_others(order, place, event, before);
+  if (place->is_held) {
+    *outcome = (struct eva_link_outcome){.paired = true, .begin = place->begin, .end = place->end};
+    place->begin.there = place->end.there = place->is_held = false;
+    eva_link_put(place, event->role != EVENTRING_ROLE_BEGIN,
+                 (struct eva_link_point){event->at_ns, event->domain, true}, event->order);
+    return EVENTRING_OK;
+  }
+  if (event->ns >= settled) return wait_for_others(order, place, event, before);
+  eva_link_take(&order->links, place, event, outcome);
+  return EVENTRING_OK;
+}
+
+int eva_link_order_take(struct eva_link_order *order, struct eva_link_event *event, unsigned ring,
+                        uint64_t settled, struct eva_link_outcome *outcome) {
+  const bool is_end = event->role != EVENTRING_ROLE_BEGIN;
+  outcome->paired = outcome->torn.there = false;
+  if (eva_links_are_full(&order->links)) {
+    int status = make_room(order, lesser(event->ns, settled));
+    if (status != EVENTRING_OK) return status;
+  }
+  if (event->ns == event->at_ns) {
+    const struct eva_link_point point = {event->at_ns, event->domain, true};
+    enum eva_link_met met = eva_link_order_meet(order, event->id, event->link, is_end, point, ring,
+                                                settled, &outcome->begin);
+    if (met == EVA_LINK_WAITS) return EVENTRING_OK;
+    if (met == EVA_LINK_PAIRED) {
+      outcome->end = point;
+      outcome->paired = true;
+      return EVENTRING_OK;
+    }
+  }
+  event->order = eva_link_order_next(order, ring);
+  return take_further(order, eva_link_place(&order->links, event->id, event->link), event, settled,
+                      outcome);
+}
+
+int eva_link_order_finish(struct eva_link_order *order) {
+  int status = settle_queue(order, UINT64_MAX);
+  return status == EVENTRING_OK ? settle_held(order, UINT64_MAX) : status;
+}
+
+void eva_link_order_free(struct eva_link_order *order) {
+  eva_links_free(&order->links);
+  free(order->queue);
+  free(order->other);
+  *order = (struct eva_link_order){0};
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* links_table.h: the places of a struct eva_links, for what works on them (links.c, link_order.c).
+ *
+ * Units, errors, threads: links.h. */
+#ifndef EVENTRING_ANALYSIS_LINKS_TABLE_H
+#define EVENTRING_ANALYSIS_LINKS_TABLE_H
+
+#include "analysis/links.h"
+#include "format/table.h"
+
+static inline size_t eva_link_home(const struct eva_links *links, uint16_t id, uint64_t link) {
+  return evr_hash_word(evr_hash_word(links->seed, id), link) & (links->room - 1);
+}
+
+static inline bool eva_link_is_free(const struct eva_link *place) {
+  return !place->begin.there && !place->end.there && !place->queued;
+}
+
+/* Returns the place of a span, or the free one where it would be. */
+static inline struct eva_link *eva_link_place(const struct eva_links *links, uint16_t id,
+                                              uint64_t link) {
+  for (size_t at = eva_link_home(links, id, link);; at = (at + 1) & (links->room - 1)) {
+    struct eva_link *place = &links->places[at];
+    if ((place->link == link && place->id == id) || eva_link_is_free(place)) return place;
+  }
+}
+
+/* Is room to be made before another one is put in? */
+static inline bool eva_links_are_full(const struct eva_links *links) {
+  return 2 * links->used >= links->room;
+}
+/* Returns false, with nothing changed, if there is no memory. */
+bool eva_links_make_room(struct eva_links *links);
+
+/* Makes the free place that of a span. */
+static inline void eva_link_use(struct eva_links *links, struct eva_link *place, uint16_t id,
+                                uint64_t link) {
+  place->link = link;
+  place->id = id;
+  links->used++;
+}
+
+/* Takes a place out that became free. What follows it moves up, unless it is at home behind it. */
+static inline void eva_link_close(struct eva_links *links, struct eva_link *place) {
+  const size_t mask = links->room - 1;
+  struct eva_link *places = links->places;
+  size_t hole = (size_t)(place - places);
+  for (size_t at = (hole + 1) & mask; !eva_link_is_free(&places[at]); at = (at + 1) & mask) {
+    const size_t home = eva_link_home(links, places[at].id, places[at].link);
+    if (((at - home) & mask) < ((at - hole) & mask)) continue;
+    places[hole] = places[at];
+    hole = at;
+  }
+  places[hole].begin.there = places[hole].end.there = places[hole].is_held = false;
+  places[hole].queued = 0;
+  links->used--;
+}
+
+/* Takes an event that is the next one of its span, whose place this is. */
+static inline void eva_link_take(struct eva_links *links, struct eva_link *place,
+                                 const struct eva_link_event *event,
+                                 struct eva_link_outcome *outcome) {
+  const bool is_begin = event->role == EVENTRING_ROLE_BEGIN;
+  struct eva_link_point *own = is_begin ? &place->begin : &place->end;
+  struct eva_link_point *other = is_begin ? &place->end : &place->begin;
+  const struct eva_link_point point = {event->at_ns, event->domain, true};
+  const bool in_order = is_begin ? point.ns <= other->ns : other->ns <= point.ns;
+  outcome->paired = other->there && in_order;
+  outcome->torn.there = false;
+  if (outcome->paired) {
+    outcome->begin = is_begin ? point : *other;
+    outcome->end = is_begin ? *other : point;
+    other->there = false;
+    if (eva_link_is_free(place)) eva_link_close(links, place);
+    return;
+  }
+  if (eva_link_is_free(place)) eva_link_use(links, place, event->id, event->link);
+  else if (own->there) outcome->torn = *own;
+  *own = point;
+  *(is_begin ? &place->begin_order : &place->end_order) = event->order;
+}
+
+/* ---- Rings that come in no order (link_order.c) ------------------------------------------------ */
+
+static inline uint64_t eva_link_order_next(struct eva_link_order *order, unsigned ring) {
+  return (uint64_t)ring << 48 | order->seen++;
+}
+
+static inline void eva_link_put(struct eva_link *place, bool is_end, struct eva_link_point point,
+                                uint64_t order) {
+  *(is_end ? &place->end : &place->begin) = point;
+  *(is_end ? &place->end_order : &place->begin_order) = order;
+}
+
+enum eva_link_met {
+  EVA_LINK_OTHER, /* nothing was done: eva_link_order_take is to take the event */
+  EVA_LINK_WAITS,
+  EVA_LINK_PAIRED /* with *begin */
+};
+/* Takes the first event of a span, or the second one if that is of the other end. Its time is not
+   before that of any that came from the same ring. (Nearly all are taken so.) */
+static inline __attribute__((always_inline)) enum eva_link_met
+eva_link_order_meet(struct eva_link_order *order, uint16_t id, uint64_t link, bool is_end,
+                    struct eva_link_point point, unsigned ring, uint64_t settled,
+                    struct eva_link_point *begin) {
+  struct eva_links *links = &order->links;
+  if (__builtin_expect(eva_links_are_full(links), 0)) return EVA_LINK_OTHER;
+  struct eva_link *place = eva_link_place(links, id, link);
+  if (eva_link_is_free(place)) {
+    eva_link_use(links, place, id, link);
+    eva_link_put(place, is_end, point, eva_link_order_next(order, ring));
+    return EVA_LINK_WAITS;
+  }
+  if (place->is_held || place->queued || (is_end ? place->end.there : place->begin.there))
+    return EVA_LINK_OTHER;
+  if (is_end && place->begin.ns < point.ns && point.ns < settled) {
+    *begin = place->begin;
+    place->begin.there = false;
+    eva_link_close(links, place);
+    return EVA_LINK_PAIRED;
+  }
+  eva_link_put(place, is_end, point, eva_link_order_next(order, ring));
+  place->is_held = place->begin.ns <= place->end.ns;
+  return EVA_LINK_WAITS;
+}
+
+#endif
