@@ -128,13 +128,20 @@ struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
 
 /* ---- Suspension -------------------------------------------------------------------- */
 
+/* As evr_spans_of: that of the present context is asked for most. */
+static struct evr_span_stack *near_stack(const struct evr_span_stacks *stacks, uint64_t context) {
+  struct evr_span_stack *present = stacks->present;
+  if (present->context == context && present != &stacks->homeless) return present;
+  return evr_spans_of(stacks, context);
+}
+
 void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks) {
-  struct evr_span_stack *stack = evr_spans_of(stacks, context);
+  struct evr_span_stack *stack = near_stack(stacks, context);
   if (stack && stack->count && !stack->since) stack->since = ticks;
 }
 
 void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks) {
-  struct evr_span_stack *stack = evr_spans_of(stacks, context);
+  struct evr_span_stack *stack = near_stack(stacks, context);
   if (!stack || !stack->since) return;
   if (ticks > stack->since) stack->suspended += ticks - stack->since;
   stack->since = 0;

@@ -7,6 +7,9 @@
  * event that is none of these, or not of those that the user of the cursor wants in batches, ends
  * the batch, and delivery.c delivers it.
  *
+ * Where the context changes, what follows is a part of its own (decode.h): its ends are compared with
+ * the stack of its context. For a user who wants events of several contexts the batch goes on with it.
+ *
  * A reader that counts spans needs of a begin only what its end says too. So a batch has the
  * spans that ended in it, and those that it left open, and of each the time that the spans
  * directly within took. Who wants the events as they were written gets them made again out of
@@ -58,14 +61,21 @@ struct evr_batched evr_definition_batched(const struct evr_definition *d) {
   }
 }
 
+struct stretch { /* of events of one context in a batch */
+  const uint64_t *words;
+  uint64_t context;
+  uint32_t depth; /* before it */
+};
+
 /* What evr_sink has for batches. */
 struct evr_batch_room {
   struct eventring_outer outer[EVENTRING_BATCH];
+  struct stretch stretch[EVENTRING_BATCH];
   struct evr_decoded_room decoded;
 };
 
 struct eventring_written { /* what a batch was made of */
-  const uint64_t *words;
+  const struct stretch *stretch;
   struct evr_times times;
 };
 
@@ -85,10 +95,10 @@ static uint64_t suspended_ns(const struct evr_part *part, uint64_t ticks, uint64
 /* Finds the spans that began before the part on the stack, which stays as it is. Returns the word
    up to which the part can be a batch. */
 static uint32_t match_outer(const struct evr_ring_reader *reader, const struct evr_part *part,
-                            const struct evr_lists *lists, const struct evr_sink *sink) {
+                            const struct evr_lists *lists, const struct evr_sink *sink,
+                            struct eventring_outer *outer) {
   const struct evr_span_stack *stack = reader->spans.present;
   const uint64_t *words = reader->blocks.held->words;
-  struct eventring_outer *outer = sink->room->outer;
   const bool may_suspend = sink->contents & EVENTRING_BATCH_SUSPENDED;
   uint64_t before = 0; /* ran the one that ended before */
   for (uint32_t i = 0; i < part->outer; i++) {
@@ -113,7 +123,7 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
                       const struct evr_part *part, const struct evr_lists *lists,
                       uint64_t within) {
   const uint64_t *words = reader->blocks.held->words;
-  const struct eventring_brief *opened = lists->brief + part->ended;
+  const struct eventring_brief *opened = lists->opened - part->opened;
   const struct evr_mark *marks = lists->mark + part->outer;
   struct evr_event_run run = {.at = words + part->to, .depth = reader->spans.present->count - part->outer};
   reader->in_run = evr_part_events(part);
@@ -130,28 +140,79 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   }
 }
 
-static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
-                      const struct evr_part *part, const struct evr_lists *lists) {
-  const struct eventring_outer *outer = sink->room->outer, *last = outer + part->outer - 1;
-  const uint64_t *words = reader->blocks.held->words;
-  const struct eventring_written written = {words + part->from, part->times};
-  struct eventring_batch batch = {
-      .count = evr_part_events(part), .ended = lists->brief, .opened = lists->brief + part->ended,
-      .points = lists->point, .ended_count = part->ended, .opened_count = part->opened,
-      .point_count = part->points, .outer = outer,
+struct making { /* of a batch: what it has by now, and where that which ended and began before it ends */
+  struct eventring_batch batch;
+  struct eventring_outer *outer;
+};
+
+/* (The times of the first part are those of its first event.) */
+static void begin_batch(const struct evr_ring_reader *reader, const struct evr_sink *sink,
+                        const struct evr_part *part, const struct evr_lists *lists,
+                        struct making *making) {
+  struct evr_batch_room *room = sink->room;
+  making->outer = room->outer;
+  making->batch = (struct eventring_batch){
+      .ended = lists->brief, .points = lists->point, .outer = room->outer,
       .depth = reader->spans.present->count,
       .depth_around = reader->spans.present->count - part->outer,
-      .bare = part->outside && reader->spans.present->count == part->outer,
       .earliest_ns = part->times.from_ns,
-      .latest_ns = evr_times_ns(&part->times, words[part->last]), .classes = part->classes,
       .context = reader->position.context, .domain = reader->blocks.slot,
       .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring,
-      .cursor = sink->cursor, .written = &written};
-  pass_part(reader, sink, part, lists,
-            part->within + (part->outer ? last->took - last->suspended : 0));
+      .cursor = sink->cursor};
+}
+
+/* Adds a part whose outer spans were matched, and moves on behind it. */
+static void add_part(struct evr_ring_reader *reader, struct evr_sink *sink,
+                     const struct evr_part *part, const struct evr_lists *lists,
+                     struct making *making) {
+  struct eventring_batch *batch = &making->batch;
+  const struct evr_span_stack *stack = reader->spans.present;
+  const uint64_t *words = reader->blocks.held->words;
+  uint64_t within = part->within;
+  sink->room->stretch[batch->contexts++] =
+      (struct stretch){words + part->from, reader->position.context, stack->count};
+  batch->count += evr_part_events(part);
+  batch->opened = lists->opened - part->opened;
+  batch->ended_count += part->ended;
+  batch->opened_count += part->opened;
+  batch->point_count += part->points;
+  batch->classes |= part->classes;
+  batch->bare |= part->outside && stack->count == part->outer;
+  batch->latest_ns = evr_times_ns(&part->times, words[part->last]);
+  making->outer += part->outer;
+  if (part->outer) within += making->outer[-1].took - making->outer[-1].suspended;
+  pass_part(reader, sink, part, lists, within);
   EVR_IN_DEBUG(reader->balance += (uint64_t)part->opened - part->outer;)
-  reader->known_ns = batch.latest_ns;
-  if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
+}
+
+static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
+                      const struct evr_times *times, struct making *making) {
+  const struct eventring_written written = {sink->room->stretch, *times};
+  making->batch.written = &written;
+  reader->known_ns = making->batch.latest_ns;
+  if (sink->batch(sink->batch_context, &making->batch) || !sink->left) sink->stopped = true;
+}
+
+/* Applies the changes of context behind a part, if the batch may go on with the event that follows
+   them: nothing else is there to be applied or delivered before it. */
+static bool joins(struct evr_ring_reader *reader, const struct evr_sink *sink) {
+  const uint64_t *words = reader->blocks.held->words;
+  const uint32_t from = reader->at;
+  if (!(sink->contents & EVENTRING_BATCH_CONTEXTS) || !sink->left) return false;
+  while (reader->at < reader->end && evr_remark_is_of_context(words[reader->at])) {
+    const uint64_t *remark = words + reader->at;
+    reader->at += 1 + word_length(*remark);
+    evr_ring_reader_remark(reader, remark);
+    if (reader->pending_at < reader->pending_count) return false;
+  }
+  if (reader->at == from || reader->at >= reader->end || !word_is_event(words[reader->at]) ||
+      !may_begin(&reader->spans))
+    return false;
+  const uint64_t ticks = word_ticks(words[reader->at], reader->position.base);
+  if (ticks >= evr_ring_reader_switch_due(reader)) return false;
+  if (reader->spans.present->since)
+    evr_spans_resume(&reader->spans, reader->spans.present->context, ticks);
+  return true;
 }
 
 /* ---- What a thread has decoded ----------------------------------------------------------- */
@@ -179,49 +240,85 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
                                      struct evr_sink *sink) {
   const struct evr_decoded_part *next = next_part(reader);
   if (!next) return EVR_NOT_DECODED;
-  const struct evr_part *part = &next->part;
-  if (part->from > reader->at) {
-    sink->most = part->from - reader->at;
+  if (next->part.from > reader->at) {
+    sink->most = next->part.from - reader->at;
     return EVR_READY_LATER;
   }
   struct evr_decoded *decoded = evr_block_cursor_decoded(&reader->blocks);
-  const struct evr_lists lists = {decoded->room.brief + next->brief,
-                                  decoded->room.mark + next->mark,
-                                  decoded->room.point + next->point};
-  if (!may_begin(&reader->spans) || !is_within_bounds(reader, until, part, sink) ||
-      match_outer(reader, part, &lists, sink) < part->to) {
+  const struct evr_decoded_part *const end = &decoded->part[decoded->parts];
+  const struct evr_times times = next->part.times;
+  struct evr_lists lists = evr_decoded_lists(decoded, next);
+  struct making making;
+  /* (One that joins another has the times of that.) */
+  if (next->part.joins || !may_begin(&reader->spans) ||
+      !is_within_bounds(reader, until, &next->part, sink) ||
+      match_outer(reader, &next->part, &lists, sink, sink->room->outer) < next->part.to) {
     reader->blocks.declined++;
     return EVR_NOT_DECODED;
   }
   reader->blocks.declined = 0;
-  hand_over(reader, sink, part, &lists);
+  begin_batch(reader, sink, &next->part, &lists, &making);
+  add_part(reader, sink, &next->part, &lists, &making);
+  while (++next < end && next->part.joins && joins(reader, sink) &&
+         next->part.from == reader->at && is_within_bounds(reader, until, &next->part, sink)) {
+    lists = evr_decoded_lists(decoded, next);
+    if (match_outer(reader, &next->part, &lists, sink, making.outer) < next->part.to) break;
+    add_part(reader, sink, &next->part, &lists, &making);
+  }
+  hand_over(reader, sink, &times, &making);
   return EVR_DELIVERED;
 }
 
 /* ---- What is decoded here ---------------------------------------------------------------- */
 
+/* Decodes the part that begins at part->from, with the times that it has, and matches its outer
+   spans. False: there is none. */
+static bool decode_here(const struct evr_ring_reader *reader, const struct evr_sink *sink,
+                        uint32_t end, struct eventring_outer *outer, const struct evr_lists *lists,
+                        struct evr_part *part) {
+  const uint64_t *words = reader->blocks.held->words;
+  for (;; end = part->to) {
+    if (end <= part->from || !evr_decode_part(reader->definitions->batched, sink->contents, words,
+                                              end, part, lists))
+      return false;
+    const uint32_t to = match_outer(reader, part, lists, sink, outer);
+    if (to == part->to) return true;
+    part->to = to;
+  }
+}
+
+/* Where the words end of which all may be delivered. */
+static uint32_t end_of_words(const struct evr_ring_reader *reader, const struct evr_sink *sink) {
+  const uint64_t words = reader->end - reader->at;
+  return reader->at + (uint32_t)(words < sink->left ? words : sink->left);
+}
+
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink) {
-  const struct evr_lists lists = evr_lists_of(&sink->room->decoded);
+  const uint64_t *words = reader->blocks.held->words;
+  struct evr_lists lists = evr_lists_of(&sink->room->decoded);
   struct evr_event_run run;
+  struct making making;
   if (!may_begin(&reader->spans)) return false;
   begin_run(reader, sink, false, &run);
-  const uint64_t *words = reader->blocks.held->words;
   struct evr_part part = {.from = reader->at};
   evr_times_begin(&part.times, &reader->blocks.meta->segment, end_of_run(reader),
                   *run.at, run.from_ticks + run.since, until);
-  if (!part.times.bound) return false; /* outside the clock segment, as in damaged files */
-  for (uint32_t end = (uint32_t)(run.end - words);; end = part.to) {
-    if (end <= part.from ||
-        !evr_decode_part(reader->definitions->batched, sink->contents, words, end, &part, &lists))
-      return false;
-    uint32_t to = match_outer(reader, &part, &lists, sink);
-    if (to == part.to) {
-      hand_over(reader, sink, &part, &lists);
-      return true;
-    }
-    part.to = to;
+  if (!part.times.bound || /* outside the clock segment, as in damaged files */
+      !decode_here(reader, sink, (uint32_t)(run.end - words), sink->room->outer, &lists, &part))
+    return false;
+  begin_batch(reader, sink, &part, &lists, &making);
+  add_part(reader, sink, &part, &lists, &making);
+  while (joins(reader, sink)) {
+    const uint64_t since = evr_times_ticks(&part.times, words[reader->at]);
+    if (since >= part.times.bound || since < evr_times_ticks(&part.times, words[part.last])) break;
+    lists = evr_lists_after(&lists, &part);
+    part.from = reader->at;
+    if (!decode_here(reader, sink, end_of_words(reader, sink), making.outer, &lists, &part)) break;
+    add_part(reader, sink, &part, &lists, &making);
   }
+  hand_over(reader, sink, &part.times, &making);
+  return true;
 }
 
 /* ---- For users --------------------------------------------------------------------------- */
@@ -249,19 +346,27 @@ int eventring_batch_each(const struct eventring_batch *batch,
                          void *context) {
   const struct eventring_brief *ended = batch->ended;
   const struct eventring_outer *outer = batch->outer;
-  const uint64_t *word = batch->written->words;
-  uint32_t depth = batch->depth;
+  const struct stretch *next = batch->written->stretch, *const end = next + batch->contexts;
+  const uint64_t *word = next->words;
+  uint64_t present = 0;
+  uint32_t depth = 0;
   int result = 0;
-  for (size_t i = 0; i < batch->count && !result; i++, word += 1 + word_length(*word)) {
+  for (size_t i = 0; i < batch->count && !result; word += 1 + word_length(*word)) {
+    if (!word_is_event(*word)) continue; /* the context changes */
+    if (next < end && word == next->words) {
+      depth = next->depth;
+      present = next++->context;
+    }
     const struct evr_definition *d = batch->cursor->definitions.definition[word_id(*word)];
     struct eventring_event event = {
         .ns = evr_times_ns(&batch->written->times, *word), .domain = batch->domain,
         .incarnation = batch->incarnation, .id = d->def.id, .ring = batch->ring,
         .kind = (uint8_t)word_kind(*word), .event_class = d->def.event_class, .name = d->def.name,
-        .def = &d->def, .context = batch->context};
+        .def = &d->def, .context = present};
     if (event.kind <= EVENTRING_END) fill_span(&event, &depth, &ended, &outer);
     evr_event_payload(&event, d, word);
     result = callback(context, &event);
+    i++;
   }
   return result;
 }

@@ -109,8 +109,9 @@ set_brief(struct eventring_brief *brief, uint32_t after, uint32_t took, uint64_t
 
 /* The list of those that are left open. */
 static void list_opened(struct evr_part *part, const uint64_t *words, const struct begun *bottom,
-                        const struct begun *top, uint32_t within, struct eventring_brief *brief,
+                        const struct begun *top, uint32_t within, struct eventring_brief *end,
                         struct evr_mark *mark) {
+  struct eventring_brief *brief = end - (top - bottom);
   part->within = top == bottom ? within : bottom->before;
   part->opened = (uint32_t)(top - bottom);
   for (const struct begun *begun = bottom; begun < top; begun++, brief++, mark++) {
@@ -201,7 +202,7 @@ static bool take_measured(struct rest *rest, const struct evr_batched *definitio
 /* (What changes in the loop is in locals, as few as possible: they are to be in registers.
    `contents` is a constant.) */
 static inline __attribute__((always_inline)) bool
-decode_part(const struct evr_batched *batched, const unsigned contents, const uint64_t *words,
+decode_part(const struct evr_batched *definitions, const unsigned contents, const uint64_t *words,
             uint32_t end, struct evr_part *part, const struct evr_lists *lists) {
   const uint64_t *at = words + part->from, *const last = words + end - 1;
   struct evr_times times = part->times;
@@ -209,10 +210,18 @@ decode_part(const struct evr_batched *batched, const unsigned contents, const ui
   struct begun begun[1 + MOST_DEPTH], *const bottom = begun + 1, *top = bottom;
   const struct begun *const deepest = bottom + MOST_DEPTH;
   struct eventring_brief *next = lists->brief;
-  uint64_t word = *at, classes = 0, ticks = 0;
+  const struct evr_batched *batched = definitions;
+  uint64_t word, classes = 0, ticks = 0;
   uint32_t after = 0, within = 0;
   begun[0].tail = NO_TAIL;
-  for (;;) {
+  do {
+    word = *at;
+    const uint64_t before = ticks;
+    ticks = evr_times_ticks(&times, word);
+    if (ticks >= times.bound || ticks < before) break;
+    after = evr_times_after(&times, ticks);
+  timed:
+    KEEP_IN_MEMORY(batched);
     const uint64_t kind = word & 7;
     const struct evr_batched *const definition = batched_at(batched, word);
     const uint64_t tail = definition->tail;
@@ -272,17 +281,11 @@ decode_part(const struct evr_batched *batched, const unsigned contents, const ui
       rest.outside |= top == bottom;
       if (take_points(&times, batched, last, &at, &ticks, &after, &rest)) {
         word = *at;
-        continue;
+        goto timed;
       }
       break;
     }
-    if (at > last) break;
-    word = *at;
-    const uint64_t before = ticks;
-    ticks = evr_times_ticks(&times, word);
-    if (ticks >= times.bound || ticks < before) break;
-    after = evr_times_after(&times, ticks);
-  }
+  } while (at <= last);
   part->to = (uint32_t)(at - words);
   part->last = (uint32_t)(rest.last - words);
   part->ended = (uint32_t)(next - lists->brief);
@@ -291,7 +294,7 @@ decode_part(const struct evr_batched *batched, const unsigned contents, const ui
   part->measured = rest.measured;
   part->classes = classes;
   part->outside = rest.outside;
-  list_opened(part, words, bottom, top, within, next, rest.outer);
+  list_opened(part, words, bottom, top, within, lists->opened, rest.outer);
   return part->to > part->from;
 }
 
@@ -317,38 +320,58 @@ static const struct format_segment *segment_of(const struct evr_conversion *conv
   return &segment[*at];
 }
 
+/* Sets the times of a part that begins with an event. Behind `before`, if only the context has changed
+   since (else NULL), they are the times of that. False: it cannot be a part. */
+static bool begin_part(const struct evr_meaning *meaning, const uint64_t *words,
+                       const struct evr_part *before, uint64_t ticks, uint32_t *segment,
+                       struct evr_part *part) {
+  const uint64_t word = words[part->from];
+  uint64_t end;
+  part->joins = false;
+  if (before && meaning->contents & EVENTRING_BATCH_CONTEXTS) {
+    const uint64_t since = evr_times_ticks(&before->times, word);
+    part->times = before->times;
+    part->joins = since < before->times.bound &&
+                  since >= evr_times_ticks(&before->times, words[before->last]);
+    if (part->joins) return true;
+  }
+  const struct format_segment *in = segment_of(&meaning->conversion, ticks, segment, &end);
+  evr_times_begin(&part->times, in, end, word, ticks, UINT64_MAX);
+  return part->times.bound != 0;
+}
+
 void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block *block,
                       struct evr_decoded *decoded) {
   const uint64_t *words = block->words;
   struct format_position position = evr_block_start(block);
-  uint32_t at = evr_block_first(block), briefs = 0, marks = 0, points = 0, segment = 0;
+  struct evr_lists lists = evr_lists_of(&decoded->room);
+  const struct evr_part *before = NULL; /* the part that ends here, but for changes of context */
+  uint32_t at = evr_block_first(block), segment = 0;
   decoded->parts = 0;
   while (at < block->have && decoded->parts < EVR_PARTS) {
     const uint64_t word = words[at];
     uint32_t next = at + 1 + word_length(word);
     if (word_is_event(word)) {
       struct evr_decoded_part *to = &decoded->part[decoded->parts];
-      uint64_t ticks = word_ticks(word, position.base), end;
-      const struct format_segment *in = segment_of(&meaning->conversion, ticks, &segment, &end);
-      to->brief = briefs;
-      to->mark = marks;
-      to->point = points;
-      const struct evr_lists lists = {decoded->room.brief + briefs, decoded->room.mark + marks,
-                                      decoded->room.point + points};
-      to->part.from = at;
-      evr_times_begin(&to->part.times, in, end, word, ticks, UINT64_MAX);
-      const bool is_part =
-          to->part.times.bound &&
-          evr_decode_part(meaning->batched, meaning->contents, words, block->have, &to->part,
-                          &lists);
-      if (is_part) next = to->part.to;
-      if (is_part && next - at >= EVR_LEAST_PART) {
+      struct evr_part *part = &to->part;
+      part->from = at;
+      const bool is_part = begin_part(meaning, words, before, word_ticks(word, position.base),
+                                      &segment, part) &&
+                           evr_decode_part(meaning->batched, meaning->contents, words, block->have,
+                                           part, &lists);
+      if (is_part) next = part->to;
+      before = NULL;
+      if (is_part && (part->joins || next - at >= EVR_LEAST_PART)) {
+        to->brief = (uint16_t)(lists.brief - decoded->room.brief);
+        to->opened = (uint16_t)(lists.opened - decoded->room.brief);
+        to->mark = (uint16_t)(lists.mark - decoded->room.mark);
+        to->point = (uint16_t)(lists.point - decoded->room.point);
         decoded->parts++;
-        briefs += to->part.ended + to->part.opened;
-        marks += to->part.outer + to->part.opened;
-        points += to->part.points;
+        lists = evr_lists_after(&lists, part);
+        before = part;
       }
     } else {
+      if (!evr_remark_is_of_context(word)) before = NULL;
       format_apply_remark(words + at, words + block->have, &position);
     }
     at = next;

@@ -70,6 +70,8 @@ struct evr_part { /* of a block: events that a batch can have */
   uint64_t classes;              /* a bit for each, of spans */
   bool outside;                  /* a point came after the last end of a span that began before it,
                                     with none open that began in it */
+  bool joins;                    /* between the part before it and this one the context changes, and
+                                    nothing else happens; `times` are those of that one */
 };
 
 static inline uint32_t evr_part_events(const struct evr_part *part) {
@@ -78,7 +80,9 @@ static inline uint32_t evr_part_events(const struct evr_part *part) {
 
 /* A part has a word at least for each of its spans. */
 struct evr_decoded_room {
-  struct eventring_brief brief[FORMAT_BLOCK_WORDS]; /* those that ended, then those left open */
+  struct eventring_brief brief[FORMAT_BLOCK_WORDS]; /* those that ended; at the end, those left
+                                                       open, of each part before that of the one
+                                                       before */
   struct evr_mark mark[FORMAT_BLOCK_WORDS];         /* `outer` of them, then `opened` */
   struct eventring_point point[FORMAT_BLOCK_WORDS];
 };
@@ -86,9 +90,23 @@ struct evr_lists { /* where those of a part begin in a room */
   struct eventring_brief *brief;
   struct evr_mark *mark;
   struct eventring_point *point;
+  struct eventring_brief *opened; /* where those left open end */
 };
 static inline struct evr_lists evr_lists_of(struct evr_decoded_room *room) {
-  return (struct evr_lists){room->brief, room->mark, room->point};
+  return (struct evr_lists){room->brief, room->mark, room->point, room->brief + FORMAT_BLOCK_WORDS};
+}
+/* Where those of the next part begin. */
+static inline struct evr_lists evr_lists_after(const struct evr_lists *lists,
+                                               const struct evr_part *part) {
+  return (struct evr_lists){lists->brief + part->ended, lists->mark + part->outer + part->opened,
+                            lists->point + part->points, lists->opened - part->opened};
+}
+
+/* Is it a remark that changes the context at most? */
+static inline bool evr_remark_is_of_context(uint64_t word) {
+  const unsigned id = word_id(word);
+  return !word_is_event(word) && (id == FORMAT_REMARK_CONTEXT || id == FORMAT_REMARK_SUSPEND ||
+                                  id == FORMAT_REMARK_RESUME);
 }
 
 /* Decodes what of the words from part->from on, before `end`, a batch may have; `times` and
@@ -98,16 +116,24 @@ static inline struct evr_lists evr_lists_of(struct evr_decoded_room *room) {
 bool evr_decode_part(const struct evr_batched *batched, unsigned contents, const uint64_t *words,
                      uint32_t end, struct evr_part *part, const struct evr_lists *lists);
 
-enum { EVR_PARTS = 16, EVR_LEAST_PART = 8 /* events that make a part worth while */ };
+enum { EVR_PARTS = 32, EVR_LEAST_PART = 8 /* events that make a part worth while */ };
 
 struct evr_decoded { /* a block */
   uint32_t parts;
   struct evr_decoded_part {
     struct evr_part part;
-    uint32_t brief, mark, point; /* its first ones in the room */
+    uint16_t brief, opened, mark, point; /* as in struct evr_lists, in the room */
   } part[EVR_PARTS];
   struct evr_decoded_room room;
 };
+
+/* Returns where those of a part are. */
+static inline struct evr_lists evr_decoded_lists(struct evr_decoded *decoded,
+                                                 const struct evr_decoded_part *part) {
+  struct evr_decoded_room *room = &decoded->room;
+  return (struct evr_lists){room->brief + part->brief, room->mark + part->mark,
+                            room->point + part->point, room->brief + part->opened};
+}
 
 /* Decodes the parts of a block, ascending; what lies between is for others. */
 void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block *block,

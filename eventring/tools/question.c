@@ -79,8 +79,8 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
   /* (if reading ends with one event, those after it must not come with it) */
   if (q->batch && q->window.until == UINT64_MAX) {
     eventring_cursor_order(q->reader.cursor, q->order);
-    if (eventring_cursor_batches(q->reader.cursor, EVENTRING_BATCH_ALL, on_batch, q) ==
-        EVENTRING_E_MEMORY)
+    const unsigned contents = EVENTRING_BATCH_ALL & ~EVENTRING_BATCH_CONTEXTS;
+    if (eventring_cursor_batches(q->reader.cursor, contents, on_batch, q) == EVENTRING_E_MEMORY)
       no_memory();
   }
   const struct reading reading = {.callbacks = &own, .context = q,

@@ -49,8 +49,8 @@ uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
 int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
 
 /* Events in bulk, for programs that read very many: no call and no struct eventring_event
-   for each of them. A batch has consecutive events of one ring and context, 1 to
-   EVENTRING_BATCH, none earlier than the one before, less than 2^32 ns from the first to
+   for each of them. A batch has consecutive events of one ring and context (but see
+   BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than 2^32 ns from the first to
    the last. Its begins and ends are given as the spans that ended in it, and those that
    it left open: no flag would be set in them but MATCHED in the ends. What else a batch
    may have is for its user to say: */
@@ -61,7 +61,10 @@ enum eventring_batch_contents {
   EVENTRING_BATCH_POINTS = 2,    /* numbers of counters without a quantity, instants,
                                     events of flows and of async spans, as `points` */
   EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans that were suspended in between */
-  EVENTRING_BATCH_ALL = 7        /* (No begin and no point has the id of a definition
+  EVENTRING_BATCH_CONTEXTS = 8,  /* events of several contexts. Of those behind the first
+                                    one all spans that were open count as begun before
+                                    the batch */
+  EVENTRING_BATCH_ALL = 15       /* (No begin and no point has the id of a definition
                                     as its value: EVENTRING_UNIT_ID.) */
 };
 struct eventring_brief {
@@ -99,13 +102,14 @@ struct eventring_point { /* an event that is no begin; an end if it has a payloa
 struct eventring_batch {
   size_t count;                         /* of its events */
   const struct eventring_brief *ended;  /* in the order of their ends */
-  const struct eventring_brief *opened; /* the outermost first */
+  const struct eventring_brief *opened; /* the outermost first; of several contexts,
+                                           those of the last one first */
   const struct eventring_point *points; /* in their order. All three valid during the
                                            callback */
   size_t ended_count, opened_count, point_count;
   const struct eventring_outer *outer;  /* of those of `ended` that began before the
-                                           batch, in their order: depth - depth_around
-                                           of them */
+                                           batch, in their order: of one context
+                                           depth - depth_around of them */
   uint32_t depth;        /* spans that were open before the batch: those of `ended`
                             that began before it had the depths below, one after the
                             other */
@@ -116,6 +120,8 @@ struct eventring_batch {
   uint32_t domain, incarnation;
   uint8_t ring;
   bool bare;             /* a point came when no span was open */
+  uint16_t contexts;     /* stretches of one context. More than 1: depth, depth_around
+                            and context are those of the first */
   const eventring_cursor *cursor;
   const struct eventring_written *written;    /* for eventring_batch_each */
 };
