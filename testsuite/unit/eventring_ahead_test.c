@@ -29,6 +29,12 @@ static void write_nested(eventring_domain *d, int n) {
     if (inside == 1) eventring_user_end(d, T_FLOOD);
     eventring_user_end(d, T_CALL);
   }
+  /* contexts of which one has an end of a span that is open in the other */
+  if (n % 37 == 3) eventring_set_context(d, EVENTRING_USER, 7);
+  if (n % 37 == 4) eventring_user_counter(d, T_COUNT, n);
+  if (n % 37 == 5) eventring_user_end(d, T_CALL);
+  if (n % 37 == 5) eventring_user_counter(d, T_COUNT, n);
+  if (n % 37 == 7) eventring_set_context(d, EVENTRING_USER, 0);
   if (n % 100 != 50) eventring_user_end(d, T_FLOOD);
   if (n % 1000 == 950)
     for (int open = 0; open < 10; open++) eventring_user_end(d, T_FLOOD);
@@ -118,16 +124,35 @@ static int hear_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
+/* The events of a batch, and those of its points that came. */
+struct hearing_batch {
+  struct heard *heard;
+  const struct eventring_batch *batch;
+  uint64_t first_ns, last_ns;
+  size_t points;
+};
+
 static int hear_on(void *context, const struct eventring_event *event) {
-  hear_event(context, event);
+  struct hearing_batch *of = context;
+  hear_event(of->heard, event);
+  if (!of->first_ns) of->first_ns = event->ns;
+  of->last_ns = event->ns;
+  if (event->kind > EVENTRING_END) {
+    assert_true(of->points < of->batch->point_count);
+    assert_int_equal(of->batch->earliest_ns + of->batch->points[of->points++].after, event->ns);
+  }
   return 0;
 }
 
 /* Takes a batch. (A poll ends after a batch, so all of it is heard.) */
 static int hear_batch(void *context, const struct eventring_batch *batch) {
   struct heard *heard = context;
+  struct hearing_batch of = {heard, batch, 0, 0, 0};
   heard->batched += batch->count;
-  eventring_batch_each(batch, hear_on, context);
+  eventring_batch_each(batch, hear_on, &of);
+  assert_int_equal(of.points, batch->point_count);
+  assert_int_equal(of.first_ns, batch->earliest_ns);
+  assert_int_equal(of.last_ns, batch->latest_ns);
   return heard->most && heard->events >= heard->most;
 }
 
