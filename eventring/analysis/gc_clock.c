@@ -152,7 +152,7 @@ bool eva_gc_clock_batch(struct eva_gc_clock *clock, const struct eventring_batch
   struct eva_gc_times more = {0};
   size_t points = batch->point_count;
   if (!clock->running || !clock->is_cut || clock->incarnation != batch->incarnation ||
-      clock->gc.open || clock->finalizers.open || batch->opened_count || batch->contexts > 1 ||
+      clock->gc.open || clock->finalizers.open || batch->opened_count ||
       batch->depth != batch->depth_around)
     return false;
   for (size_t i = batch->ended_count; i-- > 0;) {

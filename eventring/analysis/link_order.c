@@ -84,7 +84,8 @@ static int settle_queue(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   size_t taken = 0;
   int status = sort_queue(order);
-  for (; status == EVENTRING_OK && taken < order->count && order->queue[taken].ns < before; taken++) {
+  for (; status == EVENTRING_OK && taken < order->count; taken++) {
+    if (order->queue[taken].ns >= before) break;
     const struct eva_link_event *event = &order->queue[taken];
     struct eva_link *place = eva_link_place(links, event->id, event->link);
     struct eva_link_outcome outcome;
@@ -99,7 +100,7 @@ static int settle_queue(struct eva_link_order *order, uint64_t before) {
   return status;
 }
 
-/* ---- Pairs that are held ----------------------------------------------------------------------- */
+/* ---- Pairs that are held -------------------------------------------------------------------- */
 
 static uint64_t latest_of(const struct eva_link *place) {
   const uint64_t begin = place->begin.there ? place->begin.ns : 0;
@@ -138,7 +139,7 @@ static __attribute__((noinline)) int make_room(struct eva_link_order *order, uin
   return eva_links_make_room(links) ? EVENTRING_OK : EVENTRING_E_MEMORY;
 }
 
-/* ---- Taking ------------------------------------------------------------------------------------ */
+/* ---- Taking --------------------------------------------------------------------------------- */
 
 /* Moves what a place has into the queue, if it is not earlier than `before`. */
 static int queue_point(struct eva_link_order *order, struct eva_link *place, uint8_t role,

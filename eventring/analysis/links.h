@@ -71,10 +71,10 @@ void eva_links_each(const struct eva_links *links,
                     void (*visit)(void *context, const struct eva_link *link), void *context);
 void eva_links_free(struct eva_links *links);
 
-/* ---- Rings that come in no order -------------------------------------------------------------- */
+/* ---- Rings that come in no order ----------------------------------------------------------- */
 
-/* Begins and ends of several rings, each ring in its order, taken with the outcome that they have in
-   the order of their times (link_order.c). A zeroed struct with `found` is empty. */
+/* Begins and ends of several rings, each ring in its order, taken with the outcome that they have
+   in the order of their times (link_order.c). A zeroed struct with `found` is empty. */
 struct eva_link_order {
   struct eva_links links;
   struct eva_link_event *queue, *other; /* `other`: where they are sorted to */

@@ -80,7 +80,7 @@ static inline void eva_link_take(struct eva_links *links, struct eva_link *place
   *(is_begin ? &place->begin_order : &place->end_order) = event->order;
 }
 
-/* ---- Rings that come in no order (link_order.c) ------------------------------------------------ */
+/* ---- Rings that come in no order (link_order.c) ---------------------------------------------- */
 
 static inline uint64_t eva_link_order_next(struct eva_link_order *order, unsigned ring) {
   return (uint64_t)ring << 48 | order->seen++;

@@ -76,6 +76,7 @@ struct evr_batch_room {
 
 struct eventring_written { /* what a batch was made of */
   const struct stretch *stretch;
+  uint32_t stretches;
   struct evr_times times;
 };
 
@@ -140,9 +141,10 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   }
 }
 
-struct making { /* of a batch: what it has by now, and where that which ended and began before it ends */
+struct making { /* a batch, and where those end that ended in it and began before it */
   struct eventring_batch batch;
   struct eventring_outer *outer;
+  uint32_t stretches;
 };
 
 /* (The times of the first part are those of its first event.) */
@@ -151,6 +153,7 @@ static void begin_batch(const struct evr_ring_reader *reader, const struct evr_s
                         struct making *making) {
   struct evr_batch_room *room = sink->room;
   making->outer = room->outer;
+  making->stretches = 0;
   making->batch = (struct eventring_batch){
       .ended = lists->brief, .points = lists->point, .outer = room->outer,
       .depth = reader->spans.present->count,
@@ -169,8 +172,9 @@ static void add_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   const struct evr_span_stack *stack = reader->spans.present;
   const uint64_t *words = reader->blocks.held->words;
   uint64_t within = part->within;
-  sink->room->stretch[batch->contexts++] =
+  sink->room->stretch[making->stretches++] =
       (struct stretch){words + part->from, reader->position.context, stack->count};
+  if (making->stretches > 1) batch->depth_around = UINT32_MAX;
   batch->count += evr_part_events(part);
   batch->opened = lists->opened - part->opened;
   batch->ended_count += part->ended;
@@ -187,7 +191,7 @@ static void add_part(struct evr_ring_reader *reader, struct evr_sink *sink,
 
 static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
                       const struct evr_times *times, struct making *making) {
-  const struct eventring_written written = {sink->room->stretch, *times};
+  const struct eventring_written written = {sink->room->stretch, making->stretches, *times};
   making->batch.written = &written;
   reader->known_ns = making->batch.latest_ns;
   if (sink->batch(sink->batch_context, &making->batch) || !sink->left) sink->stopped = true;
@@ -346,7 +350,7 @@ int eventring_batch_each(const struct eventring_batch *batch,
                          void *context) {
   const struct eventring_brief *ended = batch->ended;
   const struct eventring_outer *outer = batch->outer;
-  const struct stretch *next = batch->written->stretch, *const end = next + batch->contexts;
+  const struct stretch *next = batch->written->stretch, *const end = next + batch->written->stretches;
   const uint64_t *word = next->words;
   uint64_t present = 0;
   uint32_t depth = 0;

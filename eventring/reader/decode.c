@@ -320,8 +320,8 @@ static const struct format_segment *segment_of(const struct evr_conversion *conv
   return &segment[*at];
 }
 
-/* Sets the times of a part that begins with an event. Behind `before`, if only the context has changed
-   since (else NULL), they are the times of that. False: it cannot be a part. */
+/* Sets the times of a part that begins with an event. Behind `before`, if only the context has
+   changed since (else NULL), they are the times of that. False: it cannot be a part. */
 static bool begin_part(const struct evr_meaning *meaning, const uint64_t *words,
                        const struct evr_part *before, uint64_t ticks, uint32_t *segment,
                        struct evr_part *part) {

@@ -113,15 +113,15 @@ struct eventring_batch {
   uint32_t depth;        /* spans that were open before the batch: those of `ended`
                             that began before it had the depths below, one after the
                             other */
-  uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */
+  uint32_t depth_around; /* those of them that are still open: the depth of opened[0];
+                            UINT32_MAX: the events are of several contexts, and depth
+                            and context are those of the first */
   uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
   uint64_t classes;                     /* a bit for each class that has spans here */
   uint64_t context;                     /* as in an event, as are the next three */
   uint32_t domain, incarnation;
   uint8_t ring;
   bool bare;             /* a point came when no span was open */
-  uint16_t contexts;     /* stretches of one context. More than 1: depth, depth_around
-                            and context are those of the first */
   const eventring_cursor *cursor;
   const struct eventring_written *written;    /* for eventring_batch_each */
 };
