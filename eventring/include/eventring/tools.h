@@ -50,10 +50,10 @@ int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
 
 /* Events in bulk, for programs that read very many: no call and no struct eventring_event
    for each of them. A batch has consecutive events of one ring and context (but see
-   BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than 2^32 ns from the first to
-   the last. Its begins and ends are given as the spans that ended in it, and those that
-   it left open: no flag would be set in them but MATCHED in the ends. What else a batch
-   may have is for its user to say: */
+   BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than
+   2^32 ns from the first to the last. Its begins and ends are given as the spans that
+   ended in it, and those that it left open: no flag would be set in them but MATCHED in
+   the ends. What else a batch may have is for its user to say: */
 enum eventring_batch_contents {
   EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends say for how long
                                     their thread was not on a processor. Without it
