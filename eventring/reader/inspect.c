@@ -87,14 +87,18 @@ static int read_list(const struct evr_metadata *meta, size_t offset,
   int size = -1;
   for (int i = 0; i < ATTEMPTS && size < 0; i++) {
     struct format_list list;
-    struct { uint32_t version, bytes; } then;
+    struct { uint32_t version, bytes; } first, then;
     uint32_t version;
+    if (evr_source_read(&meta->source, at, &first, sizeof first, NULL) != EVENTRING_OK) break;
+    /* acquire fence: pairs with the release of the version at the end of
+       evr_control_write_list: the words read next are of this version, or newer */
+    evr_fence_acquire();
     if (evr_source_read(&meta->source, at, &list, sizeof list, NULL) != EVENTRING_OK) break;
     /* acquire fence: pairs with the release fence in evr_control_write_list
        (format/control.c): if a word of a newer text was read, the version has changed */
     evr_fence_acquire();
     if (evr_source_read(&meta->source, at, &then, sizeof then, NULL) != EVENTRING_OK) break;
-    if (then.version == list.version)
+    if (then.version == first.version && list.version == first.version)
       size = evr_control_read_list(&list, text, &version);
   }
   text[size > 0 ? size : 0] = '\0';

@@ -423,6 +423,32 @@ static uint32_t first_open(const struct format_control *c, uint32_t from, uint32
   return from;
 }
 
+/* Reads the log of the control page. A copy has the members of an entry in no order, so
+   there are three, between which evr_control_entry has its loads: the number, and the end
+   if it is known; the other members; the number again. An entry that changed meanwhile
+   gets the number 0, as while it is written. */
+static int read_log(struct evr_metadata *meta, struct eventring_error *error) {
+  struct format_switch *log = meta->control.log;
+  struct format_switch before[FORMAT_LOG_ENTRIES], after[FORMAT_LOG_ENTRIES];
+  const size_t at = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, log);
+  int status = evr_source_read(&meta->source, at, before, sizeof before, error);
+  if (status != EVENTRING_OK) return status;
+  /* acquire fence: pairs with the releases in log_switch and complete_switch
+     (format/control.c) */
+  evr_fence_acquire();
+  status = evr_source_read(&meta->source, at, log, sizeof before, error);
+  if (status != EVENTRING_OK) return status;
+  /* acquire fence: pairs with the release fence in log_switch */
+  evr_fence_acquire();
+  status = evr_source_read(&meta->source, at, after, sizeof after, error);
+  if (status != EVENTRING_OK) return status;
+  for (int i = 0; i < FORMAT_LOG_ENTRIES; i++) {
+    log[i].number = before[i].number == after[i].number ? before[i].number : 0;
+    log[i].until = before[i].until;
+  }
+  return EVENTRING_OK;
+}
+
 /* Reads the control page, and its log only when an entry was added or is incomplete. */
 static int read_control(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_control *c = &meta->control;
@@ -434,8 +460,7 @@ static int read_control(struct evr_metadata *meta, struct eventring_error *error
   /* acquire fence: pairs with the exchange of the gate in evr_control_settle
      (format/control.c): the log has the entry that precedes the gate that was read */
   evr_fence_acquire();
-  status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET + front, c->log,
-                           sizeof c->log, error);
+  status = read_log(meta, error);
   if (status != EVENTRING_OK) return status;
   meta->log = (struct evr_log){c->log, c->switches, count_written(c, meta->log.written)};
   meta->switches_open = first_open(c, meta->switches_open, meta->log.written);
