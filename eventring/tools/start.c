@@ -77,10 +77,11 @@ static int await_reply(struct remote_host *host, uint32_t before) {
   const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
   for (int waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
     if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
-    /* counted by the release add in introspection_reply (runtime/introspection.c), after
-       the reply; but this reads a copy made by remote_read, among whose bytes the acquire
-       load orders nothing */
-    if (__atomic_load_n(&request.taken_up, __ATOMIC_ACQUIRE) != before) {
+    if (request.taken_up != before) {
+      /* The process counts after it has written the reply (the release add in
+         introspection_reply, runtime/introspection.c). A copy that shows the count may have
+         taken the bytes of the reply before; one that begins now has them. */
+      if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
       if (request.refused == 0) return STATUS_OK;
       return wrong("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
     }
