@@ -39,7 +39,7 @@ static void pause_once(eventring_domain *domain, int round, int64_t heap) {
   count(domain, AWAY, 1000);
   const uint64_t begun = eventring_off_cpu_begin();
   eventring_begin(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, STOP);
-  nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+  nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
   eventring_end_off_cpu(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, STOP,
                         eventring_off_cpu_since(begun));
   count(domain, EFFORT, 4096 + round);

@@ -113,10 +113,13 @@ rm -f ./*.eventring
 SAROS_EVENTRING_WSIZE=18 start --domains 2 --rounds 300000 --pause-us 20
 "$EVENTRING" record -o sig-%i.eventring "$pid" 2>errors.txt &
 recorder=$!
-sleep 0.3
-kill -USR2 $recorder
+until_so [ -e sig-1.eventring ]
 sleep 0.2
 kill -USR2 $recorder
+until_so [ -e sig-2.eventring ]
+sleep 0.2
+kill -USR2 $recorder
+until_so [ -e sig-3.eventring ]
 sleep 0.2
 kill -INT $recorder
 wait $recorder || fail "SIGUSR2: status $?"
@@ -128,9 +131,9 @@ is "SIGUSR2: each has events" true \
 # without a number in the name the first file has none
 "$EVENTRING" record -o plain.eventring "$pid" 2>errors.txt &
 recorder=$!
-sleep 0.2
+until_so [ -e plain.eventring ]
 kill -USR2 $recorder
-sleep 0.2
+until_so [ -e plain.2.eventring ]
 kill -INT $recorder
 wait $recorder || fail "plain: status $?"
 sums plain.eventring plain.2.eventring
@@ -139,10 +142,10 @@ sums plain.eventring plain.2.eventring
 mkdir gone
 "$EVENTRING" record -o gone/x.eventring "$pid" 2>errors.txt &
 recorder=$!
-sleep 0.2
+until_so [ -e gone/x.eventring ]
 mv gone elsewhere
 kill -USR2 $recorder
-sleep 0.2
+until_so grep -qs "recording goes on" errors.txt
 kill -INT $recorder
 wait $recorder
 is "no place: status" 1 $?
