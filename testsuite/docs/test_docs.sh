@@ -80,4 +80,34 @@ eventring/word.h: eventring_planted_time: what is the unit of \`since'?
 eventring/word.h: eventring_planted_sized: the size stands in the structure
 eventring/word.h: eventring_planted_body: its comment does not say which threads" \
   "$(headers headers | sed 's/eventring.h: .* lines, more than/eventring.h:/')"
+
+# Comments of C files, and one fault of each kind
+cd "$top" || exit 1
+is "wrong in comments" "" \
+  "$(python3 "$TESTSUITE/docs/check_comments.py" vm runtime stdlib eventring examples testsuite)"
+cd - >/dev/null || exit 1
+cat >planted.c <<'EOF'
+/* planted.c: a comment at the top, which says nothing of a function. */
+int planted;
+
+/* Returns what was planted. */
+int planted_good(void) { return planted; }
+
+/* The number of seeds. */
+static unsigned planted_seeds(const char *name);
+
+/* Writes a seed, about which there is much to say, and more than fits into ninety columns. */
+void planted_write(void) {
+  __atomic_store_n(&planted, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&planted, 2, __ATOMIC_RELAXED);
+  __atomic_store_n(&planted, 3, __ATOMIC_RELAXED);
+  __atomic_store_n(&planted, 4, __ATOMIC_RELEASE);
+  /* pairs with the acquire load in planted_read */
+
+  __atomic_store_n(&planted, 1, __ATOMIC_RELEASE);
+}
+EOF
+is "wrong in planted.c" "planted.c:7: planted_seeds: begins with no verb: The number of seeds.
+planted.c:10: a line of comment with 94 columns
+planted.c:15: a memory order without its partner" "$(python3 "$TESTSUITE/docs/check_comments.py" planted.c)"
 finish
