@@ -264,13 +264,13 @@ eventring_eventring_SOURCES = \
 	eventring/tools/dead.c eventring/tools/dead.h \
 	eventring/tools/await.c eventring/tools/await.h eventring/tools/class_list.c eventring/tools/class_list.h \
 	eventring/tools/name_choice.c eventring/tools/name_choice.h \
-	eventring/tools/commands.c eventring/tools/commands.h \
+	eventring/tools/command_fifo.c eventring/tools/command_fifo.h \
 	eventring/tools/cmd_check.c eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
 	eventring/tools/control_status.h eventring/tools/control_status.c \
 	eventring/tools/heap_diff.c eventring/tools/heap_diff.h \
 	eventring/tools/cmd_export.c eventring/tools/cmd_heap.c eventring/tools/heap_export.c \
-	eventring/tools/heap_export.h eventring/tools/heap_question.c \
-	eventring/tools/heap_question.h eventring/tools/heap_view.c eventring/tools/heap_view.h \
+	eventring/tools/heap_export.h eventring/tools/heap_query.c \
+	eventring/tools/heap_query.h eventring/tools/heap_view.c eventring/tools/heap_view.h \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c \
 	eventring/tools/cmd_sql.c \
@@ -315,13 +315,13 @@ eventring_eventring_SOURCES = \
 	eventring/tools/run_pairs.c eventring/tools/run_pairs.h \
 	eventring/tools/signals.c eventring/tools/signals.h \
 	eventring/tools/parents.c eventring/tools/parents.h \
-	eventring/tools/question.c eventring/tools/question.h \
+	eventring/tools/query.c eventring/tools/query.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/command.c eventring/tools/eventring.c \
 	eventring/tools/launch.c eventring/tools/launch.h \
-	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
+	eventring/tools/options.c eventring/tools/options.h eventring/tools/search_path.c \
 	eventring/tools/examples.def \
-	eventring/tools/places.h \
+	eventring/tools/search_path.h \
 	eventring/tools/copy.c eventring/tools/copy.h \
 	eventring/tools/new_file.c eventring/tools/new_file.h \
 	eventring/tools/merge.h eventring/tools/merge.c \
@@ -330,7 +330,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/recorder.c eventring/tools/recorder.h \
 	eventring/tools/record_summary.c eventring/tools/record_summary.h \
 	eventring/tools/group.c eventring/tools/group.h \
-	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
+	eventring/tools/reader.c eventring/tools/reader.h eventring/tools/text_table.c \
 	eventring/tools/time_window.c eventring/tools/time_window.h \
 	eventring/tools/cmd_view.c eventring/tools/view_head.c eventring/tools/view_page.h \
 	eventring/tools/view_parts.def \

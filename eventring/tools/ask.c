@@ -163,7 +163,7 @@ int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
     begin_asking(ask, reader);
     status = await_answers(ask, kinds, patience, &error);
   } while ((status != 0 || !has_all(ask)) && ++files < MOST_FILES && turn_to_next_file(ask));
-  return status == 0 ? -1 : wrong("%s", error.text);
+  return status == 0 ? STATUS_GO_ON : wrong("%s", error.text);
 }
 
 void ask_nothing(const struct ask *before) {

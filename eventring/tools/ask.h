@@ -6,7 +6,7 @@
 
 #include "domain_state.h"
 #include "eventring/question.h"
-#include "follow.h"
+#include "reader.h"
 
 /* How long to wait for an answer. A domain that is asleep is waited for only until that
    is known, unless the user has said how long to wait (`--wait`). */
@@ -29,7 +29,7 @@ struct ask {
 /* Lets a PROGRAM that was launched run for a while. Returns false if it has ended. */
 bool ask_let_run(struct reader *reader, uint64_t ns);
 /* Asks the domains and waits until all have answered. A domain that does not answer is no
-   error. Returns -1, or the exit status after a message. */
+   error. Returns STATUS_GO_ON, or the exit status after a message. */
 int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
                 struct ask_patience patience);
 /* Writes why a domain has not answered: "asleep in C function io.read", "in C function

@@ -6,7 +6,7 @@
 #include "analysis/so_far.h"
 #include "analysis/steps.h"
 #include "heap_view.h"
-#include "question.h"
+#include "query.h"
 
 enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16, AUTOPSY_SITES = 5, AUTOPSY_BRIEF_SITES = 2 };
 
@@ -60,7 +60,7 @@ struct ring {
 };
 
 struct autopsy {
-  struct question q;
+  struct query q;
   uint64_t last_ns, hold_ns;
   bool brief;
   uint64_t end_ns;  /* the last moment that the recording knows of */

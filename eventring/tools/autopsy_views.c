@@ -253,7 +253,7 @@ static VIEW(total_view, struct autopsy,
 
 #define ROWS(what) .form = VIEW_ROWS, .view = &autopsy_##what##_view, .rows = autopsy_##what##_rows
 VIEW(autopsy_view, struct autopsy,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct autopsy, q), .view = &question_view},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct autopsy, q), .view = &query_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"open_spans", ROWS(open)},
     {"stacks", .form = VIEW_ROWS, .view = &last_stack_view, .rows = last_stack_rows,

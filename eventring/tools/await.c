@@ -11,14 +11,15 @@ int await_check(const struct command *self, struct await *await) {
   struct eventring_error error;
   const struct eventring_condition *c = &await->condition;
   if (!await->text)
-    return await->before_ns == UINT64_MAX ? -1 : usage_error(self, "--before: without --on");
+    return await->before_ns == UINT64_MAX ? STATUS_GO_ON
+                                          : usage_error(self, "--before: without --on");
   if (eventring_condition_parse(&await->condition, await->text, strlen(await->text), NULL,
                                 &error) != EVENTRING_OK)
     return usage_error(self, "--on: %s", error.text);
   if (c->figure != EVENTRING_EACH || c->within[0] || c->subject == EVENTRING_SUBJECT_LOST)
     return usage_error(self, "--on: column 1: it is about pause, span, heap, counter, error or "
                              "signal, without a figure and `within'");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int take_event(void *context, const struct eventring_event *event) {
@@ -50,7 +51,7 @@ static int watch(const struct await *await, eventring_cursor *cursor, struct eva
   enum { TICK_MS = 100 };
   while (!reader_is_stopped()) {
     int64_t count = eventring_poll(cursor, &callbacks, rules, 0);
-    if (eva_rules_open_met(rules, cursor) || has_ended_so(await, cursor)) return -1;
+    if (eva_rules_open_met(rules, cursor) || has_ended_so(await, cursor)) return STATUS_GO_ON;
     if (count < 0) return complain_of(cursor);
     if (eventring_finished(cursor)) break;
     int news = eventring_wait(cursor, TICK_MS * (uint64_t)1000000);
@@ -66,14 +67,14 @@ static bool is_over(eventring_cursor *cursor) {
 }
 
 /* Makes the rings hold `before_ns` of the past. If the program has ended already, what
-   can be held is there. Returns -1, or the exit status after a message. */
+   can be held is there. Returns STATUS_GO_ON, or the exit status after a message. */
 static int hold(const struct await *await, eventring_cursor *cursor) {
   struct eventring_error error;
   if (await->before_ns == UINT64_MAX ||
       eventring_cursor_control(cursor,
                                EVENTRING_CHANGE(HOLD, .hold_ns = await->before_ns), &error) == 0 ||
       (error.code == EVENTRING_E_STATE && is_over(cursor)))
-    return -1;
+    return STATUS_GO_ON;
   return wrong("--before: %s", error.text);
 }
 
@@ -82,7 +83,7 @@ int await_condition(const struct await *await, const struct reader *reader) {
   struct eventring_info info = {.size = sizeof info};
   struct eventring_error error;
   struct eva_rules rules = {0};
-  if (!await->text) return -1;
+  if (!await->text) return STATUS_GO_ON;
   if (eventring_cursor_info(reader->cursor, &info) != EVENTRING_OK)
     return complain_of(reader->cursor);
   unsigned flags = EVENTRING_OPEN_MERGED | (reader->launched ? 0 : EVENTRING_OPEN_NOW);
@@ -91,7 +92,7 @@ int await_condition(const struct await *await, const struct reader *reader) {
   if (eva_rules_add(&rules, &await->condition, await->text, strlen(await->text), 0) != EVENTRING_OK)
     no_memory();
   int status = hold(await, cursor);
-  if (status < 0) status = watch(await, cursor, &rules);
+  if (goes_on(status)) status = watch(await, cursor, &rules);
   eva_rules_free(&rules);
   eventring_close(cursor);
   return status;

@@ -5,7 +5,7 @@
 #define EVENTRING_TOOL_AWAIT_H
 
 #include "eventring/conditions.h"
-#include "follow.h"
+#include "reader.h"
 
 struct await {
   const char *text;   /* the condition, as given; NULL: nothing is waited for */
@@ -14,11 +14,11 @@ struct await {
   struct eventring_condition condition;
 };
 
-/* Parses the condition. Returns -1, or the usage error. */
+/* Parses the condition. Returns STATUS_GO_ON, or the usage error. */
 int await_check(const struct command *self, struct await *await);
 /* Waits for the condition, with a cursor of its own on the recording that the reader has
-   opened. Returns -1; or the exit status, after a message, if the recording ended before
-   or SIGINT or SIGTERM came. */
+   opened. Returns STATUS_GO_ON; or the exit status, after a message, if the recording
+   ended before or SIGINT or SIGTERM came. */
 int await_condition(const struct await *await, const struct reader *reader);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef EVENTRING_TOOL_CHILD_ANSWER_H
 #define EVENTRING_TOOL_CHILD_ANSWER_H
 
-#include "follow.h"
+#include "reader.h"
 
 struct child_answer {
   pid_t pid;   /* 0: there is none */

@@ -114,25 +114,23 @@ static unsigned newest_stack(const struct autopsy *a) {
   return newest;
 }
 
-static void make_room(struct autopsy *a) {
-  uint64_t most = BRIEF_LAST;
-  if (newest_stack(a) < EVENTRING_MAX_DOMAINS) most -= BRIEF_OF_STACK;
-  if (a->has_sites) most -= BRIEF_OF_SITES;
-  if (a->q.top > most) a->q.top = most;
-}
-
 static void read_recording(struct autopsy *a) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   a->end_ns = eva_last_known(a->q.reader.cursor);
   a->from_ns = a->end_ns > a->last_ns ? a->end_ns - a->last_ns : 0;
   a->steps.report = on_step;
   a->steps.context = a;
-  question_read(&a->q, &callbacks, NULL, a);
+  query_read(&a->q, &callbacks, NULL, a);
   eva_steps_finish(&a->steps);
   eva_known_find(&a->known, a->q.reader.cursor, UINT64_MAX);
   eventring_open_spans(a->q.reader.cursor, on_open, a);
   autopsy_read_sites(a);
-  if (a->brief) make_room(a);
+  if (a->brief) { /* leaves room for the stack and the sites */
+    uint64_t most = BRIEF_LAST;
+    if (newest_stack(a) < EVENTRING_MAX_DOMAINS) most -= BRIEF_OF_STACK;
+    if (a->has_sites) most -= BRIEF_OF_SITES;
+    if (a->q.top > most) a->q.top = most;
+  }
   autopsy_sort(a);
   find_rings(a); /* only now is known what this cursor missed and lost */
 }
@@ -155,21 +153,6 @@ static void print_error(const struct eventring_info *info, bool brief) {
   }
 }
 
-static void print_open(const struct autopsy *a, struct view_to *to) {
-  if (!a->open_count) {
-    puts("\nNo span was open.");
-    return;
-  }
-  printf("\nOpen spans: %s, the innermost of a context last\n", eva_count(a->open_count));
-  view_table(to, &autopsy_open_view, autopsy_open_rows, a, 2);
-}
-
-static void print_last(const struct autopsy *a, struct view_to *to) {
-  printf("\nThe last %s, %s events: the longest spans, the last other events\n",
-         eva_duration(a->last_ns), eva_count(a->noted));
-  view_table(to, &autopsy_last_view, autopsy_last_rows, a, 2);
-}
-
 static void print_sites(const struct autopsy *a, struct view_to *to) {
   char as_of[HEAP_AS_OF];
   size_t count = autopsy_sites(a);
@@ -190,7 +173,7 @@ static void print_collector(const struct autopsy *a) {
          eva_duration(a->last_ns), eva_duration(a->gc_last_ns));
   if (a->steps_last) {
     printf(";\n  the longest %s (", eva_duration(a->longest.ns));
-    print_foreign_text(stdout, question_name(&a->q, a->longest.id));
+    print_foreign_text(stdout, query_name(&a->q, a->longest.id));
     uint64_t end = a->newest_step.begin_ns + a->newest_step.ns;
     printf("), the newest ended %s before the end",
            eva_duration(a->end_ns > end ? a->end_ns - end : 0));
@@ -202,23 +185,27 @@ static void print_collector(const struct autopsy *a) {
              eva_duration(a->end_ns > a->cycle[d].since ? a->end_ns - a->cycle[d].since : 0));
 }
 
-static void print_stacks(const struct autopsy *a) {
-  const unsigned newest = newest_stack(a);
-  if (newest == EVENTRING_MAX_DOMAINS) return;
-  puts(a->brief ? "" : "\nLast stacks, the innermost function first");
-  last_stacks_print(a->q.reader.cursor, a->brief ? newest : UINT64_MAX,
-                    eva_end(a->q.reader.cursor), a->brief ? BRIEF_FRAMES : MOST_FRAMES);
-}
-
 static void print_text(const struct autopsy *a) {
+  const unsigned newest = newest_stack(a);
   char title[96];
-  struct view_to to = question_output(&a->q);
+  struct view_to to = query_output(&a->q);
   to.context = a;
-  question_head(&a->q, stdout);
+  query_head(&a->q, stdout);
   print_error(&a->q.info, a->brief);
-  print_stacks(a);
-  print_open(a, &to);
-  print_last(a, &to);
+  if (newest != EVENTRING_MAX_DOMAINS) {
+    puts(a->brief ? "" : "\nLast stacks, the innermost function first");
+    last_stacks_print(a->q.reader.cursor, a->brief ? newest : UINT64_MAX,
+                      eva_end(a->q.reader.cursor), a->brief ? BRIEF_FRAMES : MOST_FRAMES);
+  }
+  if (a->open_count) {
+    printf("\nOpen spans: %s, the innermost of a context last\n", eva_count(a->open_count));
+    view_table(&to, &autopsy_open_view, autopsy_open_rows, a, 2);
+  } else {
+    puts("\nNo span was open.");
+  }
+  printf("\nThe last %s, %s events: the longest spans, the last other events\n",
+         eva_duration(a->last_ns), eva_count(a->noted));
+  view_table(&to, &autopsy_last_view, autopsy_last_rows, a, 2);
   if (!a->brief) view_section(&to, "Memory", &autopsy_memory_view, autopsy_memory_rows, a);
   print_sites(a, &to);
   if (a->brief) return;
@@ -240,21 +227,21 @@ static int read_words(const struct command *self, int count, char **words, struc
       {"brief", 'b', OPTION_FLAG, &a->brief, NULL, "on one screen: open spans, the last seconds"},
       {"hold", 0, OPTION_SECONDS, &a->hold_ns, "N", "what ring would hold N seconds (10)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  return status >= 0 ? status : require_target(self, operands, false);
+  return goes_on(status) ? require_target(self, operands, false) : status;
 }
 
 int command_autopsy(const struct command *self, int count, char **words) {
   struct autopsy *a = need_zeroed(1, sizeof *a);
   struct operands operands;
-  a->q = (struct question)QUESTION_NEW(20);
+  a->q = (struct query)QUERY_NEW(20);
   a->last_ns = 2000000000;
   a->hold_ns = 10000000000;
   int status = read_words(self, count, words, a, &operands);
-  if (status < 0) status = question_open(&a->q, &operands);
-  if (status < 0) {
+  if (goes_on(status)) status = query_open(&a->q, &operands);
+  if (goes_on(status)) {
     read_recording(a);
     if (view_wants_text(&a->q.as)) print_text(a);
-    else question_put(&a->q, &autopsy_view, a);
+    else query_put(&a->q, &autopsy_view, a);
     status = reader_close(&a->q.reader, STATUS_OK);
   }
   autopsy_free_sites(a);

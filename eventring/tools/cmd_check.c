@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "analysis/rules.h"
-#include "question.h"
+#include "query.h"
 
 enum { MOST_FILE = 1 << 20 };
 
 struct check {
-  struct question q;
+  struct query q;
   struct eva_rules rules;
   const char *file; /* of the rules; NULL: they are on the command line */
 };
@@ -25,13 +25,13 @@ static void add_rule(struct check *c, const struct eventring_condition *conditio
 }
 
 /* Reads the rules of a line, with `;` or `,` between them, up to a `#` where a rule could
-   begin. Returns -1, or the exit status after a message. */
+   begin. Returns STATUS_GO_ON, or the exit status after a message. */
 static int read_line(struct check *c, const char *text, size_t size, unsigned line) {
   struct eventring_condition condition;
   struct eventring_error error;
   for (size_t at = 0, end; at < size; at += end) {
     while (at < size && strchr(" \t;,\r", text[at])) at++;
-    if (at == size || text[at] == '#') return -1;
+    if (at == size || text[at] == '#') return STATUS_GO_ON;
     int status = eventring_condition_parse(&condition, text + at, size - at, &end, &error);
     bool closed = at + end == size || strchr(";,#\r", text[at + end]);
     if (status == EVENTRING_OK && closed) {
@@ -52,13 +52,13 @@ static int read_line(struct check *c, const char *text, size_t size, unsigned li
     else complain("`%.*s': column %lu%s", (int)size, text, column, what);
     return STATUS_USAGE;
   }
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int read_text(struct check *c, const char *text, size_t size) {
-  int status = -1;
+  int status = STATUS_GO_ON;
   unsigned line = 1;
-  for (size_t at = 0; status < 0 && at < size; line++) {
+  for (size_t at = 0; goes_on(status) && at < size; line++) {
     const char *end = memchr(text + at, '\n', size - at);
     size_t length = end ? (size_t)(end - text) - at : size - at;
     if (memchr(text + at, 0, length)) {
@@ -76,7 +76,7 @@ static int read_file(struct check *c) {
   FILE *file = fopen(c->file, "re");
   errno = file ? 0 : errno;
   size_t size = file ? fread(text, 1, MOST_FILE + 1, file) : 0;
-  int cause = errno, status = -1;
+  int cause = errno, status = STATUS_GO_ON;
   bool failed = !file || ferror(file);
   if (file) fclose(file);
   if (failed || size > MOST_FILE) {
@@ -159,7 +159,7 @@ static VIEW(total_view, struct check,
     {"undecided", NULL, VIEW_COUNT, VIEW_GET(UINT, undecided)})
 
 static VIEW(check_view, struct check,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct check, q), .view = &question_view},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct check, q), .view = &query_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN})
 
@@ -208,7 +208,7 @@ static void record_what_rules_name(const struct check *c) {
 
 static int on_event(void *context, const struct eventring_event *event) {
   struct check *c = context;
-  if (!question_is_past_start(&c->q, event->ns) || question_is_past_end(&c->q, event->ns))
+  if (!query_is_past_start(&c->q, event->ns) || query_is_past_end(&c->q, event->ns))
     return 0;
   if (eva_rules_event(&c->rules, event) != EVENTRING_OK) no_memory();
   return 0;
@@ -216,26 +216,26 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 /* Returns the number of events that were lost. What a PROGRAM that was watched from its
    start has overwritten is lost, too. */
-static uint64_t lost_of(const struct question *q) {
+static uint64_t lost_of(const struct query *q) {
   return q->totals.lost + (q->reader.launched ? q->totals.missed : 0);
 }
 
 static int check(struct check *c, const struct operands *operands) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   if (operands->command) record_what_rules_name(c);
-  int status = question_open(&c->q, operands);
-  if (status >= 0) return status;
+  int status = query_open(&c->q, operands);
+  if (!goes_on(status)) return status;
   c->rules.since = c->q.window.since;
-  question_read(&c->q, &callbacks, NULL, c);
+  query_read(&c->q, &callbacks, NULL, c);
   eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q), c->q.window.until);
   if (view_wants_text(&c->q.as)) print_text(c);
-  else question_put(&c->q, &check_view, c);
+  else query_put(&c->q, &check_view, c);
   status = reader_close(&c->q.reader, STATUS_OK);
   return status == STATUS_OK ? status_of_rules(c) : status;
 }
 
 /* Reads the rules: those given with --expression, or else the first operand is their
-   file. Returns -1, or the exit status after a message. */
+   file. Returns STATUS_GO_ON, or the exit status after a message. */
 static int take_rules(const struct command *self, struct check *c, const char *expressions,
                       struct operands *operands) {
   if (expressions) {
@@ -246,12 +246,12 @@ static int take_rules(const struct command *self, struct check *c, const char *e
   c->file = operands->words[0];
   operands->words++;
   operands->count--;
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int read_words(const struct command *self, int count, char **words, struct check *c,
                       struct operands *operands) {
-  struct question *q = &c->q;
+  struct query *q = &c->q;
   char *expressions = NULL;
   const struct option_spec specs[] = {
       {"expression", 'e', OPTION_LIST, &expressions, "RULE[;...]",
@@ -262,11 +262,11 @@ static int read_words(const struct command *self, int count, char **words, struc
        "watch a live process for N seconds, not only what it holds"},
       ENV_PREFIX_SPEC(&q->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = time_window_check(self, &q->window);
-  if (status < 0) status = take_rules(self, c, expressions, operands);
-  if (status < 0) status = require_target(self, operands, true);
-  if (status < 0 && c->file) status = read_file(c);
-  if (status < 0 && !c->rules.count) {
+  if (goes_on(status)) status = time_window_check(self, &q->window);
+  if (goes_on(status)) status = take_rules(self, c, expressions, operands);
+  if (goes_on(status)) status = require_target(self, operands, true);
+  if (goes_on(status) && c->file) status = read_file(c);
+  if (goes_on(status) && !c->rules.count) {
     complain("%s: no rules", c->file ? c->file : "--expression");
     status = STATUS_USAGE;
   }
@@ -277,9 +277,9 @@ static int read_words(const struct command *self, int count, char **words, struc
 int command_check(const struct command *self, int count, char **words) {
   struct check *c = need_zeroed(1, sizeof *c);
   struct operands operands;
-  c->q = (struct question)QUESTION_NEW(0);
+  c->q = (struct query)QUERY_NEW(0);
   int status = read_words(self, count, words, c, &operands);
-  if (status < 0) status = check(c, &operands);
+  if (goes_on(status)) status = check(c, &operands);
   eva_rules_free(&c->rules);
   free(c);
   return status;

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "analysis/names.h"
+#include "analysis/units.h"
 #include "eventring/conditions.h"
 #include "eventring/tools.h"
 #include "options.h"
-#include "places.h"
-#include "analysis/units.h"
+#include "search_path.h"
 
 struct cleaning {
-  const struct places *places;
+  const struct search_path *where;
   bool dry_run, ended, all_users;
   unsigned removed;
   uint64_t bytes;
@@ -73,7 +73,7 @@ static bool may_go(const struct cleaning *cleaning, const char *path) {
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
   if (found->status == 0 && is_wanted(cleaning, found->liveness, found->preserved) &&
-      places_hold(cleaning->places, found->path) && may_go(cleaning, found->path))
+      search_path_holds(cleaning->where, found->path) && may_go(cleaning, found->path))
     remove_one(cleaning, found->path, found->disk_size);
   return 0;
 }
@@ -105,25 +105,20 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   }
 }
 
-/* Removes incomplete copies that processes which have died were making. A directory that
-   cannot be read was reported before, or has none. */
-static void clean_parts(struct cleaning *cleaning) {
-  for (size_t i = 0; i < cleaning->places->count; i++)
-    eventring_remove_parts(cleaning->places->directories[i], cleaning->dry_run, count_removed,
-                           cleaning);
-}
-
 static int clean(struct cleaning *cleaning) {
-  const struct places *places = cleaning->places;
-  for (size_t i = 0; i < places->file_count; i++)
-    clean_named(cleaning, places->files[i]);
-  if (places->count > 0) {
-    int found = places_discover(places, clean_found, cleaning);
+  const struct search_path *where = cleaning->where;
+  for (size_t i = 0; i < where->file_count; i++)
+    clean_named(cleaning, where->files[i]);
+  if (where->count > 0) {
+    int found = search_path_discover(where, clean_found, cleaning);
     if (found < 0) {
       complain("cannot look for recordings: %s", eventring_strerror(found));
       cleaning->failed = true;
     }
-    clean_parts(cleaning);
+    /* the incomplete copies that processes which have died were making; a directory that
+       cannot be read was reported before, or has none */
+    for (size_t i = 0; i < where->count; i++)
+      eventring_remove_parts(where->directories[i], cleaning->dry_run, count_removed, cleaning);
   }
   printf("%u file%s%s, %s\n", cleaning->removed, cleaning->removed == 1 ? "" : "s",
          cleaning->dry_run ? " would go" : " removed", eva_bytes(cleaning->bytes));
@@ -132,8 +127,8 @@ static int clean(struct cleaning *cleaning) {
 
 int command_clean(const struct command *self, int count, char **words) {
   struct operands operands;
-  struct places places;
-  struct cleaning cleaning = {.places = &places};
+  struct search_path where;
+  struct cleaning cleaning = {.where = &where};
   const struct option_spec specs[] = {
       {"dry-run", 'n', OPTION_FLAG, &cleaning.dry_run, NULL,
        "say what would be removed, remove nothing"},
@@ -142,10 +137,10 @@ int command_clean(const struct command *self, int count, char **words) {
       {"all-users", 0, OPTION_FLAG, &cleaning.all_users, NULL,
        "also files of other users, where the system allows that"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands.command) return usage_error(self, "cannot launch a command");
-  status = places_take(&places, operands.words, operands.count, true);
-  if (status < 0) status = clean(&cleaning);
-  places_free(&places);
+  status = search_path_take(&where, operands.words, operands.count, true);
+  if (goes_on(status)) status = clean(&cleaning);
+  search_path_free(&where);
   return status;
 }

@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eventring/memory.h"
-#include "eventring/conditions.h"
 #include "class_list.h"
 #include "control_status.h"
 #include "copy.h"
-#include "new_file.h"
+#include "eventring/conditions.h"
+#include "eventring/memory.h"
 #include "eventring/tools.h"
+#include "new_file.h"
 #include "options.h"
+#include "reader.h"
 #include "start.h"
-#include "follow.h"
 
 struct request {
   bool start, pause, resume, status;
@@ -79,8 +79,8 @@ static int read_words(const struct command *self, int count, char **words,
        "what --json writes, as JSON Schema"}};
   *request = (struct request){.hold_ns = UINT64_MAX};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0 && operands->command) return usage_error(self, "cannot launch a command");
-  return status >= 0 ? status : require_targets(self, operands);
+  if (goes_on(status) && operands->command) return usage_error(self, "cannot launch a command");
+  return goes_on(status) ? require_targets(self, operands) : status;
 }
 
 static bool changes_something(const struct request *request) {
@@ -123,7 +123,7 @@ static int check_span_words(const struct command *self, const struct request *re
   for (const char *name; (name = next_name(&list, &size));)
     if (has_name(request->no_spans, name, size))
       return usage_error(self, "`%.*s' both in --span and --no-span", (int)size, name);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int check_words(const struct command *self, struct request *request,
@@ -167,16 +167,6 @@ static int read_classes(eventring_cursor *cursor, const char *list, bool off,
   return wrong("%s", trouble);
 }
 
-/* Refuses functions that are named together with class calls, which means all
-   functions. */
-static int check_calls(const struct request *r) {
-  const uint64_t switched = r->enabled | r->disabled;
-  if (!(r->spans || r->no_spans) || !(switched >> EVENTRING_CLASS_CALLS & 1)) return STATUS_OK;
-  complain("class `calls' is of all functions: it cannot be switched together with %s",
-           r->spans ? "--span" : "--no-span");
-  return STATUS_USAGE;
-}
-
 /* Finds the classes that are named. Refuses, before anything is changed, what cannot be
    done. */
 static int check_classes(eventring_cursor *cursor, struct request *request) {
@@ -191,7 +181,13 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
              eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, (unsigned)__builtin_ctzll(both)));
     return STATUS_USAGE;
   }
-  return check_calls(request);
+  const uint64_t switched = request->enabled | request->disabled;
+  if ((request->spans || request->no_spans) && switched >> EVENTRING_CLASS_CALLS & 1) {
+    complain("class `calls' is of all functions: it cannot be switched together with %s",
+             request->spans ? "--span" : "--no-span");
+    return STATUS_USAGE;
+  }
+  return STATUS_OK;
 }
 
 /* ---- Functions that are spans ---------------------------------------------- */
@@ -240,12 +236,6 @@ static int check_spans(eventring_cursor *cursor, struct request *r) {
 typedef int act_function(eventring_cursor *cursor, const struct eventring_change *change,
                          struct eventring_error *error);
 
-static int ask(eventring_cursor *cursor, act_function *act,
-               const struct eventring_change *change) {
-  struct eventring_error error;
-  return act(cursor, change, &error) == 0 ? STATUS_OK : wrong("%s", error.text);
-}
-
 /* Calls `act` for each change that is wanted, until one fails. */
 static int act_on(eventring_cursor *cursor, const struct request *r, act_function *act) {
   /* they replace those that another command has set */
@@ -264,22 +254,14 @@ static int act_on(eventring_cursor *cursor, const struct request *r, act_functio
       {r->memprof != NULL, *EVENTRING_CHANGE(SAMPLE, .rate = r->rate)},
       {r->profile != NULL, *EVENTRING_CHANGE(PROFILE, .on = calls)},
       {r->changes_spans, *EVENTRING_CHANGE(SPANS, .spans = r->names)}};
-  int status = STATUS_OK;
-  for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
-    if (all[i].wanted) status = ask(cursor, act, &all[i].change);
-  return status;
+  struct eventring_error error;
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    if (all[i].wanted && act(cursor, &all[i].change, &error) != 0) return wrong("%s", error.text);
+  return STATUS_OK;
 }
 
-/* Makes the changes and then the copy, whose file is there already. */
-static int change(eventring_cursor *cursor, const struct request *r, struct copy *copy) {
-  const struct copy_options options = {.path = r->snapshot, .begun = copy, .quiet = true};
-  int status = act_on(cursor, r, eventring_cursor_control);
-  if (!copy) return status;
-  if (status == STATUS_OK) return copy_recording(cursor, &options);
-  copy_end(copy, false);
-  return status;
-}
-
+/* Makes the changes and then the copy, if nothing is wrong with any of them: all are
+   checked, and the file of the copy is created, before the first change is made. */
 static int check_and_change(eventring_cursor *cursor, struct request *r) {
   struct copy *copy = NULL;
   int status = check_classes(cursor, r);
@@ -287,34 +269,32 @@ static int check_and_change(eventring_cursor *cursor, struct request *r) {
   if (status == STATUS_OK) status = act_on(cursor, r, eventring_cursor_control_check);
   if (status == STATUS_OK && r->snapshot && !(copy = copy_begin(r->snapshot)))
     status = STATUS_WRONG;
-  return status == STATUS_OK ? change(cursor, r, copy) : status;
+  if (status != STATUS_OK) return status;
+  status = act_on(cursor, r, eventring_cursor_control);
+  if (!copy) return status;
+  const struct copy_options options = {.path = r->snapshot, .begun = copy, .quiet = true};
+  if (status == STATUS_OK) return copy_recording(cursor, &options);
+  copy_end(copy, false);
+  return status;
 }
 
 /* ---- The command --------------------------------------------------------- */
 
-/* Returns how to open a recording. A symbolic link is followed only if nothing is
-   changed. */
-static unsigned open_flags(const struct request *request) {
-  return EVENTRING_OPEN_NOW | (changes_something(request) ? 0 : EVENTRING_OPEN_FOLLOW);
-}
-
-static int serve(const char *pid_or_file, struct request *request) {
-  struct reader reader;
-  int status = reader_open_present(&reader, pid_or_file, open_flags(request));
-  if (status >= 0) return status;
-  status = check_and_change(reader.cursor, request);
-  if (status == STATUS_OK && request->status)
-    status = control_status(reader.cursor, &request->as);
-  return reader_close(&reader, status);
-}
-
 static int control(const struct command *self, const char *pid_or_file, struct request *request) {
+  struct reader reader;
   pid_t pid;
   if (request->start && read_process_number(pid_or_file, &pid)) {
     int status = start_recording(self, pid, request->directory);
     if (status != STATUS_OK || !asks_more(request)) return status;
   }
-  return serve(pid_or_file, request);
+  /* a symbolic link is followed only if nothing is changed */
+  const unsigned link = changes_something(request) ? 0 : EVENTRING_OPEN_FOLLOW;
+  int status = reader_open_present(&reader, pid_or_file, EVENTRING_OPEN_NOW | link);
+  if (!goes_on(status)) return status;
+  status = check_and_change(reader.cursor, request);
+  if (status == STATUS_OK && request->status)
+    status = control_status(reader.cursor, &request->as);
+  return reader_close(&reader, status);
 }
 
 /* Changes each process that is named: one that is gone does not keep the others from
@@ -338,8 +318,8 @@ int command_control(const struct command *self, int count, char **words) {
   struct request request;
   struct operands operands;
   int status = read_words(self, count, words, &request, &operands);
-  if (status < 0) status = check_words(self, &request, &operands);
-  if (status < 0) status = control_all(self, &operands, &request);
+  if (goes_on(status)) status = check_words(self, &request, &operands);
+  if (goes_on(status)) status = control_all(self, &operands, &request);
   free(request.enable);
   free(request.disable);
   free(request.spans);

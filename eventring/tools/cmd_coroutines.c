@@ -256,17 +256,18 @@ static void collect(struct listing *l, struct reader *reader, const struct ask *
   }
 }
 
-/* Asks the domains what holds their coroutines. Returns -1, or the exit status. */
+/* Asks the domains what holds their coroutines. Returns STATUS_GO_ON, or the exit status.
+   */
 static int ask_holders(struct listing *l, const char *pid) {
   static struct ask ask;
   char why[DOMAIN_STATE_TEXT];
   struct reader reader;
   struct eventring_info info = {.size = sizeof info};
   int status = reader_open_target(&reader, pid, EVENTRING_OPEN_NOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   eventring_cursor_info(reader.cursor, &info);
   status = ask_domains(&ask, &reader, EVENTRING_ASKS_COROUTINES, l->patience);
-  if (status < 0) {
+  if (goes_on(status)) {
     collect(l, &reader, &ask, &info);
     ask_nothing(&ask);
     if (l->answer_count == 0 && l->status == STATUS_OK && ask_is_silent(why, &ask))
@@ -274,7 +275,8 @@ static int ask_holders(struct listing *l, const char *pid) {
     l->held = true;
   }
   const int closed = reader_close(&reader, STATUS_OK);
-  return status >= 0 ? status : closed != STATUS_OK ? closed : -1;
+  if (!goes_on(status)) return status;
+  return closed == STATUS_OK ? STATUS_GO_ON : closed;
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -508,8 +510,8 @@ static eventring_cursor *open_recording(const char *pid) {
 
 static int list_process(struct listing *l, const char *pid) {
   if (!remote_host_open(&l->host, l->pid)) return wrong("%s: %s", pid, l->host.error);
-  const int status = l->leaked_ns ? ask_holders(l, pid) : -1;
-  if (status >= 0) return status;
+  const int status = l->leaked_ns ? ask_holders(l, pid) : STATUS_GO_ON;
+  if (!goes_on(status)) return status;
   remote_functions_open(&l->functions, &l->host);
   l->cursor = open_recording(pid);
   show(l);
@@ -542,8 +544,8 @@ int command_coroutines(const struct command *self, int count, char **words) {
   };
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, false);
-  if (status >= 0) return status;
+  if (goes_on(status)) status = require_target(self, &operands, false);
+  if (!goes_on(status)) return status;
   if (l.format && !format_of_profiles(l.format))
     return usage_error(self, "`--to %s': must be one of %s", l.format, formats_of_profiles());
   if (l.output && !l.format) return usage_error(self, "-o goes with --to");

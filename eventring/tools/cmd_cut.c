@@ -2,8 +2,8 @@
 /* cmd_cut.c: `eventring cut`: copies a part of a recording, by time and domains, or what
    is sound of all of it. */
 #include "copy.h"
-#include "follow.h"
 #include "options.h"
+#include "reader.h"
 #include "time_window.h"
 
 struct cut_options {
@@ -29,20 +29,20 @@ static int read_words(const struct command *self, int count, char **words,
       DOMAIN_SPEC(&options->domain),
       {"quiet", 'q', OPTION_FLAG, &options->copy.quiet, NULL, "no summary"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = require_target(self, operands, false);
-  return status >= 0 ? status : check_words(self, options);
+  if (goes_on(status)) status = require_target(self, operands, false);
+  return goes_on(status) ? check_words(self, options) : status;
 }
 
 static int cut(struct reader *reader, struct cut_options *options) {
-  struct eventring_saver_options *saver = &options->copy.saver;
+  struct eventring_saver_options *saver_options = &options->copy.saver_options;
   struct eventring_info recording = {.size = sizeof recording};
   if (eventring_cursor_info(reader->cursor, &recording) < 0)
     return wrong("%s", eventring_cursor_error(reader->cursor)->text);
   if (!time_window_apply(&options->window, reader->cursor)) return STATUS_WRONG;
-  saver->since_ns = options->window.since;
-  if (options->window.until != UINT64_MAX) saver->until_ns = options->window.until;
+  saver_options->since_ns = options->window.since;
+  if (options->window.until != UINT64_MAX) saver_options->until_ns = options->window.until;
   if (options->domain != none)
-    saver->domains[options->domain / 64] = (uint64_t)1 << options->domain % 64;
+    saver_options->domains[options->domain / 64] = (uint64_t)1 << options->domain % 64;
   return copy_recording(reader->cursor, &options->copy);
 }
 
@@ -51,6 +51,7 @@ int command_cut(const struct command *self, int count, char **words) {
   struct operands operands;
   struct reader reader;
   int status = read_words(self, count, words, &options, &operands);
-  if (status < 0) status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
-  return status >= 0 ? status : reader_close(&reader, cut(&reader, &options));
+  if (goes_on(status))
+    status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
+  return goes_on(status) ? reader_close(&reader, cut(&reader, &options)) : status;
 }

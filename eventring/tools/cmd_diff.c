@@ -9,10 +9,10 @@
 
 #include "analysis/saturating.h"
 #include "analysis/units.h"
-#include "follow.h"
-#include "run_pairs.h"
 #include "heap_diff.h"
 #include "profile_diff.h"
+#include "reader.h"
+#include "run_pairs.h"
 
 static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
@@ -242,7 +242,7 @@ static int check_programs(const struct command *self, struct asked *asked,
   if (asked->runs == UINT64_MAX) asked->runs = RUNS_BY_DEFAULT;
   if (!run_pairs_split(operands->command, asked->programs))
     return usage_error(self, "two programs are needed: -- PROGRAM_A -- PROGRAM_B");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int read_words(const struct command *self, int count, char **words, struct asked *asked,
@@ -260,7 +260,7 @@ static int read_words(const struct command *self, int count, char **words, struc
        "run each PROGRAM N times (5), in turn"},
       ENV_PREFIX_SPEC(&asked->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands->command) return check_programs(self, asked, operands);
   if (asked->runs != UINT64_MAX) return usage_error(self, "--runs goes with two PROGRAMs");
   if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
@@ -271,17 +271,17 @@ static int read_words(const struct command *self, int count, char **words, struc
   if (operands->count % 2)
     return usage_error(self, "`%s' has no counterpart: runs of A and B in turn",
                        operands->words[operands->count - 1]);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int read_recordings(struct runs *runs, const struct operands *operands) {
-  int status = -1;
-  for (size_t i = 0; status < 0 && i < runs->count; i++) {
+  int status = STATUS_GO_ON;
+  for (size_t i = 0; goes_on(status) && i < runs->count; i++) {
     struct reader reader;
     runs->run[i].path = operands->words[i];
     status = reader_open_target(&reader, operands->words[i],
                                 EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
-    if (status < 0) status = runs_read(runs, i, &reader);
+    if (goes_on(status)) status = runs_read(runs, i, &reader);
   }
   return status;
 }
@@ -290,7 +290,7 @@ int command_diff(const struct command *self, int count, char **words) {
   struct asked asked = {.prefix = "SAROS_EVENTRING", .runs = UINT64_MAX, .by = UINT_MAX};
   struct operands operands;
   int status = read_words(self, count, words, &asked, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (asked.heap) {
     const enum heap_by by = asked.by == UINT_MAX ? BY_LINE : BY_LINE + asked.by;
     return heap_diff(&(struct heap_diff){by, asked.as, asked.top}, operands.words);
@@ -303,7 +303,7 @@ int command_diff(const struct command *self, int count, char **words) {
   runs.run = need_zeroed(runs.count, sizeof *runs.run);
   status = asked.programs[0] ? run_pairs(&runs, asked.programs, asked.prefix)
                              : read_recordings(&runs, &operands);
-  if (status < 0) {
+  if (goes_on(status)) {
     runs_compare(&runs);
     judge_few(&runs);
     struct view_to to = {.out = stdout, .context = &runs, .as = asked.as};

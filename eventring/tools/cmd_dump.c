@@ -12,9 +12,9 @@
 #include "class_list.h"
 #include "dump_format.h"
 #include "name_choice.h"
-#include "text_table.h"
 #include "options.h"
-#include "follow.h"
+#include "reader.h"
+#include "text_table.h"
 #include "time_window.h"
 
 /* Which events are wanted. NULL, -1 and UINT64_MAX stand for all. */
@@ -44,7 +44,7 @@ static int check_options(const struct command *self, struct dump_options *option
                          const struct operands *operands) {
   struct filter *filter = &options->filter;
   int status = time_window_check(self, &filter->window);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   bool goes_on = options->follow || options->limit_ns || options->from_now || operands->command;
   if (filter->window.backwards && goes_on)
     return usage_error(self, "--backwards with what is still to come: --follow, --seconds, "
@@ -86,7 +86,7 @@ static int read_words(const struct command *self, int count, char **words,
        "start (seconds since then), monotonic (ns) or wall"},
       ENV_PREFIX_SPEC(&options->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   return check_options(self, options, operands);
 }
 
@@ -240,7 +240,7 @@ static void dump_recording(struct reader *reader, struct dump_options *options) 
 
 /* Finds the ring and the class in this recording: their numbers may differ from recording
    to recording. Returns false after a message. */
-static bool find_places(struct filter *filter, const eventring_cursor *cursor) {
+static bool find_numbers(struct filter *filter, const eventring_cursor *cursor) {
   return find_ring(filter, cursor) && class_find(cursor, filter->class_name, &filter->classes);
 }
 
@@ -251,7 +251,7 @@ static void dump_others(struct reader *reader, struct dump_options *options) {
   if (ferror(stdout) || reader_is_stopped() || !reader_go_on_in_others(reader)) return;
   memset(&options->late, 0, sizeof options->late);
   memset(&options->known, 0, sizeof options->known);
-  if (find_places(&options->filter, reader->cursor)) dump_recording(reader, options);
+  if (find_numbers(&options->filter, reader->cursor)) dump_recording(reader, options);
   else reader->failed = true;
 }
 
@@ -285,13 +285,13 @@ int command_dump(const struct command *self, int count, char **words) {
   struct operands operands;
   struct reader reader;
   int status = read_words(self, count, words, &options, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   status = reader_open(&reader, &operands, options.prefix,
                        EVENTRING_OPEN_MERGED |
                            (options.filter.window.backwards ? EVENTRING_OPEN_BACKWARDS : 0) |
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
-  if (status >= 0) return status;
-  if (!find_places(&options.filter, reader.cursor))
+  if (!goes_on(status)) return status;
+  if (!find_numbers(&options.filter, reader.cursor))
     return reader_close(&reader, STATUS_WRONG);
   return reader_close(&reader, dump(&reader, &options) ? STATUS_OK : STATUS_WRONG);
 }

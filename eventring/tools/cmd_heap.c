@@ -12,13 +12,13 @@
 #include "domain_state.h"
 #include "formats.h"
 #include "heap_export.h"
-#include "heap_question.h"
+#include "heap_query.h"
 #include "heap_view.h"
 
 enum { SHOWN = 30 };
 
 struct heap_command {
-  struct heap_question h;
+  struct heap_query h;
   const char *to, *output;
   enum heap_by by;
   struct heap_view view;
@@ -191,7 +191,7 @@ VIEW_GETTER(by, struct heap_command) { return view_text(heap_by_names[row->by]);
 VIEW_GETTER(order, struct heap_command) { return view_text(measure_names[row->view.main]); }
 
 static VIEW(heap_answer_view, struct heap_command,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, h.q), .view = &question_view},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, h.q), .view = &query_view},
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
     {"order", NULL, VIEW_PLAIN, VIEW_GET(TEXT, order)},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
@@ -238,16 +238,7 @@ static int32_t only_thread(eventring_cursor *cursor) {
   return tid;
 }
 
-static void print_age(const struct heap_command *c, FILE *out) {
-  char state[DOMAIN_STATE_TEXT] = "";
-  const int32_t tid = only_thread(c->h.q.reader.cursor);
-  if (tid) domain_thread_text(state, pid_here(&c->h.q.info), tid);
-  fprintf(out, "as of %s ago%s", eva_duration(age_ns(c)), state[0] ? "; it is " : "");
-  print_foreign_text(out, state);
-  putc('\n', out);
-}
-
-static void print_rate(const struct heap_command *c, FILE *out) {
+static void print_summary(const struct heap_command *c, FILE *out) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   char as_of[HEAP_AS_OF];
   fprintf(out, "sampled at %g a word", s->most_rate);
@@ -255,11 +246,14 @@ static void print_rate(const struct heap_command *c, FILE *out) {
   fprintf(out, "; %s collections\n", eva_count(s->collections));
   if (heap_as_of(as_of, c->h.heap, c->h.q.info.start_ns))
     fprintf(out, "alive is what was alive %s\n", as_of);
-  if (has_age(c)) print_age(c, out);
-}
-
-static void print_summary(const struct heap_command *c, FILE *out) {
-  print_rate(c, out);
+  if (has_age(c)) {
+    char state[DOMAIN_STATE_TEXT] = "";
+    const int32_t tid = only_thread(c->h.q.reader.cursor);
+    if (tid) domain_thread_text(state, pid_here(&c->h.q.info), tid);
+    fprintf(out, "as of %s ago%s", eva_duration(age_ns(c)), state[0] ? "; it is " : "");
+    print_foreign_text(out, state);
+    putc('\n', out);
+  }
   for (int m = 0; m < EVA_MEASURES; m++)
     if (c->all[m].samples > 0) print_amount(measure_names[m], &c->all[m], out);
   if (c->state->words)
@@ -342,7 +336,7 @@ static void print_nothing(const struct heap_command *c, FILE *out) {
   static const char *const what[] = {[EVA_LIVE] = "is alive", [EVA_ALLOCATED] = "was allocated",
                                      [EVA_PEAK] = "was alive",
                                      [EVA_TEMPORARY] = "died in its first collection"};
-  const struct heap_question *h = &c->h;
+  const struct heap_query *h = &c->h;
   if (h->survived)
     fprintf(out, "nothing that was sampled lived through %" PRIu64 " collections\n", h->survived);
   else
@@ -357,7 +351,7 @@ static void print_text(struct heap_command *c, struct view_to *to) {
   uint64_t top = c->h.q.top ? c->h.q.top : SHOWN;
   snprintf(by, sizeof by, "<+%s", heap_by_names[c->by]);
   to->by = by;
-  question_head(&c->h.q, out);
+  query_head(&c->h.q, out);
   print_summary(c, out);
   fputc('\n', out);
   if (!(c->all[c->view.main].samples > 0)) {
@@ -377,27 +371,27 @@ static int read_words(const struct command *self, int count, char **words,
       {"by", 0, OPTION_CHOICE, CHOICE(&c->by, heap_by_names), "WHAT",
        "stack (a tree), line, function, kind, origin, span or domain"},
       HEAP_MEASURE_SPECS(&c->h),
-      QUESTION_SPECS(&c->h.q, heap_answer_view),
+      QUERY_SPECS(&c->h.q, heap_answer_view),
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT",
        "svg (a flame graph), or pprof, speedscope, folded, otlp_profiles: for other tools"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = heap_question_check(self, &c->h);
-  if (status < 0 && c->to && !format_of_profiles(c->to))
+  if (goes_on(status)) status = heap_query_check(self, &c->h);
+  if (goes_on(status) && c->to && !format_of_profiles(c->to))
     status = usage_error(self, "`--to %s': must be one of %s", c->to, formats_of_profiles());
-  if (status < 0 && c->to && !view_wants_text(&c->h.q.as))
+  if (goes_on(status) && c->to && !view_wants_text(&c->h.q.as))
     status = usage_error(self, "--json or --to, not both");
-  return status >= 0 ? status : require_target(self, operands, true);
+  return goes_on(status) ? require_target(self, operands, true) : status;
 }
 
 static int answer(struct heap_command *c) {
-  enum eva_measure main = heap_question_main(&c->h);
+  enum eva_measure main = heap_query_main(&c->h);
   eventring_cursor *cursor = c->h.q.reader.cursor;
   if (c->to) return heap_export(c->h.heap, main, cursor, NULL, c->to, c->output);
   FILE *out = output_file_open(c->output);
   if (!out) return STATUS_WRONG;
   heap_view_make(&c->view, c->h.heap, c->by, main, cursor);
-  struct view_to to = question_output(&c->h.q);
+  struct view_to to = query_output(&c->h.q);
   to.out = out;
   c->all = c->view.nodes[0].total;
   c->state = eva_heap_state(c->h.heap);
@@ -409,11 +403,11 @@ static int answer(struct heap_command *c) {
 
 size_t heap_data(const struct eva_heap *heap, eventring_cursor *cursor, uint64_t top,
                  struct eva_json *json) {
-  struct heap_command c = {.h = HEAP_QUESTION_NEW, .by = BY_LINE};
+  struct heap_command c = {.h = HEAP_QUERY_NEW, .by = BY_LINE};
   c.h.heap = (struct eva_heap *)heap;
   c.h.q.top = top;
   struct view_to to = {.cursor = cursor};
-  heap_view_make(&c.view, heap, c.by, heap_question_main(&c.h), cursor);
+  heap_view_make(&c.view, heap, c.by, heap_query_main(&c.h), cursor);
   view_data(&to, json, &heap_answer_view, "rows", &c);
   const size_t count = c.view.count - 1;
   heap_view_free(&c.view);
@@ -421,10 +415,10 @@ size_t heap_data(const struct eva_heap *heap, eventring_cursor *cursor, uint64_t
 }
 
 int command_heap(const struct command *self, int count, char **words) {
-  struct heap_command c = {.h = HEAP_QUESTION_NEW};
+  struct heap_command c = {.h = HEAP_QUERY_NEW};
   struct operands operands;
   int status = read_words(self, count, words, &c, &operands);
-  if (status < 0) status = heap_question_read(&c.h, &operands);
-  if (status >= 0) return status;
-  return heap_question_close(&c.h, answer(&c));
+  if (goes_on(status)) status = heap_query_read(&c.h, &operands);
+  if (!goes_on(status)) return status;
+  return heap_query_close(&c.h, answer(&c));
 }

@@ -6,10 +6,10 @@
 
 #include "analysis/ending.h"
 #include "analysis/names.h"
-#include "options.h"
-#include "places.h"
-#include "shared_views.h"
 #include "analysis/units.h"
+#include "options.h"
+#include "search_path.h"
+#include "shared_views.h"
 
 struct row {
   struct eventring_found found;
@@ -77,14 +77,14 @@ static VIEW(list_view, struct row,
     {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)})
 
 struct listing {
-  const struct places *places;
+  const struct search_path *where;
   struct row *rows;
   size_t count;
 };
 
 static int keep_found(void *context, const struct eventring_found *found) {
   struct listing *listing = context;
-  if (found->status != 0 && !places_concern(listing->places, found->path)) return 0;
+  if (found->status != 0 && !search_path_concerns(listing->where, found->path)) return 0;
   struct row row = {.found = *found, .is_sound = found->status == 0, .pid = found->pid};
   if (is_live(&row)) row.pid = found->process;
   if (row.pid != found->pid) row.other_pid = found->pid;
@@ -123,23 +123,23 @@ static void free_rows(struct listing *listing) {
   free(listing->rows);
 }
 
-static void say_where(const struct places *places) {
+static void say_where(const struct search_path *where) {
   fputs("no recordings found: no process records, and there are none in", stderr);
-  for (size_t i = 0; i < places->count; i++) {
+  for (size_t i = 0; i < where->count; i++) {
     fputs(i ? ", " : " ", stderr);
-    print_foreign_text(stderr, places->directories[i]);
+    print_foreign_text(stderr, where->directories[i]);
   }
   fputc('\n', stderr);
 }
 
-static int list(const struct places *places, struct view_choice as) {
-  struct listing listing = {.places = places};
+static int list(const struct search_path *where, struct view_choice as) {
+  struct listing listing = {.where = where};
   struct view_to to = {.out = stdout, .as = as};
-  int found = places_discover(places, keep_found, &listing);
+  int found = search_path_discover(where, keep_found, &listing);
   if (listing.count) qsort(listing.rows, listing.count, sizeof *listing.rows, older_first);
   view_list(&to, &list_view, all_rows, &listing);
   if (found < 0) complain("cannot look for recordings: %s", eventring_strerror(found));
-  else if (listing.count == 0 && view_wants_text(&as)) say_where(places);
+  else if (listing.count == 0 && view_wants_text(&as)) say_where(where);
   free_rows(&listing);
   return found < 0 ? STATUS_WRONG : STATUS_OK;
 }
@@ -147,13 +147,13 @@ static int list(const struct places *places, struct view_choice as) {
 int command_list(const struct command *self, int count, char **words) {
   struct view_choice as = {0};
   struct operands operands;
-  struct places places;
+  struct search_path where;
   const struct option_spec specs[] = {VIEW_SPECS(&as, list_view, "one JSON object a recording")};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands.command) return usage_error(self, "cannot launch a command");
-  status = places_take(&places, operands.words, operands.count, false);
-  if (status < 0) status = list(&places, as);
-  places_free(&places);
+  status = search_path_take(&where, operands.words, operands.count, false);
+  if (goes_on(status)) status = list(&where, as);
+  search_path_free(&where);
   return status;
 }

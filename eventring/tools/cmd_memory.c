@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_memory.c: `eventring memory`: what the memory of a process is used for.
  *
- * The domains of a live process are asked to measure (question.h), and the kernel's list
+ * The domains of a live process are asked to measure (query.h), and the kernel's list
  * of mappings is read right after that: what the process does in between is in the
  * difference, as is memory whose use is not known. For a dead process, or a copy, the
  * figures that were recorded last are shown. */
@@ -251,77 +251,66 @@ static int compare_domains(const void *left, const void *right) {
   return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-static void print_table_of_domains(struct memory *c) {
-  struct view_to to = {.out = stdout, .context = c};
-  qsort(c->m.domains, c->m.domain_count, sizeof *c->m.domains, compare_domains);
-  putchar('\n');
-  view_table(&to, &domain_view, all_domains, c, 2);
-  if (c->m.domain_count > MOST_TABLE)
-    printf("  and %zu more (--domain, --json)\n", c->m.domain_count - MOST_TABLE);
-}
-
 static size_t count_silent(const struct memory *c) {
   size_t silent = 0;
   for (size_t i = 0; i < c->m.domain_count; i++) silent += !c->m.domains[i].answered;
   return silent;
 }
 
-static void print_head(const struct memory *c) {
+static void print_text(struct memory *c) {
+  const struct memory_lines *m = &c->m;
+  struct view_to to = {.out = stdout, .context = c};
   char process[PROCESS_TEXT];
+  if (are_many(c)) {
+    join_domains(&c->m);
+    sort_lines(&c->m);
+  }
   table_say(stdout, 0, 4, "%s, process %s", c->info.program, process_text(process, &c->info));
   table_say(stdout, 0, 4, "%s", c->info.path);
-  if (c->m.resident == UINT64_MAX) return;
-  printf("%s resident, %s", eva_bytes(c->m.resident),
-         c->m.from_kernel ? "as the kernel counts (smaps)" : "as recorded");
-  if (!c->m.from_kernel)
-    printf(" %s before the end", eva_duration(c->end_ns > c->m.ns ? c->end_ns - c->m.ns : 0));
-  if (c->m.swapped) printf("; %s swapped out", eva_bytes(c->m.swapped));
-  putchar('\n');
-}
-
-static void print_rest(const struct memory *c) {
-  const struct memory_lines *m = &c->m;
-  if (m->resident == UINT64_MAX || c->domain != UINT64_MAX) return;
+  if (m->resident != UINT64_MAX) {
+    printf("%s resident, %s", eva_bytes(m->resident),
+           m->from_kernel ? "as the kernel counts (smaps)" : "as recorded");
+    if (!m->from_kernel)
+      printf(" %s before the end", eva_duration(c->end_ns > m->ns ? c->end_ns - m->ns : 0));
+    if (m->swapped) printf("; %s swapped out", eva_bytes(m->swapped));
+    putchar('\n');
+  }
+  print_domains(c);
+  if (are_many(c)) {
+    qsort(m->domains, m->domain_count, sizeof *m->domains, compare_domains);
+    putchar('\n');
+    view_table(&to, &domain_view, all_domains, c, 2);
+    if (m->domain_count > MOST_TABLE)
+      printf("  and %zu more (--domain, --json)\n", m->domain_count - MOST_TABLE);
+    if (c->info.liveness == EVENTRING_LIVE && count_silent(c))
+      printf("  %zu of them have not answered: what they said last counts\n", count_silent(c));
+  }
+  if (c->domain != UINT64_MAX) return;
+  fputs("\nThe process", stdout);
+  print_group(c, -1);
+  if (m->resident == UINT64_MAX) return;
   uint64_t rest = m->resident > m->attributed ? m->resident - m->attributed
                                               : m->attributed - m->resident;
   printf("\n%s: %s, %s\n", m->resident >= m->attributed ? "Unattributed" : "Counted twice",
          eva_bytes(rest), eva_percent(rest, m->resident));
 }
 
-static void print_text(struct memory *c) {
-  if (are_many(c)) {
-    join_domains(&c->m);
-    sort_lines(&c->m);
-  }
-  print_head(c);
-  print_domains(c);
-  if (are_many(c)) {
-    print_table_of_domains(c);
-    if (c->info.liveness == EVENTRING_LIVE && count_silent(c))
-      printf("  %zu of them have not answered: what they said last counts\n", count_silent(c));
-  }
-  if (c->domain == UINT64_MAX) {
-    fputs("\nThe process", stdout);
-    print_group(c, -1);
-  }
-  print_rest(c);
-}
-
 /* ---- the command -------------------------------------------------------------- */
 
-/* Gathers the lines. Returns -1, or the exit status after a message. */
+/* Gathers the lines. Returns STATUS_GO_ON, or the exit status after a message. */
 static int gather(struct memory *c) {
   bool live = c->info.liveness == EVENTRING_LIVE;
-  int status = live ? ask_domains(&c->ask, &c->reader, EVENTRING_ASKS_MEMORY, c->patience) : -1;
-  if (status >= 0) return status;
+  int status = STATUS_GO_ON;
+  if (live) status = ask_domains(&c->ask, &c->reader, EVENTRING_ASKS_MEMORY, c->patience);
+  if (!goes_on(status)) return status;
   if (memory_lines_read(&c->m, c->reader.cursor, &c->ask) != 0)
     return wrong("%s", eventring_cursor_error(c->reader.cursor)->text);
-  if (live && memory_lines_add_live(&c->m, pid_here(&c->info), c->info.path)) return -1;
+  if (live && memory_lines_add_live(&c->m, pid_here(&c->info), c->info.path)) return STATUS_GO_ON;
   if (live)
     complain("process %d: /proc/%d/smaps: %s: what was recorded is shown",
              (int)pid_here(&c->info), (int)pid_here(&c->info), strerror(errno));
   memory_lines_add_recorded(&c->m);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int report(struct memory *c) {
@@ -346,13 +335,14 @@ int command_memory(const struct command *self, int count, char **words) {
       {"wait", 'w', OPTION_SECONDS, &c.patience.ns, "N",
        "for a domain to answer, at most N seconds (3; until it is seen to be asleep)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, false);
-  if (status < 0) status = reader_open_target(&c.reader, operands.words[0], EVENTRING_OPEN_NOW);
-  if (status >= 0) return status;
+  if (goes_on(status)) status = require_target(self, &operands, false);
+  if (goes_on(status))
+    status = reader_open_target(&c.reader, operands.words[0], EVENTRING_OPEN_NOW);
+  if (!goes_on(status)) return status;
   c.info.size = sizeof c.info;
   eventring_cursor_info(c.reader.cursor, &c.info);
   status = gather(&c);
-  if (status < 0) status = report(&c);
+  if (goes_on(status)) status = report(&c);
   memory_lines_free(&c.m);
   return reader_close(&c.reader, status);
 }

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "analysis/units.h"
-#include "follow.h"
 #include "merge.h"
 #include "new_file.h"
 #include "options.h"
+#include "reader.h"
 #include "text_table.h"
 
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
@@ -44,7 +44,7 @@ int command_merge(const struct command *self, int count, char **words) {
       {"shared-links", 0, OPTION_FLAG, &options.shared_links, NULL,
        "an async span or a flow goes through several processes with one link"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands.command) return usage_error(self, "it does not start a PROGRAM");
   if (!operands.count) return usage_error(self, "no PID or FILE given");
   if (!output) return usage_error(self, "no -o FILE given");

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "follow.h"
 #include "format/now.h"
 #include "gather.h"
 #include "new_file.h"
+#include "reader.h"
 
 struct metrics_options {
   const char *path; /* "-": standard output */
@@ -121,7 +121,7 @@ static int take_pids(const struct command *self, const struct operands *operands
     if (!read_process_number(operands->words[i], &(*pids)[i]))
       return usage_error(self, "`%s' is no process: metrics are those of live processes (export --to "
                                "openmetrics writes those of a FILE)", operands->words[i]);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int run(struct gathering *g) {
@@ -149,13 +149,13 @@ int command_metrics(const struct command *self, int count, char **words) {
        "at most N names of a process have series of their own (1000); the others are added up as "
        "`(other)'"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands.command) return usage_error(self, "cannot launch a command");
   pid_t *pids = NULL;
   status = take_pids(self, &operands, &pids);
   if (operands.count) g.live.only = pids;
   g.live.only_count = operands.count;
-  if (status < 0) status = run(&g);
+  if (goes_on(status)) status = run(&g);
   free(pids);
   return status;
 }

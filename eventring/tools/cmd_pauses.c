@@ -19,7 +19,7 @@
 #include "analysis/top.h"
 #include "analysis/units.h"
 #include "pause_frames.h"
-#include "question.h"
+#include "query.h"
 #include "view/events.h"
 #include "view/pauses.h"
 #include "view_tables.h"
@@ -49,7 +49,7 @@ struct open { /* a step that has not ended */
 };
 
 struct pauses {
-  struct question q;
+  struct query q;
   uint64_t over_ns;
   struct eva_shares *shares;
   struct eva_steps steps;
@@ -90,8 +90,8 @@ static void count_step(struct kind *kind, const struct eva_step *step) {
 static void on_step(void *context, const struct eva_step *step) {
   struct pauses *p = context;
   uint64_t end = step->begin_ns + step->ns;
-  if (!question_is_past_start(&p->q, end) || question_is_past_end(&p->q, end) ||
-      !question_wants_domain(&p->q, step->domain))
+  if (!query_is_past_start(&p->q, end) || query_is_past_end(&p->q, end) ||
+      !query_wants_domain(&p->q, step->domain))
     return;
   count_step(kind_of(p, step), step);
   if (step->ns < p->over_ns) return;
@@ -114,16 +114,16 @@ static int on_event(void *context, const struct eventring_event *event) {
   struct pauses *p = context;
   struct eva_span_time time;
   bool ended;
-  if (!question_wants_domain(&p->q, event->domain)) return 0;
+  if (!query_wants_domain(&p->q, event->domain)) return 0;
   if (p->shares) {
     if (eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
     if (!(event->flags & EVENTRING_SYNTHETIC)) *last_of(p, event->domain, event->ring) = event->ns;
   }
-  if (event->kind == EVENTRING_END && question_is_past_end(&p->q, event->ns)) note_late(p, event);
+  if (event->kind == EVENTRING_END && query_is_past_end(&p->q, event->ns)) note_late(p, event);
   eva_steps_event(&p->steps, p->shares, event);
-  if (event->ring != EVENTRING_RUNTIME || question_is_past_end(&p->q, event->ns)) return 0;
+  if (event->ring != EVENTRING_RUNTIME || query_is_past_end(&p->q, event->ns)) return 0;
   struct eva_gc_clock *clock = &p->clocks[event->domain % EVENTRING_MAX_DOMAINS];
-  if (question_is_past_start(&p->q, event->ns))
+  if (query_is_past_start(&p->q, event->ns))
     eva_gc_clock_cut(clock, p->q.window.since, event->incarnation);
   eva_gc_clock_event(clock, event);
   return 0;
@@ -136,7 +136,7 @@ static void note_gap(struct pauses *p, const struct eventring_loss *loss) {
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct pauses *p = context;
-  if (!question_wants_domain(&p->q, loss->domain)) return 0;
+  if (!query_wants_domain(&p->q, loss->domain)) return 0;
   if (p->shares) {
     eva_shares_lost(p->shares, loss);
     note_gap(p, loss);
@@ -160,7 +160,7 @@ static int longer_in_all(const void *a, const void *b) {
 /* Adds an open step; `begin` is the begin of the span that is the step. */
 static void add_open(struct pauses *p, const struct eva_step *step,
                      const struct eventring_event *begin) {
-  if (!question_wants_domain(&p->q, begin->domain) || question_is_past_end(&p->q, begin->ns))
+  if (!query_wants_domain(&p->q, begin->domain) || query_is_past_end(&p->q, begin->ns))
     return;
   *NEED_NEXT(p->open, p->open_count) =
       (struct open){*step, eva_so_far(&p->known, p->q.reader.cursor, begin)};
@@ -214,7 +214,7 @@ static void look_up(struct pauses *p, struct eva_step *step) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event,
                                                        look_at_loss};
   struct lookup lookup = {step, eva_shares_new()};
-  eventring_cursor *cursor = question_look_up(&p->q, step->begin_ns);
+  eventring_cursor *cursor = query_look_up(&p->q, step->begin_ns);
   if (!lookup.shares) no_memory();
   if (cursor) {
     eventring_cursor_select(cursor, 1u << EVENTRING_USER | 1u << EVENTRING_CALLS);
@@ -240,19 +240,19 @@ static void forget_in_gaps(struct pauses *p) {
 
 static void read_recording(struct pauses *p) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
-  bool looks_up = question_can_look_up(&p->q);
+  bool looks_up = query_can_look_up(&p->q);
   if (looks_up) eventring_cursor_select(p->q.reader.cursor, 1u << EVENTRING_RUNTIME);
   else if (!(p->shares = eva_shares_new())) no_memory();
   p->steps.report = on_step;
   p->steps.context = p;
   p->top = (struct eva_top){.size = sizeof(struct row), .most = p->q.top};
-  question_read(&p->q, &callbacks, looks_up ? NULL : on_switch, p);
+  query_read(&p->q, &callbacks, looks_up ? NULL : on_switch, p);
   read_open(p);
   eva_steps_finish(&p->steps);
   eva_top_sort(&p->top);
   for (size_t i = 0; looks_up && i < p->top.count; i++)
     look_up(p, &((struct row *)eva_top_place(&p->top, i))->step);
-  question_looked_up(&p->q);
+  query_looked_up(&p->q);
   forget_in_gaps(p);
   if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);
 }
@@ -417,7 +417,7 @@ static VIEW(total_view, struct pauses,
     {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 
 static VIEW_WITH(pauses_view, struct pauses, (.other = &pause_frames_view),
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, q), .view = &question_view},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, q), .view = &query_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"open_steps", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
@@ -431,9 +431,9 @@ static void print_sums(const struct sums *sums) {
 }
 
 static void print_text(const struct pauses *p) {
-  struct view_to to = question_output(&p->q);
+  struct view_to to = query_output(&p->q);
   char open[EVA_FIGURE + 8];
-  question_head(&p->q, stdout);
+  query_head(&p->q, stdout);
   if (p->sums.durations.count == 0) {
     puts(p->open_count ? "\nNo step of the collector has ended."
                        : "\nNo step of the collector was recorded.");
@@ -456,20 +456,20 @@ static int check_frames(const struct command *self, const struct pauses *p,
   const bool asked = frames->limit_ns != UINT64_MAX;
   if (asked && p->over_ns) return usage_error(self, "--over with --frames, which has a limit");
   if (!asked && frames->span) return usage_error(self, "--frame-span without --frames");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int read_words(const struct command *self, int count, char **words, struct pauses *p,
                       struct frame_choice *frames, struct operands *operands) {
-  struct question *q = &p->q;
+  struct query *q = &p->q;
   const struct option_spec specs[] = {
-      QUESTION_SPECS(q, pauses_view),
+      QUERY_SPECS(q, pauses_view),
       {"over", 0, OPTION_SECONDS, &p->over_ns, "TIME", "only those that took TIME or more: 1ms"},
       FRAME_SPECS(frames)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = time_window_check(self, &q->window);
-  if (status < 0) status = check_frames(self, p, frames);
-  return status >= 0 ? status : require_target(self, operands, true);
+  if (goes_on(status)) status = time_window_check(self, &q->window);
+  if (goes_on(status)) status = check_frames(self, p, frames);
+  return goes_on(status) ? require_target(self, operands, true) : status;
 }
 
 void pauses_free(struct pauses *p) {
@@ -485,12 +485,12 @@ void pauses_free(struct pauses *p) {
 }
 
 static int answer(struct pauses *p, const struct operands *operands) {
-  int status = question_open(&p->q, operands);
-  if (status >= 0) return status;
+  int status = query_open(&p->q, operands);
+  if (!goes_on(status)) return status;
   read_recording(p);
   add_up(p);
   if (view_wants_text(&p->q.as)) print_text(p);
-  else question_put(&p->q, &pauses_view, p);
+  else query_put(&p->q, &pauses_view, p);
   return reader_close(&p->q.reader, STATUS_OK);
 }
 
@@ -498,9 +498,9 @@ int command_pauses(const struct command *self, int count, char **words) {
   struct pauses *p = need_zeroed(1, sizeof *p);
   struct frame_choice frames = FRAME_CHOICE_NONE;
   struct operands operands;
-  p->q = (struct question)QUESTION_NEW(8);
+  p->q = (struct query)QUERY_NEW(8);
   int status = read_words(self, count, words, p, &frames, &operands);
-  if (status < 0)
+  if (goes_on(status))
     status = frames.limit_ns == UINT64_MAX ? answer(p, &operands)
                                            : pause_frames(&p->q, &operands, &frames);
   pauses_free(p);

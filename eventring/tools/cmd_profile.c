@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "ask.h"
-#include "follow.h"
 #include "formats.h"
 #include "heap_export.h"
 #include "options.h"
 #include "perf_merge.h"
 #include "profile_view.h"
+#include "reader.h"
 #include "sample.h"
 #include "sample_self.h"
 
@@ -48,26 +48,17 @@ bool profile_is_of_samples(int count, char **words) {
   return false;
 }
 
-static int check_sampling(const struct command *self, struct profile_options *o) {
-  if (o->wall + o->cpu + o->sample.idle > 1)
-    return usage_error(self, "one of --wall, --cpu, --idle");
-  return -1;
-}
-
-static int check_perf(const struct command *self, struct profile_options *o,
-                      const struct operands *operands) {
+static int check_words(const struct command *self, struct profile_options *o,
+                       const struct operands *operands) {
+  struct profile_view *view = &o->view;
   if (o->perf.below && !o->perf.path) return usage_error(self, "--native-below goes with --perf");
   if (o->perf.event && !o->perf.path) return usage_error(self, "--perf-event goes with --perf");
   if (o->perf.event && !*o->perf.event) return usage_error(self, "--perf-event: a name");
-  if (!o->perf.path) return -1;
-  if (o->samples || o->cpu) return usage_error(self, "--perf has samples of its own");
-  return operands->command ? usage_error(self, "--perf is of a PID or FILE") : -1;
-}
-
-static int check_words(const struct command *self, struct profile_options *o) {
-  struct profile_view *view = &o->view;
-  int status = o->samples ? check_sampling(self, o) : -1;
-  if (status >= 0) return status;
+  if (o->perf.path && (o->samples || o->cpu))
+    return usage_error(self, "--perf has samples of its own");
+  if (o->perf.path && operands->command) return usage_error(self, "--perf is of a PID or FILE");
+  if (o->samples && o->wall + o->cpu + o->sample.idle > 1)
+    return usage_error(self, "one of --wall, --cpu, --idle");
   if (view->tree && (view->callers || !view_wants_text(&view->as) || view->by != EVA_BY_FUNCTION))
     return usage_error(self, "--tree is alone");
   if (view->callers && view->by != EVA_BY_FUNCTION)
@@ -79,7 +70,7 @@ static int check_words(const struct command *self, struct profile_options *o) {
   if (o->to && (view->tree || !view_wants_text(&view->as) || view->callers))
     return usage_error(self, "one of --to, --json, --tree, --callers");
   if (o->output && !o->to) return usage_error(self, "-o goes with --to or --graph");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static int read_words(const struct command *self, int count, char **words,
@@ -120,9 +111,8 @@ static int read_words(const struct command *self, int count, char **words,
        "--perf: native frames within this one alone, such as the interpreter's"},
       ENV_PREFIX_SPEC(&o->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = require_target(self, operands, true);
-  if (status < 0) status = check_perf(self, o, operands);
-  return status >= 0 ? status : check_words(self, o);
+  if (goes_on(status)) status = require_target(self, operands, true);
+  return goes_on(status) ? check_words(self, o, operands) : status;
 }
 
 /* ---- Output ------------------------------------------------------------------- */
@@ -139,38 +129,24 @@ static enum sample_detail detail_for(const struct profile_options *o) {
   return o->view.by == EVA_BY_LINE ? SAMPLE_BY_LINE : SAMPLE_BY_FUNCTION;
 }
 
-static int show_samples(const struct sampling *sampling, const struct profile_options *o,
-                        const char *program) {
-  struct time_profile profile;
-  sample_profile(sampling, detail_for(o), &profile);
-  if (program) snprintf(profile.program, sizeof profile.program, "%s", program);
-  int status = show(&profile, o);
-  time_profile_free(&profile);
-  return status;
-}
-
-static int let_sample_itself(pid_t pid, struct launch *launch, const struct profile_options *o,
-                             const char *why) {
-  struct time_profile profile;
-  int status = sample_self(pid, launch, &o->sample, detail_for(o), why, &profile);
-  if (status >= 0) return status;
-  snprintf(profile.program, sizeof profile.program, "%s", launch ? launch->command : "");
-  status = show(&profile, o);
-  time_profile_free(&profile);
-  return status;
-}
-
-/* Samples a process and shows the samples. `launch` is the program that was launched, or
-   NULL. */
+/* Samples a process, or lets it sample itself if the kernel forbids that, and shows the
+   samples. `launch` is the program that was launched, or NULL. */
 static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o) {
   struct sampling *sampling;
+  struct time_profile profile;
   o->sample.domain = o->view.domain;
   o->sample.cpu = o->cpu;
   o->sample.lines = detail_for(o) != SAMPLE_BY_FUNCTION;
   int status = sample_process(&sampling, pid, launch, &o->sample);
-  if (status < 0) status = show_samples(sampling, o, launch ? launch->command : NULL);
+  if (goes_on(status)) sample_profile(sampling, detail_for(o), &profile);
   else if (status == SAMPLE_FORBIDDEN)
-    status = let_sample_itself(pid, launch, o, sample_why_not(sampling));
+    status = sample_self(pid, launch, &o->sample, detail_for(o), sample_why_not(sampling),
+                         &profile);
+  if (goes_on(status)) {
+    if (launch) snprintf(profile.program, sizeof profile.program, "%s", launch->command);
+    status = show(&profile, o);
+    time_profile_free(&profile);
+  }
   sample_free(sampling);
   return status;
 }
@@ -183,7 +159,7 @@ static int sample_live(pid_t pid, struct profile_options *o) {
 static int sample_program(char **command, struct profile_options *o) {
   struct launch launch;
   int status = launch_start(&launch, command, NULL, false);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   int shown = sample_it(launch.pid, &launch, o);
   status = launch_finish(&launch);
   return status != 0 ? status : shown;
@@ -208,9 +184,9 @@ static int show_perf(const char *target, const struct profile_options *o) {
   struct perf_merge *merge;
   struct time_profile profile = {0};
   int status = reader_open_target(&reader, target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   status = perf_merge(&merge, &reader, &o->perf, detail_for(o), &profile);
-  if (status < 0) {
+  if (goes_on(status)) {
     status = show_recorded(reader.cursor, &profile, o);
     time_profile_free(&profile);
   }
@@ -242,11 +218,11 @@ static int ask_for_profile(struct reader *reader, const char *target,
   /* the other reader may have followed a link, and may only read then */
   struct reader asker = {0};
   int status = reader_open_target(&asker, target, EVENTRING_OPEN_NOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   status = ask_domains(&ask, &asker, EVENTRING_ASKS_PROFILE,
                        (struct ask_patience){UINT64_MAX, ASK_NS});
-  const bool is_silent = status < 0 && ask_is_silent(why, &ask);
-  status = reader_close(&asker, status < 0 ? STATUS_OK : status);
+  const bool is_silent = goes_on(status) && ask_is_silent(why, &ask);
+  status = reader_close(&asker, goes_on(status) ? STATUS_OK : status);
   if (status == STATUS_OK) status = take_profiles(reader->cursor, profile);
   if (status != STATUS_OK || profile->profiles.count) return status;
   return wrong("it keeps a profile of calls from its next safepoint on, and has not written it yet%s%s "
@@ -283,21 +259,18 @@ static int serve(struct reader *reader, const char *target, const struct profile
   return status;
 }
 
-static int no_profile(void) {
-  return wrong("no profile of calls in this recording (start it with SAROS_PROFILE=calls, or "
-               "ask a live process with eventring control PID --profile calls; --hz 1000 takes "
-               "samples)");
-}
-
 static int show_recording(const struct operands *operands, struct profile_options *o) {
   struct reader reader;
   bool none = false;
   if (operands->command)
     launch_set_sibling(o->prefix, "PROFILE", o->cpu ? "calls,cpu" : "calls", o->cpu);
   int status = reader_open(&reader, operands, o->prefix, 0);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   status = serve(&reader, operands->command ? NULL : operands->words[0], o, &none);
-  if (none) status = no_profile();
+  if (none)
+    status = wrong("no profile of calls in this recording (start it with SAROS_PROFILE=calls, or "
+                   "ask a live process with eventring control PID --profile calls; --hz 1000 "
+                   "takes samples)");
   return reader_close(&reader, status);
 }
 
@@ -310,7 +283,7 @@ static int show_process(pid_t pid, const char *word, struct profile_options *o) 
   if (!none) {
     eventring_close(reader.cursor);
     status = reader_open_target(&reader, word, EVENTRING_OPEN_FOLLOW);
-    if (status >= 0) return status;
+    if (!goes_on(status)) return status;
     status = reader_close(&reader, serve(&reader, word, o, &none));
   }
   if (!none) return status;
@@ -324,13 +297,13 @@ int command_profile(const struct command *self, int count, char **words) {
   struct operands operands;
   pid_t pid;
   int status = read_words(self, count, words, &o, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (o.perf.path) return show_perf(operands.words[0], &o);
   if (operands.command)
     return o.samples ? sample_program(operands.command, &o) : show_recording(&operands, &o);
   if (o.samples) {
     status = require_process(self, &operands, &pid);
-    return status >= 0 ? status : sample_live(pid, &o);
+    return goes_on(status) ? sample_live(pid, &o) : status;
   }
   if (read_process_number(operands.words[0], &pid))
     return show_process(pid, operands.words[0], &o);

@@ -12,17 +12,17 @@
 
 #include "analysis/units.h"
 #include "await.h"
-#include "commands.h"
+#include "command_fifo.h"
+#include "copy.h"
 #include "file_names.h"
+#include "format/now.h"
 #include "group.h"
 #include "merge.h"
 #include "new_file.h"
 #include "options.h"
 #include "record_summary.h"
-#include "copy.h"
 #include "recorder.h"
 #include "writer/pack.h"
-#include "format/now.h"
 
 struct record_options {
   struct recorder_options recorder;
@@ -46,20 +46,6 @@ static uint64_t usual_threads(void) {
   return processors < 1 ? 1 : processors < USUAL_THREADS ? (uint64_t)processors : USUAL_THREADS;
 }
 
-static int check_compression(const struct command *self, struct record_options *options) {
-  struct recorder_options *r = &options->recorder;
-  if (options->zstd_threads != UINT64_MAX && options->zstd == UINT64_MAX)
-    return usage_error(self, "--zstd-threads: without --zstd");
-  if (options->zstd == UINT64_MAX) return -1;
-  if (!pack_is_built())
-    return usage_error(self, "--zstd: not in this build (it needs libzstd when eventring is built; "
-                       "Debian package: libzstd-dev)");
-  r->zstd_level = options->zstd ? (int)options->zstd : USUAL_LEVEL;
-  if (options->zstd_threads == UINT64_MAX) options->zstd_threads = usual_threads();
-  r->zstd_threads = (unsigned)options->zstd_threads;
-  return -1;
-}
-
 static int check_words(const struct command *self, struct record_options *options) {
   struct recorder_options *r = &options->recorder;
   if (!r->path) return usage_error(self, "no -o FILE given");
@@ -74,14 +60,23 @@ static int check_words(const struct command *self, struct record_options *option
     return usage_error(self, "--rotate-size: at least 2 buffers (--buffer-size)");
   if (r->rotate_ns && r->rotate_ns < 10000000)
     return usage_error(self, "--rotate-time: at least 10ms");
-  r->realtime = (unsigned)options->realtime;
   if (!r->limit_ns) return usage_error(self, "--seconds: more than 0");
+  if (options->zstd_threads != UINT64_MAX && options->zstd == UINT64_MAX)
+    return usage_error(self, "--zstd-threads: without --zstd");
+  if (options->zstd != UINT64_MAX && !pack_is_built())
+    return usage_error(self, "--zstd: not in this build (it needs libzstd when eventring is built; "
+                       "Debian package: libzstd-dev)");
   if (r->limit_ns == UINT64_MAX) r->limit_ns = 0;
+  r->realtime = (unsigned)options->realtime;
   r->keep = (unsigned)options->keep;
   r->numbered = r->rotate_bytes || r->rotate_ns || r->keep;
   r->buffers = (unsigned)options->buffers;
   r->buffer_bytes = (size_t)options->buffer_bytes;
-  return check_compression(self, options);
+  if (options->zstd == UINT64_MAX) return STATUS_GO_ON;
+  r->zstd_level = options->zstd ? (int)options->zstd : USUAL_LEVEL;
+  if (options->zstd_threads == UINT64_MAX) options->zstd_threads = usual_threads();
+  r->zstd_threads = (unsigned)options->zstd_threads;
+  return STATUS_GO_ON;
 }
 
 static bool is_group(const struct record_options *options, const struct operands *operands) {
@@ -89,16 +84,16 @@ static bool is_group(const struct record_options *options, const struct operands
 }
 
 /* Checks the options of --merge: the file to be merged at the end must not exist yet.
-   Returns -1, or the exit status after a message. */
+   Returns STATUS_GO_ON, or the exit status after a message. */
 static int check_merge(const struct command *self, struct record_options *options) {
   const struct recorder_options *r = &options->recorder;
   struct stat st;
-  if (!options->merge) return -1;
+  if (!options->merge) return STATUS_GO_ON;
   if (r->numbered) return usage_error(self, "--merge: not with several files of one process");
   if (file_name_has_process(r->path) || file_name_has_number(r->path))
     return usage_error(self, "--merge: FILE has no %%p and no %%i, for it is one");
   options->merged = file_name(r->path, false, 1);
-  if (lstat(options->merged, &st) != 0) return -1;
+  if (lstat(options->merged, &st) != 0) return STATUS_GO_ON;
   return wrong("cannot create %s: %s", options->merged, strerror(EEXIST));
 }
 
@@ -152,13 +147,13 @@ static int read_words(const struct command *self, int count, char **words,
       {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no progress, no summary"},
       ENV_PREFIX_SPEC(&options->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = require_targets(self, operands);
-  if (status < 0) status = check_words(self, options);
-  if (status < 0) status = check_merge(self, options);
-  if (status < 0) status = await_check(self, &options->await);
-  if (status < 0 && options->await.text && is_group(options, operands))
+  if (goes_on(status)) status = require_targets(self, operands);
+  if (goes_on(status)) status = check_words(self, options);
+  if (goes_on(status)) status = check_merge(self, options);
+  if (goes_on(status)) status = await_check(self, &options->await);
+  if (goes_on(status) && options->await.text && is_group(options, operands))
     status = usage_error(self, "--on: for one process only");
-  if (status < 0 && options->fifos && is_group(options, operands))
+  if (goes_on(status) && options->fifos && is_group(options, operands))
     status = usage_error(self, "--command-fifo: for one process only");
   return status;
 }
@@ -206,17 +201,16 @@ static void obey_signals(struct recorder *recorder) {
 struct progress {
   struct recorder *recorder;
   struct reader *reader;
-  struct commands *commands; /* NULL: none */
-  const char *target;        /* of the commands */
+  struct command_fifo *fifo; /* NULL: none */
+  const char *target;        /* of the commands in it */
   uint64_t at, bytes;
 };
 
 static void attend(void *context) {
   struct progress *progress = context;
   obey_signals(progress->recorder);
-  if (progress->commands)
-    commands_attend(progress->commands, progress->recorder, progress->reader,
-                    progress->target);
+  if (progress->fifo)
+    command_fifo_attend(progress->fifo, progress->recorder, progress->reader, progress->target);
 }
 
 static void show(void *context) {
@@ -245,10 +239,9 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   return result->failed || info.damaged || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
 
-static int record(struct reader *reader, const char *target, struct commands *commands,
+static int record(struct reader *reader, const char *target, struct command_fifo *fifo,
                   struct record_options *options) {
-  struct progress progress = {.reader = reader, .commands = commands, .target = target,
-                              .at = now_ns()};
+  struct progress progress = {.reader = reader, .fifo = fifo, .target = target, .at = now_ns()};
   struct recorder_result result;
   bool is_live = eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE;
   options->recorder.progress = options->quiet || reader->launched ? NULL : show;
@@ -256,17 +249,17 @@ static int record(struct reader *reader, const char *target, struct commands *co
   options->recorder.context = &progress;
   if (!reader->launched) reader_catch_signals(true); /* before there is a file */
   int awaited = await_condition(&options->await, reader);
-  struct recorder *recorder = awaited < 0 ? recorder_new(reader, &options->recorder) : NULL;
+  struct recorder *recorder = goes_on(awaited) ? recorder_new(reader, &options->recorder) : NULL;
   if (!recorder) {
     if (!reader->launched) reader_catch_signals(false);
-    commands_close(commands, NULL);
+    command_fifo_close(fifo, NULL);
     return STATUS_WRONG;
   }
   progress.recorder = recorder;
   recorder_run(recorder, &result);
   if (!reader->launched) reader_catch_signals(false);
   hide_progress();
-  commands_close(commands, recorder);
+  command_fifo_close(fifo, recorder);
   if (!options->quiet) print_record_summary(reader->cursor, recorder, &result);
   if (options->json) put_record_summary(reader->cursor, recorder, &result, stdout);
   if (!is_live && report_damage(reader->cursor)) result.failed = true;
@@ -314,7 +307,7 @@ static int record_group(const struct record_options *options, const struct opera
   int status = operands->command
                    ? group_launch(&group, operands->command, options->prefix, &result, &theirs)
                    : group_record(&group, operands->words, operands->count, &result);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (!options->quiet) print_group_summary(&result);
   if (options->merge && result.processes)
     result.failed |= !merge_group(options->merged, &result);
@@ -328,7 +321,7 @@ int command_record(const struct command *self, int count, char **words) {
   struct operands operands;
   struct reader reader;
   int status = read_words(self, count, words, &options, &operands);
-  if (status >= 0) {
+  if (!goes_on(status)) {
     free(options.merged);
     return status;
   }
@@ -337,14 +330,14 @@ int command_record(const struct command *self, int count, char **words) {
     free(options.merged);
     return status;
   }
-  struct commands *commands = NULL;
+  struct command_fifo *fifo = NULL;
   struct eventring_info info = {.size = sizeof info};
-  if (options.fifos && !(commands = commands_open(options.fifos))) return STATUS_WRONG;
+  if (options.fifos && !(fifo = command_fifo_open(options.fifos))) return STATUS_WRONG;
   catch_switch_signals();
   survive_size_limit();
   status = reader_open(&reader, &operands, options.prefix, 0);
-  if (status >= 0) {
-    commands_close(commands, NULL);
+  if (!goes_on(status)) {
+    command_fifo_close(fifo, NULL);
     return status;
   }
   eventring_cursor_info(reader.cursor, &info);
@@ -353,7 +346,7 @@ int command_record(const struct command *self, int count, char **words) {
                    ? file_name_of_process(options.recorder.path, pid_here(&info), 1)
                    : need_copy(options.recorder.path);
   options.recorder.path = path;
-  status = reader_close(&reader, record(&reader, target, commands, &options));
+  status = reader_close(&reader, record(&reader, target, fifo, &options));
   free(path);
   return status;
 }

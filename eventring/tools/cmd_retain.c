@@ -77,7 +77,7 @@ static int heavier_first(const void *left, const void *right) {
   const struct retain_kind *a = left, *b = right;
   if (a->is_site != b->is_site) return a->is_site ? 1 : -1;
   if (a->weight != b->weight) return a->weight < b->weight ? 1 : -1;
-  return (a->place > b->place) - (a->place < b->place);
+  return (a->order > b->order) - (a->order < b->order);
 }
 
 /* Puts the kinds and sites first that the options ask for, and keeps only the ways to
@@ -85,7 +85,7 @@ static int heavier_first(const void *left, const void *right) {
 static void choose(const struct retain *r, unsigned domain, struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) {
     struct retain_kind kind = a->kinds[i];
-    kind.place = i;
+    kind.order = i;
     kind.domain = domain;
     choose_ways(r, &kind);
     a->kinds[i] = kind;
@@ -348,24 +348,20 @@ static int ask_and_report(struct retain *r) {
   r->info.size = sizeof r->info;
   eventring_cursor_info(r->reader.cursor, &r->info);
   int status = ask_domains(&r->ask, &r->reader, EVENTRING_ASKS_RETAIN, r->patience);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   collect(r);
   status = report(r);
   forget(r);
   return status;
 }
 
-/* Turns to a recording of the program. Returns whether its process lives. */
-static bool turn_to(struct retain *r, const char *path) {
-  return reader_go_on_in(&r->reader, path, EVENTRING_OPEN_NOW) &&
-         eventring_cursor_liveness(r->reader.cursor) == EVENTRING_LIVE;
-}
-
 /* Asks each process of the program that records, one after the other. */
 static int ask_each(struct retain *r, char *const *paths) {
   int status = STATUS_OK, asked = 0;
   for (; *paths; paths++) {
-    if (!turn_to(r, *paths)) continue;
+    if (!reader_go_on_in(&r->reader, *paths, EVENTRING_OPEN_NOW) ||
+        eventring_cursor_liveness(r->reader.cursor) != EVENTRING_LIVE)
+      continue;
     if (asked++ && view_wants_text(&r->as)) putchar('\n');
     int of_this = ask_and_report(r);
     if (of_this != STATUS_OK) status = of_this;
@@ -383,11 +379,6 @@ static int ask_program(struct retain *r) {
   for (char **path = paths; *path; path++) free(*path);
   free(paths);
   return status;
-}
-
-static int open_target(struct retain *r, const struct operands *operands) {
-  if (operands->command) return reader_open(&r->reader, operands, r->prefix, EVENTRING_OPEN_NOW);
-  return reader_open_target(&r->reader, operands->words[0], EVENTRING_OPEN_NOW);
 }
 
 int command_retain(const struct command *self, int count, char **words) {
@@ -408,9 +399,12 @@ int command_retain(const struct command *self, int count, char **words) {
        "let PROGRAM run for N seconds before it is asked (2)"},
       ENV_PREFIX_SPEC(&r.prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, true);
-  if (status < 0) status = open_target(&r, &operands);
-  if (status >= 0) return status;
+  if (goes_on(status)) status = require_target(self, &operands, true);
+  if (goes_on(status))
+    status = operands.command
+                 ? reader_open(&r.reader, &operands, r.prefix, EVENTRING_OPEN_NOW)
+                 : reader_open_target(&r.reader, operands.words[0], EVENTRING_OPEN_NOW);
+  if (!goes_on(status)) return status;
   status = r.reader.launched ? ask_program(&r) : ask_and_report(&r);
   return reader_close(&r.reader, status);
 }

@@ -39,8 +39,8 @@
 #include <unistd.h>
 
 #include "export/text.h"
-#include "follow.h"
 #include "format/now.h"
+#include "reader.h"
 #include "serve_child.h"
 #include "serve_page.h"
 
@@ -177,7 +177,7 @@ static enum MHD_Result answer_events(struct server *server, struct MHD_Connectio
 
 /* ---- What other commands answer ----------------------------------------------- */
 
-struct question {
+struct endpoint {
   const char *path;
   const char *type;
   const char *suffix;  /* of the name of a file to be saved; NULL: shown */
@@ -185,7 +185,7 @@ struct question {
   const char *words[8]; /* the command; "SECONDS" stands for their number */
 };
 
-static const struct question questions[] = {
+static const struct endpoint endpoints[] = {
     {"/debug/pprof/profile", "application/octet-stream", "profile.pb", true,
      {"profile", "--hz", "100", "--seconds", "SECONDS", "--to", "pprof"}},
     {"/debug/pprof/heap", "application/octet-stream", "heap.pb", false,
@@ -244,9 +244,9 @@ static int open_answer(void) {
   return fd >= 0 ? fd : memfd_create("eventring-serve", MFD_CLOEXEC);
 }
 
-/* Runs the command of a question. Returns the file with what it has written, or -1
+/* Runs the command of an endpoint. Returns the file with what it has written, or -1
    (errno) if it could not be run. */
-static int run_question(const struct server *server, const struct question *q, pid_t pid,
+static int run_endpoint(const struct server *server, const struct endpoint *q, pid_t pid,
                         unsigned seconds, struct serve_child *child) {
   const char *words[16];
   char number[24], process[24];
@@ -278,7 +278,7 @@ static enum MHD_Result say_why_not(struct MHD_Connection *connection,
              child->message[0] ? child->message : "the command that answers this has failed");
 }
 
-static enum MHD_Result answer_file(struct MHD_Connection *connection, const struct question *q,
+static enum MHD_Result answer_file(struct MHD_Connection *connection, const struct endpoint *q,
                                    pid_t pid, int fd) {
   struct stat st;
   char name[96];
@@ -298,8 +298,8 @@ static enum MHD_Result answer_file(struct MHD_Connection *connection, const stru
   return respond(connection, MHD_HTTP_OK, q->type, response);
 }
 
-static enum MHD_Result answer_question(struct server *server, struct MHD_Connection *connection,
-                                       const struct question *q) {
+static enum MHD_Result answer_endpoint(struct server *server, struct MHD_Connection *connection,
+                                       const struct endpoint *q) {
   enum MHD_Result result = MHD_NO;
   struct serve_child child = {0};
   unsigned seconds;
@@ -312,7 +312,7 @@ static enum MHD_Result answer_question(struct server *server, struct MHD_Connect
     return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                "as many requests of this kind as may be are being answered: try again");
   }
-  int fd = run_question(server, q, pid, seconds, &child);
+  int fd = run_endpoint(server, q, pid, seconds, &child);
   const int error = errno;
   __atomic_sub_fetch(&server->children, 1, __ATOMIC_RELAXED);
   if (fd < 0) return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(error));
@@ -362,9 +362,9 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
   if (strcmp(url, "/metrics") == 0) return answer_metrics(server, connection);
   if (strcmp(url, "/") == 0) return answer_page(server, connection);
   if (strcmp(url, "/events") == 0) return answer_events(server, connection);
-  for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
-    if (strcmp(url, questions[i].path) == 0)
-      return answer_question(server, connection, &questions[i]);
+  for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++)
+    if (strcmp(url, endpoints[i].path) == 0)
+      return answer_endpoint(server, connection, &endpoints[i]);
   return say(connection, MHD_HTTP_NOT_FOUND, "there is /metrics, /debug/pprof/profile, .../heap, "
              ".../allocs, .../coroutines, /view, /snapshot, /events, and / with links to them");
 }
@@ -444,7 +444,7 @@ static int listen_at_port(struct listening *l, bool is_6, uint16_t port) {
   return STATUS_OK;
 }
 
-/* Starts to listen. Returns -1, or the exit status after a message. */
+/* Starts to listen. Returns STATUS_GO_ON, or the exit status after a message. */
 static int start_listening(const struct command *self, struct listening *l, const char *where) {
   static const struct { const char *name; bool is_6; } hosts[] = {
       {"127.0.0.1:", false}, {"localhost:", false}, {"[::1]:", true}};
@@ -453,7 +453,7 @@ static int start_listening(const struct command *self, struct listening *l, cons
     int status = listen_at_path(l, where + 5);
     return status == STATUS_OK && listen(l->fd, CONNECTIONS) != 0 ? wrong("%s: %s", where,
                                                                          strerror(errno))
-           : status == STATUS_OK ? -1 : status;
+           : status == STATUS_OK ? STATUS_GO_ON : status;
   }
   for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
     const size_t size = strlen(hosts[i].name);
@@ -464,7 +464,7 @@ static int start_listening(const struct command *self, struct listening *l, cons
     int status = listen_at_port(l, hosts[i].is_6, (uint16_t)port);
     if (status == STATUS_OK && listen(l->fd, CONNECTIONS) != 0)
       return wrong("%s: %s", where, strerror(errno));
-    return status == STATUS_OK ? -1 : status;
+    return status == STATUS_OK ? STATUS_GO_ON : status;
   }
   return usage_error(self, "--listen: `%s' is none of 127.0.0.1:PORT, [::1]:PORT and unix:PATH: for "
                            "other machines put a proxy in front, which asks who they are", where);
@@ -502,7 +502,7 @@ static int run(const struct command *self, struct server *server, const char *wh
   server->is_unix = listening.path != NULL;
   server->metrics = metrics_new((unsigned)most_names);
   if (!server->metrics) no_memory();
-  if (status < 0) {
+  if (goes_on(status)) {
     signal(SIGPIPE, SIG_IGN);
     reader_catch_signals(true);
     status = serve(server, &listening);
@@ -528,7 +528,7 @@ int command_serve(const struct command *self, int count, char **words) {
       {"max-series", 0, OPTION_BETWEEN, BETWEEN(&most_names, 0, EVENTRING_MAX_EVENTS), "N",
        "at most N names of a process have series of their own (1000)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands.command || operands.count) return usage_error(self, "takes no operands");
 #ifdef HAVE_MICROHTTPD
   struct server server = {.mutex = PTHREAD_MUTEX_INITIALIZER};

@@ -8,8 +8,8 @@
 #include "analysis/names.h"
 #include "analysis/reach.h"
 #include "analysis/units.h"
-#include "follow.h"
 #include "options.h"
+#include "reader.h"
 #include "shared_views.h"
 
 /* ---- The header --------------------------------------------------------------- */
@@ -410,7 +410,7 @@ static int show(const char *pid_or_file, struct view_choice as) {
   struct reader reader;
   struct eventring_info info = {.size = sizeof info};
   int status = reader_open_target(&reader, pid_or_file, EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (eventring_cursor_info(reader.cursor, &info) < 0) {
     complain("%s", eventring_cursor_error(reader.cursor)->text);
     return reader_close(&reader, STATUS_WRONG);
@@ -430,9 +430,9 @@ int command_show(const struct command *self, int count, char **words) {
   const struct option_spec specs[] = {
       VIEW_SPECS(&as, show_view, "one JSON object a recording")};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0 && operands.command) return usage_error(self, "cannot launch a command");
-  if (status < 0) status = require_targets(self, &operands);
-  if (status >= 0) return status;
+  if (goes_on(status) && operands.command) return usage_error(self, "cannot launch a command");
+  if (goes_on(status)) status = require_targets(self, &operands);
+  if (!goes_on(status)) return status;
   status = STATUS_OK;
   for (size_t i = 0; i < operands.count; i++) {
     if (i > 0 && view_wants_text(&as)) fputs("\n\n", stdout);

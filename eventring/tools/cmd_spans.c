@@ -13,7 +13,7 @@
 #include "analysis/top.h"
 #include "analysis/units.h"
 #include "dump_format.h"
-#include "question.h"
+#include "query.h"
 #include "view/events.h"
 #include "view/lists.h"
 #include "view/spans.h"
@@ -53,16 +53,8 @@ struct row {
   const struct page_value *said; /* that value, if the span comes from a page */
 };
 
-struct open { /* a span that has not ended */
-  uint64_t ns;  /* its key: for how long it has been open */
-  uint64_t begin_ns, context;
-  uint32_t domain, incarnation;
-  uint16_t id;
-  struct eva_so_far so_far;
-};
-
 struct spans {
-  struct question q;
+  struct query q;
   uint64_t over_ns, over;
   struct eva_shares *shares;
   struct kind *kinds[EVENTRING_MAX_EVENTS];
@@ -82,20 +74,20 @@ struct name {
 
 /* ---- Reading ------------------------------------------------------------------ */
 
-static bool wants_class(const struct question *q, uint8_t ring, uint8_t event_class) {
+static bool wants_class(const struct query *q, uint8_t ring, uint8_t event_class) {
   if (q->classes) return q->classes >> event_class & 1;
   return ring == EVENTRING_USER || event_class == EVENTRING_CLASS_USER;
 }
 
 /* Tells whether an event belongs to a span of the program, or to what was asked for. */
-static bool wants(const struct question *q, const struct eventring_event *event) {
-  if (!question_wants_domain(q, event->domain)) return false;
+static bool wants(const struct query *q, const struct eventring_event *event) {
+  if (!query_wants_domain(q, event->domain)) return false;
   if (!name_choice_wants(&q->name, event->name)) return false;
   return wants_class(q, event->ring, event->event_class);
 }
 
 /* Looks for the chosen name among the definitions that there are now. */
-static void look_for_name(struct question *q) {
+static void look_for_name(struct query *q) {
   name_choice_look(&q->name, q->reader.cursor,
                    q->classes ? q->classes : EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER));
 }
@@ -157,13 +149,13 @@ static bool wants_brief(struct spans *s, const struct eventring_batch *batch,
                         const struct eventring_brief *event) {
   const struct eventring_def *def = eventring_cursor_def(batch->cursor, event->id);
   if (!wants_class(&s->q, batch->ring, def->event_class)) return false;
-  if (!name_choice_wants(&s->q.name, question_name(&s->q, event->id))) return false;
-  return question_is_past_start(&s->q, batch->earliest_ns + event->after);
+  if (!name_choice_wants(&s->q.name, query_name(&s->q, event->id))) return false;
+  return query_is_past_start(&s->q, batch->earliest_ns + event->after);
 }
 
-static bool wants_all(const struct question *q, const struct eventring_batch *batch) {
+static bool wants_all(const struct query *q, const struct eventring_batch *batch) {
   bool classes = q->classes ? !(batch->classes & ~q->classes) : batch->ring == EVENTRING_USER;
-  return classes && !q->name.text && question_is_past_start(q, batch->earliest_ns);
+  return classes && !q->name.text && query_is_past_start(q, batch->earliest_ns);
 }
 
 static void note_brief(struct spans *s, const struct eventring_batch *batch,
@@ -234,9 +226,9 @@ static int on_event(void *context, const struct eventring_event *event) {
   struct eva_span_time time;
   bool ended = false;
   if (eva_shares_event(s->shares, event, &time, &ended) < 0) no_memory();
-  if (question_is_past_end(&s->q, event->ns)) s->late = *event;
-  if (ended && wants(&s->q, event) && question_is_past_start(&s->q, event->ns) &&
-      !question_is_past_end(&s->q, event->ns))
+  if (query_is_past_end(&s->q, event->ns)) s->late = *event;
+  if (ended && wants(&s->q, event) && query_is_past_start(&s->q, event->ns) &&
+      !query_is_past_end(&s->q, event->ns))
     count_span(s, event, &time);
   return 0;
 }
@@ -247,7 +239,7 @@ static int on_batch(void *context, const struct eventring_batch *batch) {
   int taken = eva_shares_batch(s->shares, batch, times);
   if (taken < 0) no_memory();
   if (!taken) return eventring_batch_each(batch, on_event, s);
-  if (question_wants_domain(&s->q, batch->domain)) count_ended(s, batch, times);
+  if (query_wants_domain(&s->q, batch->domain)) count_ended(s, batch, times);
   return 0;
 }
 
@@ -263,27 +255,14 @@ static int on_switch(void *context, const struct eventring_switch *change) {
 
 static int on_open(void *context, const struct eventring_event *event) {
   struct spans *s = context;
-  if (!wants(&s->q, event) || question_is_past_end(&s->q, event->ns)) return 0;
+  if (!wants(&s->q, event) || query_is_past_end(&s->q, event->ns)) return 0;
   struct kind *kind = kind_of(s, event->id);
-  struct open open = {.begin_ns = event->ns, .context = event->context, .domain = event->domain,
-                      .incarnation = event->incarnation, .id = event->id,
-                      .so_far = eva_so_far(&s->known, s->q.reader.cursor, event)};
-  open.ns = open.so_far.ns;
+  const struct open_span open = query_open_span(&s->q, &s->known, event);
   s->open_count++;
   if (!kind->open++) kind->longest_open = open.so_far;
   kind->longest_open = eva_so_far_longer(kind->longest_open, open.so_far);
   if (s->q.top && eva_top_add(&s->open, &open) < 0) no_memory();
   return 0;
-}
-
-static void read_open(struct spans *s) {
-  struct eventring_event late;
-  s->open = (struct eva_top){.size = sizeof(struct open), .most = s->q.top};
-  eva_known_find(&s->known, s->q.reader.cursor, s->q.window.until);
-  eventring_open_spans(s->q.reader.cursor, on_open, s);
-  /* the span that the first event after the window has ended */
-  if (eva_open_before(&s->late, s->q.window.until, &late)) on_open(s, &late);
-  eva_top_sort(&s->open);
 }
 
 static void add_plain(struct kind *kind) {
@@ -332,19 +311,19 @@ static int look_at_event(void *context, const struct eventring_event *event) {
 /* Looks up the value of a row. (Errors of the file were reported when it was read.) */
 static void look_up(struct spans *s, struct row *row) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event, NULL};
-  struct lookup lookup = {row, question_look_up(&s->q, row->begin_ns)};
+  struct lookup lookup = {row, query_look_up(&s->q, row->begin_ns)};
   if (!lookup.cursor) return;
   eva_read_all(lookup.cursor, &callbacks, &lookup);
 }
 
 static void complete_rows(struct spans *s) {
-  bool looks_up = question_can_look_up(&s->q);
+  bool looks_up = query_can_look_up(&s->q);
   for (size_t i = 0; i < s->top.count; i++) {
     struct row *row = eva_top_place(&s->top, i);
     add_times(&row->times, &row->time);
     if (looks_up) look_up(s, row);
   }
-  question_looked_up(&s->q);
+  query_looked_up(&s->q);
 }
 
 static void read_recording(struct spans *s) {
@@ -355,8 +334,10 @@ static void read_recording(struct spans *s) {
   s->q.batch = on_batch;
   s->q.order = EVA_SHARES_ORDER;
   look_for_name(&s->q);
-  question_read(&s->q, &callbacks, on_switch, s);
-  read_open(s);
+  query_read(&s->q, &callbacks, on_switch, s);
+  s->open = (struct eva_top){.size = sizeof(struct open_span), .most = s->q.top};
+  query_open_spans(&s->q, &s->known, &s->late, on_open, s);
+  eva_top_sort(&s->open);
   eva_top_sort(&s->top);
   complete_rows(s);
   sort_names(s);
@@ -445,13 +426,8 @@ static void all_rows(struct view_to *to, const void *answer) {
   for (size_t i = 0; i < s->top.count; i++) view_row(to, eva_top_row(&s->top, i));
 }
 
-static VIEW(open_view, struct open,
-    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
-    {"domain", "domain", VIEW_PLAIN, ROW(domain)},
-    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
-    {"context", NULL, VIEW_PLAIN, ROW(context)},
-    {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
+static VIEW(open_view, struct open_span,
+    {.form = VIEW_INCLUDE, .view = &open_span_view},
     {"name", "<+span", VIEW_DEF, ROW(id)},
     {"id", NULL, VIEW_PLAIN, ROW(id)})
 
@@ -473,7 +449,7 @@ static VIEW(total_view, struct spans,
     {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 
 static VIEW(spans_view, struct spans,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct spans, q), .view = &question_view},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct spans, q), .view = &query_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
     {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open})
@@ -484,7 +460,7 @@ static bool is_span_of_class(const struct eventring_def *def, uint64_t classes) 
 
 /* Returns how many spans of these classes are defined, and prints the first names if
    `prints`. */
-static unsigned name_spans(const struct question *q, uint64_t classes, bool prints) {
+static unsigned name_spans(const struct query *q, uint64_t classes, bool prints) {
   enum { SHOWN = 10 };
   unsigned count = 0;
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
@@ -502,7 +478,7 @@ static unsigned name_spans(const struct question *q, uint64_t classes, bool prin
 
 /* Prints that no span was found, and what can be asked instead. */
 static void print_none(const struct spans *s) {
-  const struct question *q = &s->q;
+  const struct query *q = &s->q;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   const uint64_t classes = q->classes ? q->classes : user;
   if (classes & ~q->info.classes)
@@ -520,9 +496,9 @@ static void print_none(const struct spans *s) {
 }
 
 static void print_text(const struct spans *s) {
-  struct view_to to = question_output(&s->q);
+  struct view_to to = query_output(&s->q);
   char open[EVA_FIGURE + 32];
-  question_head(&s->q, stdout);
+  query_head(&s->q, stdout);
   if (s->kind_count == 0) {
     print_none(s);
     return;
@@ -543,16 +519,16 @@ static void print_text(const struct spans *s) {
 
 static int read_words(const struct command *self, int count, char **words, struct spans *s,
                       struct operands *operands) {
-  struct question *q = &s->q;
+  struct query *q = &s->q;
   const struct option_spec specs[] = {
-      QUESTION_SPECS(q, spans_view),
+      QUERY_SPECS(q, spans_view),
       {"class", 'c', OPTION_TEXT, &q->class_name, "NAME",
        "spans of this class, not those of the program"},
       NAME_SPEC(&q->name, "spans"),
       {"over", 0, OPTION_SECONDS, &s->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = time_window_check(self, &q->window);
-  return status >= 0 ? status : require_target(self, operands, true);
+  if (goes_on(status)) status = time_window_check(self, &q->window);
+  return goes_on(status) ? require_target(self, operands, true) : status;
 }
 
 void spans_free(struct spans *s) {
@@ -570,13 +546,13 @@ void spans_free(struct spans *s) {
 int command_spans(const struct command *self, int count, char **words) {
   struct spans *s = need_zeroed(1, sizeof *s);
   struct operands operands;
-  s->q = (struct question)QUESTION_NEW(8);
+  s->q = (struct query)QUERY_NEW(8);
   int status = read_words(self, count, words, s, &operands);
-  if (status < 0) status = question_open(&s->q, &operands);
-  if (status < 0) {
+  if (goes_on(status)) status = query_open(&s->q, &operands);
+  if (goes_on(status)) {
     read_recording(s);
     if (view_wants_text(&s->q.as)) print_text(s);
-    else question_put(&s->q, &spans_view, s);
+    else query_put(&s->q, &spans_view, s);
     status = reader_close(&s->q.reader, STATUS_OK);
   }
   spans_free(s);
@@ -623,14 +599,14 @@ static void complete_kept(struct spans *s, struct row *row) {
 
 struct spans *spans_taken(struct page_run *run, uint64_t top) {
   struct spans *s = need_zeroed(1, sizeof *s);
-  s->q = (struct question)QUESTION_NEW(top);
+  s->q = (struct query)QUERY_NEW(top);
   s->q.target = run->info.path;
   s->page = run;
   s->top = (struct eva_top){.size = sizeof(struct row), .most = top, .before = is_earlier};
   page_spans_longest(run->events->spans, note_kept, s);
   eva_top_sort(&s->top);
   for (size_t i = 0; i < s->top.count; i++) complete_kept(s, eva_top_place(&s->top, i));
-  question_looked_up(&s->q);
+  query_looked_up(&s->q);
   if (s->top.count) return s;
   spans_free(s);
   return NULL;

@@ -155,7 +155,7 @@ int command_sql(const struct command *self, int count, char **words) {
       {"json", 'j', OPTION_FLAG, &output.json, NULL, "a JSON object for each query"},
       {"tables", 0, OPTION_FLAG, &tables, NULL, "list the tables and their columns"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (tables && operands.count == 0) return list_tables();
   if (tables) return usage_error(self, "--tables takes no PID or FILE");
   if (operands.count != 2)

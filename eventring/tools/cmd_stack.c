@@ -253,8 +253,8 @@ int command_stack(const struct command *self, int count, char **words) {
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   pid_t pid;
-  if (status < 0) status = require_target(self, &operands, false);
-  if (status >= 0) return status;
+  if (goes_on(status)) status = require_target(self, &operands, false);
+  if (!goes_on(status)) return status;
   if (read_process_number(operands.words[0], &pid)) return show_process(pid, &request);
   if (request.locals || request.coroutines)
     return usage_error(self, "--locals and --coroutines are of a live process: PID");

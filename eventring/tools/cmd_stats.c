@@ -21,9 +21,9 @@
 
 #include "analysis/units.h"
 #include "class_list.h"
-#include "options.h"
-#include "follow.h"
 #include "heap_export.h"
+#include "options.h"
+#include "reader.h"
 #include "tally_print.h"
 #include "time_window.h"
 
@@ -62,8 +62,8 @@ static int read_words(const struct command *self, int count, char **words,
       ENV_PREFIX_SPEC(&options->prefix)};
   int status =
       options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = time_window_check(self, &options->window);
-  return status >= 0 ? status : require_targets(self, operands);
+  if (goes_on(status)) status = time_window_check(self, &options->window);
+  return goes_on(status) ? require_targets(self, operands) : status;
 }
 
 /* ---- Watching ------------------------------------------------------------- */
@@ -176,14 +176,12 @@ static bool any_lives(const struct watching *list, size_t count) {
   return false;
 }
 
-static bool has_ended(struct watching *watching) {
-  if (!watching->ended) watching->ended = pthread_tryjoin_np(watching->thread, NULL) == 0;
-  return watching->ended;
-}
-
 static bool all_have_ended(struct watching *list, size_t count) {
   size_t ended = 0;
-  for (size_t i = 0; i < count; i++) ended += has_ended(&list[i]);
+  for (size_t i = 0; i < count; i++) {
+    if (!list[i].ended) list[i].ended = pthread_tryjoin_np(list[i].thread, NULL) == 0;
+    ended += list[i].ended;
+  }
   return ended == count;
 }
 
@@ -197,10 +195,6 @@ static void wait_with_progress(struct watching *list, size_t count, const char *
     nanosleep(&tick, NULL);
   }
   hide_progress();
-}
-
-static void wait_quietly(struct watching *list, size_t count) {
-  for (size_t i = 0; i < count; i++) pthread_join(list[i].thread, NULL);
 }
 
 /* ---- The command ---------------------------------------------------------- */
@@ -226,10 +220,8 @@ static void watch_all(struct watching *list, size_t count) {
   pthread_sigmask(SIG_BLOCK, &ours, &before);
   for (size_t i = 0; i < count; i++) start_watching(&list[i]);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (shows)
-    wait_with_progress(list, count, subject, lives);
-  else
-    wait_quietly(list, count);
+  if (shows) wait_with_progress(list, count, subject, lives);
+  for (size_t i = 0; !shows && i < count; i++) pthread_join(list[i].thread, NULL);
   reader_catch_signals(false);
 }
 
@@ -320,7 +312,7 @@ static int stats_of_command(const struct operands *operands, const struct stats_
                             unsigned flags, FILE *out) {
   struct watching watching = {0};
   int status = reader_open(&watching.reader, operands, options->prefix, flags);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (!prepare(&watching, options)) return reader_close(&watching.reader, STATUS_WRONG);
   watch(&watching);
   char *all = reader_merge(&watching.reader);
@@ -335,7 +327,7 @@ int command_stats(const struct command *self, int count, char **words) {
   struct stats_options options;
   struct operands operands;
   int status = read_words(self, count, words, &options, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   /* the file is made before reading begins: an hour of watching must not end in
      "permission denied" */
   FILE *out = output_file_replace(options.output);

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "analysis/units.h"
-#include "follow.h"
 #include "format/now.h"
 #include "options.h"
+#include "reader.h"
 #include "top_list.h"
 #include "top_screen.h"
 
@@ -46,12 +46,12 @@ static int read_words(const struct command *self, int count, char **words,
        "what --json writes, as JSON Schema"}};
   *o = (struct top_options){.filter = ""};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands->command) return usage_error(self, "cannot launch a command");
   if (o->interval_ns && o->interval_ns < LEAST_INTERVAL_NS)
     return usage_error(self, "--interval: at least 50ms");
   o->lines = o->once || o->interval_ns || o->json;
-  return -1;
+  return STATUS_GO_ON;
 }
 
 /* ---- Lines -------------------------------------------------------------------- */
@@ -105,14 +105,14 @@ int command_top(const struct command *self, int count, char **words) {
   struct top_options o;
   struct operands operands;
   int status = read_words(self, count, words, &o, &operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   status = top_list_open(&list, operands.words, operands.count);
   list.order = o.order;
   snprintf(list.filter, sizeof list.filter, "%s", o.filter);
-  if (status < 0) {
+  if (goes_on(status)) {
     const bool shows = !o.lines && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    const int shown = shows ? top_screen(&list, o.limit_ns) : -1;
-    status = shown >= 0 ? shown : print_lines(&list, &o);
+    const int shown = shows ? top_screen(&list, o.limit_ns) : STATUS_GO_ON;
+    status = goes_on(shown) ? print_lines(&list, &o) : shown;
   }
   top_list_close(&list);
   return status;

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "dump_format.h"
-#include "follow.h"
 #include "new_file.h"
-#include "question.h"
+#include "query.h"
+#include "reader.h"
 #include "view/lists.h"
 #include "view_page.h"
 
@@ -45,7 +45,7 @@ enum { NAME_ROOM = 200, WATCHED_NS = 1000 * 1000 * 1000, WATCHED_SECONDS = 10, P
 #define NOT_SAID UINT64_MAX
 
 struct view_command {
-  struct question q;
+  struct query q;
   const char *output;
   uint64_t size;
   bool full, no_source, open, cpu, wall;
@@ -76,14 +76,14 @@ static int read_words(const struct command *self, int count, char **words,
       DOMAIN_SPEC(&v->q.domain),
       ENV_PREFIX_SPEC(&v->q.prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = time_window_check(self, &v->q.window);
-  if (status < 0 && v->open && v->output && is_standard_output(v->output))
+  if (goes_on(status)) status = time_window_check(self, &v->q.window);
+  if (goes_on(status) && v->open && v->output && is_standard_output(v->output))
     status = usage_error(self, "--open with `-o -': there is no file");
-  if (status < 0 && v->wall && v->cpu) status = usage_error(self, "one of --wall, --cpu");
-  if (status < 0 && v->full && v->size) status = usage_error(self, "--full with --size");
-  if (status < 0 && v->size && v->size < page_text_size() + 4096)
+  if (goes_on(status) && v->wall && v->cpu) status = usage_error(self, "one of --wall, --cpu");
+  if (goes_on(status) && v->full && v->size) status = usage_error(self, "--full with --size");
+  if (goes_on(status) && v->size && v->size < page_text_size() + 4096)
     status = usage_error(self, "--size: the page itself takes %zu bytes", page_text_size());
-  return status >= 0 ? status : require_target(self, operands, true);
+  return goes_on(status) ? require_target(self, operands, true) : status;
 }
 
 /* Writes a word as a shell reads it. */
@@ -126,7 +126,7 @@ static char *target_of(const struct operands *operands) {
 
 /* Returns a grid from the oldest event to the newest. For a recording that goes on, a
    cell has a millisecond to begin with. */
-static struct page_grid grid_of(const struct question *q, bool goes_on) {
+static struct page_grid grid_of(const struct query *q, bool goes_on) {
   enum { FIRST_CELL_NS = 1000 * 1000 };
   uint64_t oldest = UINT64_MAX, newest = 0;
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
@@ -146,7 +146,7 @@ static struct page_grid grid_of(const struct question *q, bool goes_on) {
 }
 
 static void describe_run(struct view_command *v) {
-  struct question *q = &v->q;
+  struct query *q = &v->q;
   const bool lives = eventring_cursor_liveness(q->reader.cursor) == EVENTRING_LIVE;
   const bool watches = q->reader.launched || (lives && q->limit_ns);
   v->run = (struct page_run){
@@ -178,7 +178,7 @@ static void begin_parts(struct view_command *v) {
 }
 
 static void read_recording(struct view_command *v) {
-  struct question *q = &v->q;
+  struct query *q = &v->q;
   const struct reading reading = {.callbacks = &page_events_callbacks, .context = &v->events,
                                   .follow = v->run.live != 0, .limit_ns = q->limit_ns,
                                   .until = q->window.until};
@@ -234,7 +234,7 @@ static bool write_page(const struct view_command *v, int fd, const char *path) {
 
 /* Returns the name of the page: "server.html" for "/tmp/server.eventring",
    "server.lua-4711.html" for a process. */
-static char *name_of(const struct question *q) {
+static char *name_of(const struct query *q) {
   static const char suffix[] = ".eventring";
   char *name = NULL, text[NAME_ROOM];
   pid_t pid;
@@ -324,21 +324,21 @@ static bool can_be_created(const char *path) {
 }
 
 int command_view(const struct command *self, int count, char **words) {
-  struct view_command v = {.q = QUESTION_NEW(0)};
+  struct view_command v = {.q = QUERY_NEW(0)};
   struct operands operands;
   v.q.limit_ns = NOT_SAID;
   v.command_line = line_of("eventring", (size_t)command_line()->count, command_line()->words);
   int status = read_words(self, count, words, &v, &operands);
-  if (status < 0 && !page_can_compress())
+  if (goes_on(status) && !page_can_compress())
     status = wrong("view: this eventring was built without zlib (Debian package: zlib1g-dev)");
-  if (status < 0 && v.q.limit_ns == NOT_SAID)
+  if (goes_on(status) && v.q.limit_ns == NOT_SAID)
     v.q.limit_ns = operands.command ? 0 : (uint64_t)WATCHED_SECONDS * WATCHED_NS;
-  if (status < 0 && operands.command) launch_set_sibling(v.q.prefix, "MEMPROF", "on", false);
-  if (status < 0 && operands.command && v.output && !can_be_created(v.output))
+  if (goes_on(status) && operands.command) launch_set_sibling(v.q.prefix, "MEMPROF", "on", false);
+  if (goes_on(status) && operands.command && v.output && !can_be_created(v.output))
     status = STATUS_WRONG;
-  if (status < 0) v.target = target_of(&operands);
-  if (status < 0) status = question_open(&v.q, &operands);
-  if (status < 0) status = reader_close(&v.q.reader, view(&v));
+  if (goes_on(status)) v.target = target_of(&operands);
+  if (goes_on(status)) status = query_open(&v.q, &operands);
+  if (goes_on(status)) status = reader_close(&v.q.reader, view(&v));
   free(v.command_line);
   free(v.target);
   return status;

@@ -10,7 +10,7 @@
 #include "analysis/units.h"
 #include "eventring/conditions.h"
 #include "eventring/tools.h"
-#include "follow.h"
+#include "reader.h"
 #include "shared_views.h"
 
 /* ---- What is on -------------------------------------------------------------- */

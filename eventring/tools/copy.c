@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "analysis/units.h"
-#include "follow.h"
 #include "new_file.h"
+#include "reader.h"
 
 struct copy {
   int fd;
@@ -111,7 +111,7 @@ static void print_copy(const char *path, const struct eventring_saver_info *info
 
 int copy_recording(eventring_cursor *cursor, const struct copy_options *options) {
   struct eventring_error error;
-  struct eventring_saver_options of_copy = options->saver;
+  struct eventring_saver_options of_copy = options->saver_options;
   struct eventring_saver_info info;
   eventring_saver *saver;
   of_copy.checked = of_copy.copy = true;
@@ -130,4 +130,14 @@ int copy_recording(eventring_cursor *cursor, const struct copy_options *options)
   if (info.damaged) complain_damaged(info.damaged);
   if (!options->quiet) print_copy(shown_path(options->path), &info, bytes);
   return damaged || info.damaged ? STATUS_WRONG : STATUS_OK;
+}
+
+int copy_target(const struct command *self, const struct operands *operands,
+                const struct copy_options *options) {
+  struct reader reader;
+  int status = require_target(self, operands, false);
+  if (!goes_on(status)) return status;
+  if (!options->path) return usage_error(self, "no -o FILE given");
+  status = reader_open_target(&reader, operands->words[0], EVENTRING_OPEN_FOLLOW);
+  return goes_on(status) ? reader_close(&reader, copy_recording(reader.cursor, options)) : status;
 }

@@ -9,7 +9,7 @@
 #define EVENTRING_TOOL_COPY_H
 
 #include "eventring/saver.h"
-#include "tool.h"
+#include "options.h"
 
 struct copy;
 
@@ -17,7 +17,7 @@ struct copy_options {
   const char *path;   /* of the copy, which must not exist yet */
   struct copy *begun; /* its file, made by copy_begin before; NULL: it is made now */
   bool quiet;       /* prints neither how much was copied nor what is missing */
-  struct eventring_saver_options saver;
+  struct eventring_saver_options saver_options;
 };
 
 /* Copies the recording of `cursor`, checking each block. Returns STATUS_OK, or
@@ -25,6 +25,10 @@ struct copy_options {
    there is no copy. SIGINT and SIGTERM end it, and leave no file. options->begun is
    freed. */
 int copy_recording(eventring_cursor *cursor, const struct copy_options *options);
+/* Copies the recording of the one PID or FILE. Returns the exit status, also of a usage
+   error: a wrong operand, or no options->path. */
+int copy_target(const struct command *self, const struct operands *operands,
+                const struct copy_options *options);
 /* Creates the file of a copy that is made in steps, by one saver or by several, each for
    a part (eventring_saver_part). Returns NULL, after a message, if it cannot. */
 struct copy *copy_begin(const char *path);

@@ -15,7 +15,7 @@
 
 #include "analysis/so_far.h"
 #include "analysis/units.h"
-#include "follow.h"
+#include "reader.h"
 #include "shared_views.h"
 
 enum { CHAIN = 256 /* bytes of the names of a context's open spans */ };
@@ -45,7 +45,7 @@ struct listing {
   struct reader reader;
   struct eventring_info info;
   struct eva_known known;
-  struct context *contexts; /* a hash table of `room` places; number 0: free */
+  struct context *contexts; /* a hash table of `room` buckets; number 0: free */
   size_t context_count, room;
   struct context_row *rows;
   size_t row_count;
@@ -54,7 +54,7 @@ struct listing {
 
 /* ---- contexts ------------------------------------------------------------- */
 
-static struct context *place_of(const struct listing *l, uint64_t number, uint32_t domain,
+static struct context *bucket_of(const struct listing *l, uint64_t number, uint32_t domain,
                                 uint32_t incarnation) {
   uint64_t hash = (number * 128 + domain + ((uint64_t)incarnation << 40)) *
                   UINT64_C(0x9e3779b97f4a7c15);
@@ -66,12 +66,12 @@ static struct context *place_of(const struct listing *l, uint64_t number, uint32
   return &l->contexts[i];
 }
 
-static void make_places(struct listing *l) {
+static void grow_table(struct listing *l) {
   struct listing larger = {.room = l->room ? 2 * l->room : 1024};
   larger.contexts = need_zeroed(larger.room, sizeof *larger.contexts);
   for (size_t i = 0; i < l->room; i++) {
     const struct context *c = &l->contexts[i];
-    if (c->number != 0) *place_of(&larger, c->number, c->domain, c->incarnation) = *c;
+    if (c->number != 0) *bucket_of(&larger, c->number, c->domain, c->incarnation) = *c;
   }
   free(l->contexts);
   l->contexts = larger.contexts;
@@ -81,8 +81,8 @@ static void make_places(struct listing *l) {
 /* Returns a context, after adding it, as not suspended, if it is new. */
 static struct context *context_of(struct listing *l, uint64_t number, uint32_t domain,
                                   uint32_t incarnation) {
-  if (2 * l->context_count >= l->room) make_places(l);
-  struct context *c = place_of(l, number, domain, incarnation);
+  if (2 * l->context_count >= l->room) grow_table(l);
+  struct context *c = bucket_of(l, number, domain, incarnation);
   if (c->number == 0) {
     *c = (struct context){.number = number, .domain = domain, .incarnation = incarnation};
     l->context_count++;
@@ -101,7 +101,7 @@ static int on_switch(void *listing, const struct eventring_switch *change) {
 static int on_event(void *listing, const struct eventring_event *event) {
   struct listing *l = listing;
   if (event->context == 0 || l->room == 0 || event->flags & EVENTRING_SYNTHETIC) return 0;
-  place_of(l, event->context, event->domain, event->incarnation)->left_ns = 0;
+  bucket_of(l, event->context, event->domain, event->incarnation)->left_ns = 0;
   return 0;
 }
 
@@ -246,7 +246,7 @@ static void print_text(const struct listing *l, struct view_to *to) {
 int coroutines_file_show(const char *path, const struct coroutines_request *request) {
   struct listing l = {.request = request};
   int status = reader_open_target(&l.reader, path, EVENTRING_OPEN_MERGED);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   read_recording(&l);
   struct view_to to = {.out = stdout, .as = request->as, .cursor = l.reader.cursor,
                        .start_ns = l.info.start_ns};

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "parents.h"
-#include "places.h"
+#include "search_path.h"
 
 bool process_runs(pid_t pid) {
   char name[64], state = '\0'; /* stays 0 if there is no /proc */
@@ -53,8 +53,9 @@ static int take_newest(void *context, const struct eventring_found *found) {
 
 char *dead_recording(pid_t pid) {
   struct search search = {.pid = pid};
-  struct places places;
-  if (places_take(&places, NULL, 0, false) < 0) places_discover(&places, take_newest, &search);
-  places_free(&places);
+  struct search_path where;
+  if (goes_on(search_path_take(&where, NULL, 0, false)))
+    search_path_discover(&where, take_newest, &search);
+  search_path_free(&where);
   return search.path;
 }

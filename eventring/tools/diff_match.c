@@ -4,13 +4,13 @@
  * Between two runs a program was edited: one more line at the top moves all functions,
  * and the program may lie in another directory. So each run is paired with those before
  * it by name within a file, and only functions that have the same name there are paired
- * by place.
+ * by site.
  *
  * Files: those of equal paths are the same; then those whose paths have an equal end, of
  * the last name at least. Those whose paths have the most in common come first.
  *
- * Names: a name may have its place in it, such as "function <a.lua:3>" at line 3. What
- * counts is the name without the place (the stem).
+ * Names: a name may have its site in it, such as "function <a.lua:3>" at line 3. What
+ * counts is the name without the site (the stem).
  *
  * Places: a name that occurs once on both sides pairs them, and shows by how many lines
  * the text around it has moved. If a name occurs several times (all functions without a
@@ -35,7 +35,7 @@ struct file {
 };
 
 struct function {
-  struct diff_place *place; /* of a run: NULL when it was paired */
+  struct diff_site *site; /* of a run: NULL when it was paired */
   size_t stem;              /* bytes of the name */
   uint32_t file;
   bool on[2];               /* of a known function: whether it is on this side, and on
@@ -44,7 +44,7 @@ struct function {
 };
 
 struct matching {
-  struct diff_place *places;
+  struct diff_site *sites;
   size_t count;
   bool lines;
   struct file *files;
@@ -56,21 +56,21 @@ struct matching {
 
 /* ---- Names -------------------------------------------------------------------- */
 
-/* Returns the bytes of a name without the place behind it, "<a.lua:3>". */
-static size_t stem_of(const struct diff_place *place) {
-  const size_t size = strlen(place->name);
+/* Returns the bytes of a name without the site behind it, "<a.lua:3>". */
+static size_t stem_of(const struct diff_site *site) {
+  const size_t size = strlen(site->name);
   char end[32];
-  const size_t end_size = (size_t)snprintf(end, sizeof end, ":%u>", place->line);
-  const char *open = strchr(place->name, '<');
-  bool has_place = place->line && open && size >= end_size &&
-                   strcmp(place->name + size - end_size, end) == 0;
-  return has_place ? (size_t)(open - place->name) : size;
+  const size_t end_size = (size_t)snprintf(end, sizeof end, ":%u>", site->line);
+  const char *open = strchr(site->name, '<');
+  bool has_site = site->line && open && size >= end_size &&
+                   strcmp(site->name + size - end_size, end) == 0;
+  return has_site ? (size_t)(open - site->name) : size;
 }
 
 static int compare_stems(const struct function *a, const struct function *b) {
   const size_t size = a->stem < b->stem ? a->stem : b->stem;
   if (a->file != b->file) return a->file < b->file ? -1 : 1;
-  int order = memcmp(a->place->name, b->place->name, size);
+  int order = memcmp(a->site->name, b->site->name, size);
   return order ? order : (a->stem > b->stem) - (a->stem < b->stem);
 }
 
@@ -78,8 +78,8 @@ static int by_place(const void *left, const void *right) {
   const struct function *a = left, *b = right;
   int order = compare_stems(a, b);
   if (order) return order;
-  if (a->place->line != b->place->line) return a->place->line < b->place->line ? -1 : 1;
-  return strcmp(a->place->name, b->place->name);
+  if (a->site->line != b->site->line) return a->site->line < b->site->line ? -1 : 1;
+  return strcmp(a->site->name, b->site->name);
 }
 
 /* ---- Files -------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static struct path *paths_of(const struct matching *m, size_t run, size_t *count
   struct path *paths = need_zeroed(m->count + 1, sizeof *paths);
   size_t all = 0;
   for (size_t i = 0; i < m->count; i++)
-    if (m->places[i].run == run) paths[all++] = (struct path){m->places[i].source, UINT32_MAX, 0};
+    if (m->sites[i].run == run) paths[all++] = (struct path){m->sites[i].source, UINT32_MAX, 0};
   if (all) qsort(paths, all, sizeof *paths, by_text);
   for (size_t i = *count = 0; i < all; i++)
     if (!*count || by_text(&paths[*count - 1], &paths[i]) != 0) paths[(*count)++] = paths[i];
@@ -171,9 +171,9 @@ static void put_on(struct function *known, size_t side, uint32_t line) {
 }
 
 static void pair(const struct matching *m, struct function *known, struct function *of_run) {
-  of_run->place->same = (size_t)(known->place - m->places);
-  put_on(known, m->side, of_run->place->line);
-  of_run->place = NULL;
+  of_run->site->same = (size_t)(known->site - m->sites);
+  put_on(known, m->side, of_run->site->line);
+  of_run->site = NULL;
 }
 
 static bool is_anchor(const struct function *f) { return f->on[0] && f->on[1]; }
@@ -208,11 +208,11 @@ static int64_t commonest_move(const struct matching *m, const struct group *g) {
   int64_t best = 0;
   size_t most = 0;
   for (size_t i = 0; i < g->n * g->k; i++) {
-    const int64_t move = (int64_t)g->run[i % g->k].place->line -
+    const int64_t move = (int64_t)g->run[i % g->k].site->line -
                          g->known[i / g->k].line[1 - m->side];
     size_t meet = 0;
     for (size_t a = 0, b = 0; a < g->n && b < g->k;) {
-      const int64_t apart = (int64_t)g->run[b].place->line - move - g->known[a].line[1 - m->side];
+      const int64_t apart = (int64_t)g->run[b].site->line - move - g->known[a].line[1 - m->side];
       meet += apart == 0;
       if (apart >= 0) a++;
       if (apart <= 0) b++;
@@ -249,12 +249,12 @@ static void pair_where_expected(const struct matching *m, struct group *g,
   for (size_t i = 0; i < g->n; i++) {
     struct function *here = NULL;
     for (size_t j = 0; j < g->k && !here; j++)
-      if (g->run[j].place && g->run[j].place->line == g->expected[i]) here = &g->run[j];
+      if (g->run[j].site && g->run[j].site->line == g->expected[i]) here = &g->run[j];
     if (here) pair(m, &g->known[i], here);
     else g->expected[n] = g->expected[i], known[n++] = &g->known[i];
   }
   for (size_t j = 0; j < g->k; j++)
-    if (g->run[j].place) run[k++] = &g->run[j];
+    if (g->run[j].site) run[k++] = &g->run[j];
   g->n = n;
   g->k = k;
 }
@@ -271,7 +271,7 @@ static void pair_in_order(const struct matching *m, const struct group *g,
     for (size_t j = 1; j < width && j <= i; j++) {
       const size_t a = (more_known ? i : j) - 1, b = (more_known ? j : i) - 1;
       const int64_t paired = cost[(i - 1) * width + j - 1] +
-                             llabs(g->expected[a] - (int64_t)run[b]->place->line);
+                             llabs(g->expected[a] - (int64_t)run[b]->site->line);
       const int64_t left = i > j ? cost[(i - 1) * width + j] : INT64_MAX;
       cost[i * width + j] = paired < left ? paired : left;
     }
@@ -302,14 +302,14 @@ static void pair_groups(struct matching *m, struct function *run, size_t count, 
   struct group g;
   for (size_t i = 0, j = 0; i < m->known_count && j < count; i += g.n, j += g.k) {
     g = (struct group){.known = &m->known[i], .run = &run[j]};
-    if (!run[j].place) { /* paired before */
+    if (!run[j].site) { /* paired before */
       g.k = 1;
       continue;
     }
     int order = compare_stems(g.known, g.run);
     while (order <= 0 && i + g.n < m->known_count && compare_stems(g.known, g.known + g.n) == 0)
       g.n++;
-    while (order >= 0 && j + g.k < count && g.run[g.k].place &&
+    while (order >= 0 && j + g.k < count && g.run[g.k].site &&
            compare_stems(g.run, g.run + g.k) == 0)
       g.k++;
     if (order != 0 || (g.n == 1 && g.k == 1) != single) continue;
@@ -328,18 +328,18 @@ static size_t functions_of(struct matching *m, size_t run, struct function *to) 
   struct path *paths = paths_of(m, run, &path_count);
   find_files(m, paths, path_count);
   for (size_t i = 0; i < m->count; i++) {
-    struct diff_place *place = &m->places[i];
-    if (place->run != run) continue;
-    const struct path *path = bsearch(&(struct path){.text = place->source}, paths, path_count,
+    struct diff_site *site = &m->sites[i];
+    if (site->run != run) continue;
+    const struct path *path = bsearch(&(struct path){.text = site->source}, paths, path_count,
                                       sizeof *paths, by_text);
-    place->same = i;
-    to[count++] = (struct function){.place = place, .stem = stem_of(place), .file = path->file};
+    site->same = i;
+    to[count++] = (struct function){.site = site, .stem = stem_of(site), .file = path->file};
   }
   free(paths);
   if (count) qsort(to, count, sizeof *to, by_place);
   for (size_t i = 0; i < count; i++) {
     if (kept && by_place(&to[kept - 1], &to[i]) == 0)
-      to[i].place->same = (size_t)(to[kept - 1].place - m->places);
+      to[i].site->same = (size_t)(to[kept - 1].site - m->sites);
     else to[kept++] = to[i];
   }
   return kept;
@@ -352,23 +352,23 @@ static void match_run(struct matching *m, size_t run) {
   pair_groups(m, functions, count, true);
   pair_groups(m, functions, count, false);
   for (size_t i = 0; i < count; i++) {
-    if (!functions[i].place) continue;
-    put_on(&functions[i], m->side, functions[i].place->line);
+    if (!functions[i].site) continue;
+    put_on(&functions[i], m->side, functions[i].site->line);
     m->known[m->known_count++] = functions[i];
   }
   if (m->known_count) qsort(m->known, m->known_count, sizeof *m->known, by_place);
   free(functions);
 }
 
-/* Pairs the runs, one after the other. A place that was the same as a later one, which
+/* Pairs the runs, one after the other. A site that was the same as a later one, which
    was paired, becomes the same as that one's partner. */
-void diff_match(struct diff_place *places, size_t count, size_t runs, bool lines) {
-  struct matching m = {.places = places, .count = count, .lines = lines,
+void diff_match(struct diff_site *sites, size_t count, size_t runs, bool lines) {
+  struct matching m = {.sites = sites, .count = count, .lines = lines,
                        .known = need_zeroed(count + 1, sizeof *m.known)};
   for (size_t run = 0; run < runs; run++) match_run(&m, run);
   for (size_t i = 0; i < count; i++)
-    while (places[i].same != places[places[i].same].same)
-      places[i].same = places[places[i].same].same;
+    while (sites[i].same != sites[sites[i].same].same)
+      sites[i].same = sites[sites[i].same].same;
   free(m.known);
   free(m.files);
 }

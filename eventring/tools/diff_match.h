@@ -8,18 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct diff_place {
+struct diff_site {
   const char *name, *source;
   uint32_t line; /* 0: not known */
   size_t run;    /* from 0 to runs - 1; those of A are even */
-  /* out: the index of the place that stands for all that are the same: that of the first
+  /* out: the index of the site that stands for all that are the same: that of the first
      run which has it */
   size_t same;
 };
 
-/* Finds which places are the same. If `lines`, they are lines of functions, of which a
+/* Finds which sites are the same. If `lines`, they are lines of functions, of which a
    run may have others than the next, so that a line without a counterpart stays alone; or
    else they are functions. */
-void diff_match(struct diff_place *places, size_t count, size_t runs, bool lines);
+void diff_match(struct diff_site *sites, size_t count, size_t runs, bool lines);
 
 #endif

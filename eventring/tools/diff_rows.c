@@ -52,22 +52,22 @@ static void add(const struct diff_rows *d, struct diff_row *to, const struct dif
 
 /* Joins the rows of the same function, one of each run, to the row of the first run. */
 static void match(struct diff_rows *d) {
-  struct diff_place *places = need_zeroed(d->count + 1, sizeof *places);
+  struct diff_site *sites = need_zeroed(d->count + 1, sizeof *sites);
   size_t kept = 0;
   for (size_t i = 0; i < d->count; i++)
-    places[i] = (struct diff_place){.name = d->rows[i].name, .source = d->rows[i].source,
+    sites[i] = (struct diff_site){.name = d->rows[i].name, .source = d->rows[i].source,
                                     .line = d->rows[i].line, .run = d->rows[i].run};
-  diff_match(places, d->count, d->runs, d->lines);
+  diff_match(sites, d->count, d->runs, d->lines);
   for (size_t i = 0; i < d->count; i++) {
     d->rows[i].line_on[d->rows[i].run % 2] = d->rows[i].line;
-    if (places[i].same != i) add(d, &d->rows[places[i].same], &d->rows[i]);
+    if (sites[i].same != i) add(d, &d->rows[sites[i].same], &d->rows[i]);
   }
   for (size_t i = 0; i < d->count; i++) {
-    if (places[i].same != i) free_row(&d->rows[i]);
+    if (sites[i].same != i) free_row(&d->rows[i]);
     else d->rows[kept++] = d->rows[i];
   }
   d->count = kept;
-  free(places);
+  free(sites);
 }
 
 /* ---- Comparing ---------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static int by_change(const void *left, const void *right) {
 
 /* ---- Output ------------------------------------------------------------------- */
 
-VIEW_GETTER(place, struct diff_row) {
+VIEW_GETTER(site, struct diff_row) {
   const uint32_t a = row->line_on[0], b = row->line_on[1];
   if (a && b && a != b)
     return view_printf(to, "%s %s:%u (B: %u)", row->name, row->source, a, b);
@@ -113,7 +113,7 @@ VIEW_GETTER(place, struct diff_row) {
 }
 
 VIEW(diff_place_view, struct diff_row,
-    {NULL, "<+function", VIEW_PLAIN, VIEW_GET(TEXT, place)},
+    {NULL, "<+function", VIEW_PLAIN, VIEW_GET(TEXT, site)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
     {"line", NULL, VIEW_PLAIN, ROW(line)},
@@ -182,9 +182,9 @@ int diff_rows(const struct diff_kind *kind, const struct profile_diff *options,
   struct diff_rows d = {.kind = kind, .runs = count,
                         .total = need_zeroed(count, sizeof *d.total)};
   struct view_to to = {.out = stdout, .context = &d, .as = options->as};
-  int status = -1;
-  for (size_t i = 0; status < 0 && i < count; i++) status = read(&d, paths[d.run = i], i);
-  if (status < 0) {
+  int status = STATUS_GO_ON;
+  for (size_t i = 0; goes_on(status) && i < count; i++) status = read(&d, paths[d.run = i], i);
+  if (goes_on(status)) {
     const bool is_text = view_wants_text(&options->as);
     d.top = options->top ? options->top : is_text ? 20 : UINT64_MAX;
     match(&d);

@@ -3,7 +3,7 @@
  * of calls and of samples have in common.
  *
  * The runs are an even number, those of A and of B in turn; a side is 0 (A) or 1 (B). One
- * row is read per function and run; rows are matched by name and place (diff_match.h).
+ * row is read per function and run; rows are matched by name and site (diff_match.h).
  * With EVA_LEAST_RUNS runs per side or more, rows are compared by Welch's test
  * (analysis/compare.h). With fewer, the kind says what differs within these runs, and
  * nothing counts as changed: it is not known by how much runs differ. Among all functions
@@ -63,7 +63,7 @@ struct diff_kind {
   view_function *answer, *rows;
 };
 
-/* The parts that the views of all kinds include: the place and the verdict of a row, the
+/* The parts that the views of all kinds include: the site and the verdict of a row, the
    runs. */
 view_function diff_place_view, diff_verdict_view, diff_runs_view;
 /* Puts the rows that are shown. */
@@ -75,8 +75,8 @@ struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char
 /* Returns the sum over the runs of a side. */
 double diff_rows_sum(const struct diff_rows *d, const double *of_runs, size_t side);
 
-/* Reads all runs by `read`, which returns -1, or an exit status after a message; compares
-   and prints them. Returns the exit status. */
+/* Reads all runs by `read`, which returns STATUS_GO_ON, or an exit status after a
+   message; compares and prints them. Returns the exit status. */
 int diff_rows(const struct diff_kind *kind, const struct profile_diff *options,
               int (*read)(struct diff_rows *d, const char *path, size_t run), char **paths,
               size_t count);

@@ -25,7 +25,7 @@
 #include "new_file.h"
 
 struct events_export {
-  struct question *q;
+  struct query *q;
   const struct export_events *format;
   struct export_run run;
   struct export_out out;
@@ -86,7 +86,7 @@ static void show(void *context) {
 /* Tells whether the format knows a moment: it lies in the window, or the format reads
    what was before it, too. */
 static bool is_known(const struct events_export *e, uint64_t ns) {
-  return e->format->reads_before || question_is_past_start(e->q, ns);
+  return e->format->reads_before || query_is_past_start(e->q, ns);
 }
 
 /* Passes the begin of a span that began before the window, and ends in it or later. */
@@ -110,8 +110,8 @@ static int on_event_after(struct events_export *e, const struct eventring_event 
 
 static int on_event(void *context, const struct eventring_event *event) {
   struct events_export *e = context;
-  if (!question_wants_domain(e->q, event->domain)) return 0;
-  if (question_is_past_end(e->q, event->ns)) return on_event_after(e, event);
+  if (!query_wants_domain(e->q, event->domain)) return 0;
+  if (query_is_past_end(e->q, event->ns)) return on_event_after(e, event);
   if (!is_known(e, event->ns)) return 0;
   if (eventring_event_took(event) >= 0 && !is_known(e, event->begin_ns)) {
     int result = begin_again(e, event);
@@ -122,14 +122,14 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct events_export *e = context;
-  bool wanted = question_wants_domain(e->q, loss->domain) &&
-                is_known(e, loss->ns) && !question_is_past_end(e->q, loss->ns);
+  bool wanted = query_wants_domain(e->q, loss->domain) &&
+                is_known(e, loss->ns) && !query_is_past_end(e->q, loss->ns);
   return wanted ? e->format->lost(e->state, loss) : 0;
 }
 
 static int on_open(void *context, const struct eventring_event *event) {
   struct events_export *e = context;
-  if (!question_wants_domain(e->q, event->domain) || question_is_past_end(e->q, event->ns))
+  if (!query_wants_domain(e->q, event->domain) || query_is_past_end(e->q, event->ns))
     return 0;
   struct eventring_event end = *event;
   int result = is_known(e, event->ns) ? 0 : begin_again(e, &end);
@@ -138,14 +138,14 @@ static int on_open(void *context, const struct eventring_event *event) {
 
 /* ---- Reading and writing ------------------------------------------------------ */
 
-static bool is_filtered(const struct question *q) {
+static bool is_filtered(const struct query *q) {
   return q->domain != UINT64_MAX || q->window.since || q->window.until != UINT64_MAX;
 }
 
 static void read_all(struct events_export *e) {
   static const struct eventring_callbacks filter = {sizeof filter, on_event, on_lost};
   const struct eventring_callbacks own = {sizeof own, e->format->event, e->format->lost};
-  struct question *q = e->q;
+  struct query *q = e->q;
   bool filtered = is_filtered(q);
   const struct reading reading = {.callbacks = filtered ? &filter : &own,
                                   .context = filtered ? (void *)e : e->state,
@@ -244,13 +244,13 @@ static int export_to_path(struct events_export *e, const char *path) {
   return status;
 }
 
-/* Opens the recording as question_open does, but not merged if that is not needed. */
+/* Opens the recording as query_open does, but not merged if that is not needed. */
 static int open_recording(struct events_export *e, const struct operands *operands) {
-  struct question *q = e->q;
+  struct query *q = e->q;
   bool ends = q->window.to.base != TIME_NOT_SAID;
   int status = reader_open(&q->reader, operands, q->prefix,
                            e->format->merged || ends ? EVENTRING_OPEN_MERGED : 0);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   q->info.size = sizeof q->info;
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
   if (!time_window_apply(&q->window, q->reader.cursor))
@@ -260,10 +260,10 @@ static int open_recording(struct events_export *e, const struct operands *operan
   e->run.since_ns = q->window.since;
   e->run.until_ns = q->window.until;
   e->available = count_available(q->reader.cursor);
-  return -1;
+  return STATUS_GO_ON;
 }
 
-int events_export(struct question *q, const struct operands *operands, const char *format,
+int events_export(struct query *q, const struct operands *operands, const char *format,
                   const char *path, uint64_t every_ns, const char *resource) {
   struct events_export e = {.q = q, .format = format_of_events(format)->events};
   e.path = path;
@@ -273,7 +273,7 @@ int events_export(struct question *q, const struct operands *operands, const cha
   e.run.progress = show;
   e.run.progress_context = &e;
   int status = open_recording(&e, operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   bool catches = !q->reader.launched;
   if (catches) reader_catch_signals(true); /* before there is a file */
   status = (e.format->own_file || e.format->makes ? export_to_path : export_to_file)(&e, path);

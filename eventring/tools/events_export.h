@@ -4,13 +4,13 @@
 #ifndef EVENTRING_TOOL_EVENTS_EXPORT_H
 #define EVENTRING_TOOL_EVENTS_EXPORT_H
 
-#include "question.h"
+#include "query.h"
 
 /* Reads the recording, within the window and the domain that are asked for, and writes
    the file `path`, which must not exist; compressed if its name ends with ".gz".
    `every_ns` is the time between the samples of a series, in formats that have series; 0:
    only the last ones. Returns the exit status. */
-int events_export(struct question *q, const struct operands *operands, const char *format,
+int events_export(struct query *q, const struct operands *operands, const char *format,
                   const char *path, uint64_t every_ns, const char *resource);
 
 #endif

@@ -463,7 +463,7 @@ int group_record(const struct group_options *options, char **targets, size_t cou
   reader_catch_signals(true);
   for (size_t i = 0; i < count; i++) {
     struct reader reader;
-    if (reader_open_target(&reader, targets[i], EVENTRING_OPEN_FOLLOW) < 0)
+    if (goes_on(reader_open_target(&reader, targets[i], EVENTRING_OPEN_FOLLOW)))
       add_member(&g, reader.cursor);
     else
       g.failed = true;
@@ -472,7 +472,7 @@ int group_record(const struct group_options *options, char **targets, size_t cou
   if (any) run(&g);
   reader_catch_signals(false);
   finish(&g, result);
-  return any ? -1 : STATUS_WRONG;
+  return any ? STATUS_GO_ON : STATUS_WRONG;
 }
 
 int group_launch(const struct group_options *options, char **command, const char *prefix,
@@ -480,7 +480,7 @@ int group_launch(const struct group_options *options, char **command, const char
   struct launch launch;
   launch_adopt();
   int status = launch_start(&launch, command, prefix, true);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   struct group g = group_of(options, &launch);
   run(&g);
   /* else signals are for the PROGRAM, which is waited for */
@@ -491,7 +491,7 @@ int group_launch(const struct group_options *options, char **command, const char
   }
   finish(&g, result);
   *theirs = launch_finish(&launch);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 void group_result_free(struct group_result *result) {

@@ -33,12 +33,12 @@ struct group_result {
   char **files;    /* one of each process, in the order in which they were found */
 };
 
-/* Records those of `targets`, PIDs or FILEs, that can be recorded. Returns -1 with the
-   result, or the exit status if none of them can. */
+/* Records those of `targets`, PIDs or FILEs, that can be recorded. Returns STATUS_GO_ON
+   with the result, or the exit status if none of them can. */
 int group_record(const struct group_options *options, char **targets, size_t count,
                  struct group_result *result);
-/* Records a PROGRAM. Sets *theirs to the exit status of the command. Returns -1 with the
-   result, or the exit status if it cannot be started. */
+/* Records a PROGRAM. Sets *theirs to the exit status of the command. Returns STATUS_GO_ON
+   with the result, or the exit status if it cannot be started. */
 int group_launch(const struct group_options *options, char **command, const char *prefix,
                  struct group_result *result, int *theirs);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_diff.c: what grew between two heap profiles, whose figures are estimates.
  *
- * Rows are matched by name and place (diff_match.h): two recordings of a program have
+ * Rows are matched by name and site (diff_match.h): two recordings of a program have
  * different ids, and it may have been edited in between. The error of a difference is
  * that of two independent estimates; for two copies of one process, in which some blocks
  * are the same, that is more than the real error. A difference counts if it is beyond
@@ -16,13 +16,13 @@
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "diff_match.h"
-#include "heap_question.h"
+#include "heap_query.h"
 #include "heap_view.h"
 
 enum { SIGMAS = 3 };
 
 struct side {
-  struct heap_question h;
+  struct heap_query h;
   struct heap_view view;
   bool open;
 };
@@ -49,12 +49,12 @@ struct diff {
 static int read_side(struct side *s, char *path, enum heap_by by) {
   char *words[] = {path, NULL};
   struct operands operands = {.words = words, .count = 1};
-  s->h = (struct heap_question)HEAP_QUESTION_NEW;
-  int status = heap_question_read(&s->h, &operands);
-  if (status >= 0) return status;
+  s->h = (struct heap_query)HEAP_QUERY_NEW;
+  int status = heap_query_read(&s->h, &operands);
+  if (!goes_on(status)) return status;
   s->open = true;
   heap_view_make(&s->view, s->h.heap, by, EVA_LIVE, s->h.q.reader.cursor);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static void add_rows(struct diff *d, int which) {
@@ -90,26 +90,26 @@ static int compare_deltas(const void *left, const void *right) {
   return (delta(a) < delta(b)) - (delta(a) > delta(b));
 }
 
-/* Joins rows of the same place to one: that of A, if it has one. */
+/* Joins rows of the same site to one: that of A, if it has one. */
 static void match(struct diff *d, bool lines) {
-  struct diff_place *places = need_zeroed(d->count + 1, sizeof *places);
+  struct diff_site *sites = need_zeroed(d->count + 1, sizeof *sites);
   size_t kept = 0;
   for (size_t i = 0; i < d->count; i++)
-    places[i] = (struct diff_place){.name = d->rows[i].name, .source = d->rows[i].source,
+    sites[i] = (struct diff_site){.name = d->rows[i].name, .source = d->rows[i].source,
                                     .line = d->rows[i].line, .run = d->rows[i].side};
-  diff_match(places, d->count, 2, lines);
+  diff_match(sites, d->count, 2, lines);
   for (size_t i = 0; i < d->count; i++) {
-    struct row *to = &d->rows[places[i].same], *from = &d->rows[i];
+    struct row *to = &d->rows[sites[i].same], *from = &d->rows[i];
     for (int side = 0; to != from && side < 2; side++) {
       eva_amount_add(&to->live[side], &from->live[side]);
       eva_amount_add(&to->allocated[side], &from->allocated[side]);
     }
   }
   for (size_t i = 0; i < d->count; i++) {
-    if (places[i].same != i) free(d->rows[i].name);
+    if (sites[i].same != i) free(d->rows[i].name);
     else d->rows[kept++] = d->rows[i];
   }
-  free(places);
+  free(sites);
   d->count = kept;
   if (d->count) qsort(d->rows, d->count, sizeof *d->rows, compare_deltas);
   while (d->beyond < d->count && is_beyond(&d->rows[d->beyond])) d->beyond++;
@@ -197,12 +197,12 @@ static void print_text(const struct diff *d, struct view_to *to) {
 int heap_diff(const struct heap_diff *options, char **paths) {
   struct diff d = {.by = options->by};
   struct view_to to = {.out = stdout, .context = &d, .as = options->as};
-  int status = -1, worst = STATUS_OK;
-  for (int side = 0; status < 0 && side < 2; side++) {
+  int status = STATUS_GO_ON, worst = STATUS_OK;
+  for (int side = 0; goes_on(status) && side < 2; side++) {
     status = read_side(&d.side[side], paths[side], d.by);
-    if (status < 0) add_rows(&d, side);
+    if (goes_on(status)) add_rows(&d, side);
   }
-  if (status < 0) {
+  if (goes_on(status)) {
     const bool is_text = view_wants_text(&options->as);
     match(&d, d.by == BY_LINE);
     d.top = options->top ? options->top : is_text ? 20 : UINT64_MAX;
@@ -214,8 +214,8 @@ int heap_diff(const struct heap_diff *options, char **paths) {
   for (int side = 0; side < 2; side++) {
     if (!d.side[side].open) continue;
     heap_view_free(&d.side[side].view);
-    int closed = heap_question_close(&d.side[side].h, STATUS_OK);
+    int closed = heap_query_close(&d.side[side].h, STATUS_OK);
     if (closed > worst) worst = closed;
   }
-  return status >= 0 ? status : worst;
+  return goes_on(status) ? worst : status;
 }

@@ -176,7 +176,7 @@ int last_stacks_show(const char *path, uint64_t domain, const struct view_choice
   struct reader reader;
   struct eventring_error error;
   int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   status = eventring_cursor_catch_up(reader.cursor, &error);
   if (status == EVENTRING_OK) status = show(reader.cursor, domain, as, NULL);
   else status = wrong("%s", error.text);
@@ -189,7 +189,7 @@ int last_stacks_ask(pid_t pid, uint64_t domain, const struct view_choice *as, co
   eventring_cursor *cursor;
   uint64_t asked_ns;
   int status = sample_self_open(&cursor, pid, why);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (sample_self_ask(cursor, PATIENCE_NS, &asked_ns) < 0)
     status = wrong("%ld: it has ended", (long)pid);
   else

@@ -4,7 +4,7 @@
 #define EVENTRING_TOOL_LAST_STACKS_H
 
 #include "eventring/stack.h"
-#include "follow.h"
+#include "reader.h"
 #include "view.h"
 
 /* A function on a stack. */

@@ -197,8 +197,8 @@ static void wait_for(struct launch *launch, int options) {
 }
 
 /* Starts the child, while signals are blocked. They are restored as `signals` says in the
-   child, and here as soon as the child is there. Returns -1, or the exit status after a
-   message. */
+   child, and here as soon as the child is there. Returns STATUS_GO_ON, or the exit status
+   after a message. */
 static int spawn(struct launch *launch, char **command, const char *prefix,
                  const sigset_t *signals) {
   int report[2];
@@ -215,7 +215,7 @@ static int spawn(struct launch *launch, char **command, const char *prefix,
     error = exec_error(report[0]);
   }
   close(report[0]);
-  if (error == 0) return -1;
+  if (error == 0) return STATUS_GO_ON;
   complain("cannot launch %s: %s", command[0], strerror(error));
   if (launch->pid < 0) return STATUS_WRONG;
   wait_for(launch, 0);
@@ -239,10 +239,10 @@ int launch_start(struct launch *launch, char **command, const char *prefix, bool
   sigset_t signals = signals_hold();
   if (!prefix || choose_directory(launch, prefix)) {
     status = spawn(launch, command, prefix, &signals);
-    if (status >= 0 && prefix) remove_directory(launch);
+    if (!goes_on(status) && prefix) remove_directory(launch);
   }
   signals_release(&signals);
-  if (status < 0) return -1;
+  if (goes_on(status)) return STATUS_GO_ON;
   release(launch);
   return status;
 }
@@ -338,7 +338,7 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
     launch_check(launch);
     bool ended = launch->ended; /* before the search: what the program has left is there
                                    then */
-    if (open_any_file(launch, &opening)) return -1;
+    if (open_any_file(launch, &opening)) return STATUS_GO_ON;
     if (ended) break;
     nap(us);
   }

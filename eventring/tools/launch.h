@@ -51,9 +51,9 @@ void launch_set_sibling(const char *prefix, const char *name, const char *value,
    to PREFIX_CLASSES, in the environment of this process, or to the defaults. */
 void launch_add_classes(const char *prefix, const char *list);
 
-/* Starts the command. Returns -1 if it runs; else the exit status: 1 after an error of
-   this program, 126 if the command cannot be executed, 127 if there is none. If `prefix`
-   is NULL, its environment stays, and it records only if that says so. `forks`:
+/* Starts the command. Returns STATUS_GO_ON if it runs; else the exit status: 1 after an
+   error of this program, 126 if the command cannot be executed, 127 if there is none. If
+   `prefix` is NULL, its environment stays, and it records only if that says so. `forks`:
    PREFIX_FORK=1 is set too, so that children that it forks record as well. */
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks);
 
@@ -68,8 +68,8 @@ bool launch_reap_all(struct launch *launch);
    Returns whether one did. */
 bool each_recording(const char *directory, bool (*visit)(void *, const char *), void *context);
 
-/* Opens the command's recording, waiting until there is one. Returns -1, or the exit
-   status if there is none to come. */
+/* Opens the command's recording, waiting until there is one. Returns STATUS_GO_ON, or the
+   exit status if there is none to come. */
 int launch_open(struct launch *launch, eventring_cursor **cursor, unsigned flags);
 
 /* Merges the recordings of the command into one in the new directory, if it has ended

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "copy.h"
-#include "follow.h"
+#include "reader.h"
 
 static const int64_t same_boot_ns = 50 * 1000 * 1000;
 #define LAST_TIME ((uint64_t)1 << 62) /* 146 years */
@@ -50,7 +50,7 @@ static int survey(struct merge_source *source) {
   struct reader reader;
   struct stat st;
   int status = reader_open_target(&reader, source->name, EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   struct eventring_info *info = &source->info;
   info->size = sizeof *info;
   if (eventring_cursor_info(reader.cursor, info) < 0) {
@@ -64,15 +64,15 @@ static int survey(struct merge_source *source) {
   source->device = st.st_dev;
   source->inode = st.st_ino;
   source->processes = count_processes(reader.cursor);
-  return reader_close(&reader, -1);
+  return reader_close(&reader, STATUS_GO_ON);
 }
 
 static int survey_all(struct merge *merge, char *const *inputs) {
-  int status = -1;
-  for (size_t i = 0; status < 0 && i < merge->count; i++) {
+  int status = STATUS_GO_ON;
+  for (size_t i = 0; goes_on(status) && i < merge->count; i++) {
     merge->sources[i]->name = inputs[i];
     status = survey(merge->sources[i]);
-    for (size_t other = 0; status < 0 && other < i; other++)
+    for (size_t other = 0; goes_on(status) && other < i; other++)
       if (merge->sources[other]->inode == merge->sources[i]->inode &&
           merge->sources[other]->device == merge->sources[i]->device) {
         complain("%s and %s are the same recording", inputs[other], inputs[i]);
@@ -197,7 +197,7 @@ static void close_part(struct merge *merge) {
 }
 
 /* Opens the part of a recording, and then closes the part before it: what that has is in
-   the file. Returns -1, or the exit status after a message. */
+   the file. Returns STATUS_GO_ON, or the exit status after a message. */
 static int open_part(struct merge *merge, const struct merge_source *source) {
   struct reader reader;
   struct eventring_error error;
@@ -207,7 +207,7 @@ static int open_part(struct merge *merge, const struct merge_source *source) {
   merge->part.twin = source->twin;
   const struct eventring_saver_options options = {.part = &merge->part, .behind = merge->saver};
   int status = reader_open_target(&reader, source->name, EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (eventring_saver_open(&saver, reader.cursor, &options, &error) < 0) {
     complain("%s: %s", source->name, error.text);
     return reader_close(&reader, STATUS_WRONG);
@@ -215,7 +215,7 @@ static int open_part(struct merge *merge, const struct merge_source *source) {
   close_part(merge);
   merge->reader = reader;
   merge->saver = saver;
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static void add_up(struct merge *merge) {
@@ -238,27 +238,27 @@ static void add_up(struct merge *merge) {
 
 static int write_part(struct merge *merge, struct copy *copy, size_t n) {
   int status = open_part(merge, merge->sources[n]);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (!copy_write(copy, merge->saver, n + 1 == merge->count)) return STATUS_WRONG;
   add_up(merge);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 /* ---- All of it ---------------------------------------------------------------- */
 
 static int write_parts(struct merge *merge, const char *output) {
   struct copy *copy = copy_begin(output);
-  int status = copy ? -1 : STATUS_WRONG;
-  for (size_t i = 0; status < 0 && i < merge->count; i++)
+  int status = copy ? STATUS_GO_ON : STATUS_WRONG;
+  for (size_t i = 0; goes_on(status) && i < merge->count; i++)
     status = write_part(merge, copy, i);
-  if (copy && !copy_end(copy, status < 0) && status < 0) status = STATUS_WRONG;
-  return status < 0 ? STATUS_OK : status;
+  if (copy && !copy_end(copy, goes_on(status)) && goes_on(status)) status = STATUS_WRONG;
+  return goes_on(status) ? STATUS_OK : status;
 }
 
 static int merge_all(struct merge *merge, const char *output, char *const *inputs) {
   int status = survey_all(merge, inputs);
-  if (status < 0 && !set_times(merge, merge->options->clock)) status = STATUS_WRONG;
-  if (status >= 0) return status;
+  if (goes_on(status) && !set_times(merge, merge->options->clock)) status = STATUS_WRONG;
+  if (!goes_on(status)) return status;
   find_twins(merge);
   describe(merge);
   return write_parts(merge, output);

@@ -34,7 +34,7 @@ int require_targets(const struct command *self, const struct operands *operands)
     return usage_error(self, "no command after `--'");
   if (!operands->command && operands->count == 0)
     return usage_error(self, "no PID or FILE given");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 int require_target(const struct command *self, const struct operands *operands,
@@ -42,11 +42,11 @@ int require_target(const struct command *self, const struct operands *operands,
   if (operands->command && !with_command)
     return usage_error(self, "cannot launch a command");
   int status = require_targets(self, operands);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (operands->count > 1)
     return usage_error(self, "more than one PID or FILE: `%s'",
                        operands->words[1]);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 bool read_process_number(const char *text, pid_t *pid) {
@@ -60,7 +60,7 @@ bool read_process_number(const char *text, pid_t *pid) {
 
 int require_process(const struct command *self, const struct operands *operands, pid_t *pid) {
   int status = require_target(self, operands, false);
-  if (status >= 0 || read_process_number(operands->words[0], pid)) return status;
+  if (!goes_on(status) || read_process_number(operands->words[0], pid)) return status;
   return usage_error(self, "%s is not the number of a process", operands->words[0]);
 }
 
@@ -390,5 +390,5 @@ int options_parse(const struct command *self, const struct option_spec *specs,
       words[operands->count++] = words[i++];
     }
   }
-  return -1;
+  return STATUS_GO_ON;
 }

@@ -77,9 +77,9 @@ struct operands {
 /* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`, `-x
    value`, `-xvalue` and operands may be mixed; everything behind `--` is the command.
    --help prints the help. --values-of OPTION, which is for completion and not in the
-   help, prints the names that OPTION takes, with status 2 if it takes nothing. Returns -1
-   if the subcommand is to go on; else the exit status with which it must end, after a
-   message. */
+   help, prints the names that OPTION takes, with status 2 if it takes nothing. Returns
+   STATUS_GO_ON if the subcommand is to go on; else the exit status with which it must
+   end, after a message. */
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands);
@@ -89,15 +89,15 @@ int usage_error(const struct command *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Checks that the operands are one PID or FILE, or the `-- PROGRAM...` if with_command.
-   Returns -1 if they are, else the usage error. */
+   Returns STATUS_GO_ON if they are, else the usage error. */
 int require_target(const struct command *self, const struct operands *operands,
                    bool with_command);
 
 /* Checks that the operands are one or several PIDs or FILEs, or the `-- PROGRAM...`.
-   Returns -1 if they are, else the usage error. */
+   Returns STATUS_GO_ON if they are, else the usage error. */
 int require_targets(const struct command *self, const struct operands *operands);
 
-/* Reads the one PID into `pid`. Returns -1, or the usage error. */
+/* Reads the one PID into `pid`. Returns STATUS_GO_ON, or the usage error. */
 int require_process(const struct command *self, const struct operands *operands, pid_t *pid);
 
 #define OPTION_SPECS(specs) specs, sizeof(specs) / sizeof((specs)[0])

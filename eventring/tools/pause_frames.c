@@ -34,14 +34,8 @@ struct row {
   enum eva_frame_cause cause;
 };
 
-struct open { /* a frame that has not ended */
-  uint64_t begin_ns, context;
-  uint32_t domain, incarnation;
-  struct eva_so_far so_far;
-};
-
 struct frames {
-  struct question *q;
+  struct query *q;
   uint64_t limit_ns;
   const char *span;
   struct eva_shares *shares;
@@ -59,7 +53,7 @@ struct frames {
   struct eva_top top;
   struct eva_known known;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
-  struct open *open;
+  struct open_span *open; /* frames that have not ended */
   size_t open_count;
 };
 
@@ -100,8 +94,8 @@ static void count_missed(struct frames *f, const struct eva_frame *frame) {
 static void on_frame(void *context, const struct eva_frame *frame) {
   struct frames *f = context;
   const uint64_t end = frame->begin_ns + frame->ns;
-  if (!question_is_past_start(f->q, end) || question_is_past_end(f->q, end) ||
-      !question_wants_domain(f->q, frame->domain))
+  if (!query_is_past_start(f->q, end) || query_is_past_end(f->q, end) ||
+      !query_wants_domain(f->q, frame->domain))
     return;
   if (eva_histogram_add(&f->durations, frame->ns) < 0) no_memory();
   add_times(&f->times, frame);
@@ -112,7 +106,7 @@ static void on_frame(void *context, const struct eva_frame *frame) {
 }
 
 static bool is_frame(const struct frames *f, const struct eventring_event *event) {
-  return question_wants_domain(f->q, event->domain) && strcmp(event->name, f->span) == 0;
+  return query_wants_domain(f->q, event->domain) && strcmp(event->name, f->span) == 0;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
@@ -122,9 +116,9 @@ static int on_event(void *context, const struct eventring_event *event) {
   if (eva_shares_event(f->shares, event, &time, &ended) < 0 ||
       eva_frames_event(f->frames, event, ended ? &time : NULL) < 0)
     no_memory();
-  if (question_is_past_end(f->q, event->ns)) f->late = *event;
+  if (query_is_past_end(f->q, event->ns)) f->late = *event;
   else if (event->kind == EVENTRING_END && !ended && event->flags & EVENTRING_TORN &&
-           question_is_past_start(f->q, event->ns) && is_frame(f, event))
+           query_is_past_start(f->q, event->ns) && is_frame(f, event))
     f->torn++;
   return 0;
 }
@@ -143,20 +137,9 @@ static int on_switch(void *context, const struct eventring_switch *change) {
 
 static int on_open(void *context, const struct eventring_event *begin) {
   struct frames *f = context;
-  if (!is_frame(f, begin) || question_is_past_end(f->q, begin->ns)) return 0;
-  *NEED_NEXT(f->open, f->open_count) =
-      (struct open){.begin_ns = begin->ns, .context = begin->context, .domain = begin->domain,
-                    .incarnation = begin->incarnation,
-                    .so_far = eva_so_far(&f->known, f->q->reader.cursor, begin)};
+  if (!is_frame(f, begin) || query_is_past_end(f->q, begin->ns)) return 0;
+  *NEED_NEXT(f->open, f->open_count) = query_open_span(f->q, &f->known, begin);
   return 0;
-}
-
-static void read_open(struct frames *f) {
-  struct eventring_event late;
-  eva_known_find(&f->known, f->q->reader.cursor, f->q->window.until);
-  eventring_open_spans(f->q->reader.cursor, on_open, f);
-  /* the span that the first event after the window has ended */
-  if (eva_open_before(&f->late, f->q->window.until, &late)) on_open(f, &late);
 }
 
 static void read_recording(struct frames *f) {
@@ -166,9 +149,9 @@ static void read_recording(struct frames *f) {
   if (!f->shares || !f->frames) no_memory();
   f->top = (struct eva_top){.size = sizeof(struct row), .most = f->q->top};
   for (size_t i = 0; i < CAUSES; i++) f->causes[i].cause = (enum eva_frame_cause)i;
-  question_read(f->q, &callbacks, on_switch, f);
+  query_read(f->q, &callbacks, on_switch, f);
   eva_frames_finish(f->frames);
-  read_open(f);
+  query_open_spans(f->q, &f->known, &f->late, on_open, f);
   eva_top_sort(&f->top);
 }
 
@@ -235,14 +218,6 @@ static void all_rows(struct view_to *to, const void *answer) {
   for (size_t i = 0; i < f->top.count; i++) view_row(to, eva_top_row(&f->top, i));
 }
 
-static VIEW(open_view, struct open,
-    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
-    {"domain", "domain", VIEW_PLAIN, ROW(domain)},
-    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
-    {"context", NULL, VIEW_PLAIN, ROW(context)},
-    {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view})
-
 static void all_open(struct view_to *to, const void *answer) {
   const struct frames *f = answer;
   for (size_t i = 0; i < f->open_count; i++) view_row(to, &f->open[i]);
@@ -267,11 +242,11 @@ static VIEW(total_view, struct frames,
 
 VIEW(pause_frames_view, struct frames,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frames, q), .flags = VIEW_POINTER,
-     .view = &question_view},
+     .view = &query_view},
     {"limit_ns", NULL, VIEW_NS, ROW(limit_ns)},
     {"span", NULL, VIEW_PLAIN, ROW(span)},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
-    {"open_frames", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
+    {"open_frames", NULL, VIEW_ROWS, .view = &open_span_view, .rows = all_open},
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
 /* ---- Text --------------------------------------------------------------------- */
@@ -329,7 +304,7 @@ static void print_would_have_fitted(const struct frames *f) {
 
 static void print_text(const struct frames *f, struct view_to *to) {
   char open[EVA_FIGURE + 8];
-  question_head(f->q, stdout);
+  query_head(f->q, stdout);
   if (f->durations.count == 0) {
     print_none(f);
   } else {
@@ -339,7 +314,7 @@ static void print_text(const struct frames *f, struct view_to *to) {
     view_section(to, "The longest of these", &row_view, all_rows, f);
   }
   snprintf(open, sizeof open, "Open: %s", eva_count(f->open_count));
-  view_section(to, open, &open_view, all_open, f);
+  view_section(to, open, &open_span_view, all_open, f);
 }
 
 /* ---- The command -------------------------------------------------------------- */
@@ -353,14 +328,14 @@ static void free_frames(struct frames *f) {
   free(f->open);
 }
 
-int pause_frames(struct question *q, const struct operands *operands,
+int pause_frames(struct query *q, const struct operands *operands,
                  const struct frame_choice *choice) {
   struct frames f = {.q = q, .limit_ns = choice->limit_ns,
                      .span = choice->span ? choice->span : "frame"};
-  int status = question_open(q, operands);
-  if (status >= 0) return status;
+  int status = query_open(q, operands);
+  if (!goes_on(status)) return status;
   read_recording(&f);
-  struct view_to to = question_output(q);
+  struct view_to to = query_output(q);
   to.context = &f;
   if (view_wants_text(&q->as)) print_text(&f, &to);
   else view_object(&to, &pause_frames_view, &f);

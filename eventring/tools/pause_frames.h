@@ -3,7 +3,7 @@
 #ifndef EVENTRING_TOOL_PAUSE_FRAMES_H
 #define EVENTRING_TOOL_PAUSE_FRAMES_H
 
-#include "question.h"
+#include "query.h"
 
 struct frame_choice {
   uint64_t limit_ns;     /* UINT64_MAX: frames are not asked for */
@@ -19,7 +19,7 @@ struct frame_choice {
    "with --frames: their spans have this name (frame)"}
 
 /* Answers, with the options of `q`. Returns the exit status. */
-int pause_frames(struct question *q, const struct operands *operands,
+int pause_frames(struct query *q, const struct operands *operands,
                  const struct frame_choice *choice);
 /* The view that it prints as JSON. */
 view_function pause_frames_view;

@@ -346,7 +346,7 @@ static int check(const struct perf_merge *m) {
   const char *path = m->options->path;
   if (m->text.count == 0 && m->text.unwanted > 0) complain_of_event(m);
   else if (m->text.count == 0) complain("%s: no samples as perf script prints them", path);
-  else if (m->counted > 0) return -1;
+  else if (m->counted > 0) return STATUS_GO_ON;
   else if (m->foreign == m->text.count)
     complain("%s: none of its samples is of process %" PRId64, path, m->pid);
   else
@@ -383,9 +383,9 @@ int perf_merge(struct perf_merge **merge, struct reader *reader,
     m->end_ns = m->text.samples[m->text.count - 1].ns;
   }
   int status = check(m);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   fill(m, detail, profile);
-  return -1;
+  return STATUS_GO_ON;
 }
 
 void perf_merge_free(struct perf_merge *m) {

@@ -4,8 +4,8 @@
 #ifndef EVENTRING_TOOL_PERF_MERGE_H
 #define EVENTRING_TOOL_PERF_MERGE_H
 
-#include "follow.h"
 #include "perf_text.h"
+#include "reader.h"
 #include "time_profile.h"
 
 struct perf_merge_options {
@@ -18,8 +18,8 @@ struct perf_merge_options {
 
 struct perf_merge;
 /* Reads the text and the recording, which was opened with OPEN_MERGED, to its end, and
-   makes the profile. Returns -1, or the exit status after a message. perf_merge_free must
-   come after time_profile_free. */
+   makes the profile. Returns STATUS_GO_ON, or the exit status after a message.
+   perf_merge_free must come after time_profile_free. */
 int perf_merge(struct perf_merge **merge, struct reader *reader,
                const struct perf_merge_options *options, enum sample_detail detail,
                struct time_profile *profile);

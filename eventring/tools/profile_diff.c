@@ -14,7 +14,7 @@
 #include "analysis/call_rows.h"
 #include "analysis/units.h"
 #include "diff_rows.h"
-#include "follow.h"
+#include "reader.h"
 #include "sample_diff.h"
 
 #define FEW_CHANGE 0.1
@@ -43,7 +43,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
   struct eventring_error error;
   struct eva_call_rows rows;
   int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   if (eventring_cursor_profiles(reader.cursor, &profiles, &error) < 0) {
     complain("%s", error.text);
     return reader_close(&reader, STATUS_WRONG);
@@ -63,7 +63,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
   d->total[run] = (double)rows.total;
   eva_call_rows_free(&rows);
   eventring_profiles_free(&profiles);
-  return reader_close(&reader, STATUS_OK) == STATUS_OK ? -1 : STATUS_WRONG;
+  return reader_close(&reader, STATUS_OK) == STATUS_OK ? STATUS_GO_ON : STATUS_WRONG;
 }
 
 /* ---- Comparing ---------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include "analysis/names.h"
 #include "analysis/units.h"
-#include "follow.h"
+#include "reader.h"
 
 enum {
   LEAST_WSIZE = 9, /* log2 of the words of a block */

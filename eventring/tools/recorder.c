@@ -542,10 +542,10 @@ static bool begin_first(struct recorder *r) {
   if (!r->current) return false;
   /* a packed file: see room_left; a recording that is not live can be checked, which
      takes time */
-  const struct eventring_saver_options saver = {
+  const struct eventring_saver_options saver_options = {
       .max_bytes = r->current->packer ? 0 : r->options.max_bytes,
       .checked = eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE};
-  if (eventring_saver_open(&r->current->saver, r->reader->cursor, &saver, &error) == 0)
+  if (eventring_saver_open(&r->current->saver, r->reader->cursor, &saver_options, &error) == 0)
     return true;
   complain("%s", error.text);
   output_discard(r->current);

@@ -16,7 +16,7 @@
 #define EVENTRING_TOOL_RECORDER_H
 
 #include "eventring/saver.h"
-#include "follow.h"
+#include "reader.h"
 #include "writer/writer.h"
 
 struct recorder_options {

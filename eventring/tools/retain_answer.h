@@ -35,7 +35,7 @@ struct retain_kind { /* of objects; or a site, of blocks that were sampled */
   size_t holder_count;
   /* for commands that ask: */
   uint64_t weight; /* by which it is ordered */
-  size_t place;    /* where it stood before */
+  size_t order;    /* where it stood before */
   unsigned domain;
 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "follow.h"
+#include "reader.h"
 
 bool run_pairs_split(char **words, char **programs[2]) {
   char **next = words;
@@ -85,7 +85,7 @@ static int run_and_read(struct runs *runs, size_t n, char **program, const char 
   struct reader reader;
   const struct operands operands = {.command = program};
   int status = reader_open(&reader, &operands, prefix, EVENTRING_OPEN_MERGED);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   reader.launch.merges_silently = n >= 2; /* say it once per side */
   return runs_read(runs, n, &reader);
 }
@@ -104,9 +104,9 @@ static int run_one(struct runs *runs, size_t n, char **const programs[2], const 
 }
 
 int run_pairs(struct runs *runs, char **const programs[2], const char *prefix) {
-  int status = -1;
+  int status = STATUS_GO_ON;
   for (size_t i = 0; i < runs->count; i++) runs->run[i].command = joined(programs[i % 2]);
-  for (size_t i = 0; status < 0 && i < runs->count; i++)
+  for (size_t i = 0; goes_on(status) && i < runs->count; i++)
     status = run_one(runs, i / 2 % 2 ? i ^ 1 : i, programs, prefix);
   hide_progress();
   return status;

@@ -12,9 +12,10 @@ bool run_pairs_split(char **words, char **programs[2]);
 
 /* Runs the programs in turn, `runs->count` runs in all, which is even, and reads the
    figures of each as it runs. Their standard output is discarded, their standard input is
-   empty. `prefix` is that of the variables of their recordings. Returns -1, or the exit
-   status: after a message of this program, or that of a run which is not 0. Handles
-   SIGINT, SIGTERM and SIGHUP as launch.h says, while a program runs. For one thread. */
+   empty. `prefix` is that of the variables of their recordings. Returns STATUS_GO_ON, or
+   the exit status: after a message of this program, or that of a run which is not 0.
+   Handles SIGINT, SIGTERM and SIGHUP as launch.h says, while a program runs. For one
+   thread. */
 int run_pairs(struct runs *runs, char **const programs[2], const char *prefix);
 
 #endif

@@ -25,7 +25,7 @@
 #include "analysis/histogram.h"
 #include "analysis/steps.h"
 #include "analysis/tally.h"
-#include "follow.h"
+#include "reader.h"
 
 enum { WORD_BYTES = 8 }; /* of the events' words, on any machine */
 #define SPEED "collector, CPU/MiB" /* of its work */
@@ -221,7 +221,7 @@ int runs_read(struct runs *runs, size_t n, struct reader *reader) {
   set_figures(&run, reader->cursor);
   forget_run(&run);
   int status = reader_close(reader, STATUS_OK);
-  return status == STATUS_OK ? -1 : status;
+  return status == STATUS_OK ? STATUS_GO_ON : status;
 }
 
 /* ---- Comparing ---------------------------------------------------------------- */

@@ -40,8 +40,9 @@ struct runs {
 
 struct reader;
 
-/* Reads run number `n` of `runs->count`, and closes the reader. Returns -1, or the exit
-   status after a message; or that of a program that was launched, if it is not 0. */
+/* Reads run number `n` of `runs->count`, and closes the reader. Returns STATUS_GO_ON, or
+   the exit status after a message; or that of a program that was launched, if it is not
+   0. */
 int runs_read(struct runs *runs, size_t n, struct reader *reader);
 /* Compares the even runs with the odd ones. */
 void runs_compare(struct runs *runs);

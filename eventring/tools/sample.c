@@ -31,10 +31,10 @@
 #include <time.h>
 
 #include "analysis/units.h"
-#include "follow.h"
-#include "line_notes.h"
 #include "format/now.h"
+#include "line_notes.h"
 #include "parents.h"
+#include "reader.h"
 #include "remote/stack.h"
 #include "remote/tasks.h"
 #include "sample_tree.h"
@@ -365,7 +365,7 @@ static void sample_all(struct sampling *s, uint64_t now, uint64_t due, uint64_t 
 }
 
 /* Tells whether anything is left to sample. */
-static bool goes_on(const struct sampling *s, struct launch *launch) {
+static bool is_left(const struct sampling *s, struct launch *launch) {
   /* pairs with the release store in stop of view_figures.c (the thread that stops passes
      nothing else by it) */
   if (s->options.stop) return !__atomic_load_n(s->options.stop, __ATOMIC_ACQUIRE);
@@ -393,7 +393,7 @@ static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t end = s->options.seconds_ns ? s->start_ns + s->options.seconds_ns : UINT64_MAX;
   const uint64_t children_again = CHILDREN_AGAIN_MS * UINT64_C(1000000);
   uint64_t due = s->start_ns, now = s->start_ns;
-  while (!reader_is_stopped() && now < end && goes_on(s, launch)) {
+  while (!reader_is_stopped() && now < end && is_left(s, launch)) {
     /* at first, a program that was just started is looked for all the time */
     bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
@@ -413,7 +413,7 @@ static void sample(struct sampling *s, struct launch *launch) {
 }
 
 static int check(const struct sampling *s, const struct launch *launch) {
-  if (s->life_count > 0 || s->processes[0]->open) return -1;
+  if (s->life_count > 0 || s->processes[0]->open) return STATUS_GO_ON;
   if (s->processes[0]->host.forbidden) return SAMPLE_FORBIDDEN;
   if (s->options.stop) return STATUS_WRONG;
   const char *hint = launch && !s->options.children ? " (its children: --children)" : "";
@@ -434,7 +434,7 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
   list_all(s, s->start_ns);
   if (s->processes[0]->host.forbidden || (!launch && !options->children)) {
     int status = check(s, launch);
-    if (status >= 0) return status;
+    if (!goes_on(status)) return status;
   }
   if (!launch && !s->options.stop) reader_catch_signals(true);
   wake_on_time();

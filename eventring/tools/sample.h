@@ -36,9 +36,9 @@ struct sample_options {
 
 enum { SAMPLE_FORBIDDEN = 1000 };
 /* Samples the process, until the time is up, it ends, or the user interrupts. `launch` is
-   the program that was started as that process, or NULL. Returns -1, or the exit status
-   after a message, or SAMPLE_FORBIDDEN if the kernel does not let its memory be read
-   (sample_why_not). */
+   the program that was started as that process, or NULL. Returns STATUS_GO_ON, or the
+   exit status after a message, or SAMPLE_FORBIDDEN if the kernel does not let its memory
+   be read (sample_why_not). */
 int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
                    const struct sample_options *options);
 /* Makes a profile of what was counted; it is freed separately. */

@@ -157,7 +157,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
   for (size_t i = first; i < d->count; i++) d->rows[i].own[run] *= h.stacks / h.ns;
   d->total[run] = h.stacks;
   d->lines |= strcmp(h.by, "line") == 0;
-  return -1;
+  return STATUS_GO_ON;
 }
 
 /* ---- Comparing ---------------------------------------------------------------- */

@@ -70,7 +70,7 @@ int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
   if (open_recording(cursor, pid, why) != 0) return STATUS_WRONG;
   if (eventring_cursor_control(*cursor, EVENTRING_CHANGE(STACKS, .on = false), &error) == 0)
-    return -1;
+    return STATUS_GO_ON;
   complain("%ld: %s; and it cannot be asked for its stacks: %s", (long)pid, why, error.text);
   eventring_close(*cursor);
   return STATUS_WRONG;
@@ -197,7 +197,7 @@ int sample_self(pid_t pid, struct launch *launch, const struct sample_options *o
   const uint64_t period = 1000000000u / hz;
   struct self *s = need_zeroed(1, sizeof *s);
   int status = sample_self_open(&s->cursor, pid, why);
-  if (status >= 0) {
+  if (!goes_on(status)) {
     free(s);
     return status;
   }
@@ -209,5 +209,5 @@ int sample_self(pid_t pid, struct launch *launch, const struct sample_options *o
                                    .samples = s->samples, .late = s->late, .how = how};
   fill(s, detail, profile);
   release(s);
-  return -1;
+  return STATUS_GO_ON;
 }

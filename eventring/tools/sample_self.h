@@ -7,8 +7,9 @@
 
 enum { SAMPLE_SELF_MOST_HZ = 100 };
 
-/* Opens the recording of a process that can be asked for its stacks. Returns -1, or the
-   exit status after a message, which begins with `why` its memory cannot be read. */
+/* Opens the recording of a process that can be asked for its stacks. Returns
+   STATUS_GO_ON, or the exit status after a message, which begins with `why` its memory
+   cannot be read. */
 int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why);
 /* Makes each domain write its stack, and waits for that, for `ns` at most. Returns how
    many have done so, or -1 if the process has ended. Sets *asked_ns: stacks that are not

@@ -6,7 +6,7 @@
 #include "analysis/histogram.h"
 #include "analysis/names.h"
 #include "analysis/so_far.h"
-#include "follow.h"
+#include "reader.h"
 
 VIEW_GETTER(reason, struct eva_ending) { return view_text(eva_ending_name(row)); }
 

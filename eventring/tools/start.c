@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "domain_state.h"
-#include "follow.h"
 #include "options.h"
+#include "reader.h"
 #include "remote/host.h"
 
 enum {
@@ -147,12 +147,12 @@ static void await_rings(eventring_cursor *cursor) {
   }
 }
 
-/* Resumes the recording of a process. Returns the exit status, or -1 if it has no
-   recording. */
+/* Resumes the recording of a process. Returns the exit status, or STATUS_GO_ON if it has
+   no recording. */
 static int resume(pid_t pid) {
   struct eventring_error error;
   eventring_cursor *cursor;
-  if (eventring_open_pid(&cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) return -1;
+  if (eventring_open_pid(&cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) return STATUS_GO_ON;
   int status = eventring_cursor_control(cursor, EVENTRING_CHANGE(RESUME), &error);
   if (status != 0) complain("%s", error.text);
   else await_rings(cursor);
@@ -176,7 +176,7 @@ int start_recording(const struct command *self, pid_t pid, const char *directory
   static char path[EVENTRING_REQUEST_PATH];
   if (!absolute(path, directory)) return usage_error(self, "--directory: too long a path");
   int status = resume(pid);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   static struct remote_host host;
   if (!remote_host_open(&host, pid)) return wrong("%ld: %s", (long)pid, host.error);
   return ask(&host, path);

@@ -13,7 +13,7 @@
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "eventring/tools.h"
-#include "follow.h"
+#include "reader.h"
 #include "shared_views.h"
 #include "tally_print.h"
 

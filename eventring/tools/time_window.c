@@ -14,7 +14,7 @@ int time_window_check(const struct command *self, const struct time_window *wind
   if (from->base && from->base == to->base &&
       (is_before_end ? from->ns < to->ns : from->ns > to->ns))
     return usage_error(self, "--since is later than --until");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 /* Returns the time of the newest event of all rings, or 0 if there is none. */

@@ -27,7 +27,7 @@ struct time_window {
 
 /* Tells whether a part of the recording is asked for. */
 bool time_window_is_asked_for(const struct time_window *window);
-/* Checks the options. Returns -1, or the usage error. */
+/* Checks the options. Returns STATUS_GO_ON, or the usage error. */
 int time_window_check(const struct command *self, const struct time_window *window);
 /* Computes the times for a recording that has not been polled, and makes its cursor begin
    shortly before `since`, or backwards shortly after `until`: the caller must leave out

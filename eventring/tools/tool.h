@@ -6,11 +6,11 @@
  *   eventring.c   chooses the subcommand (commands.def); tool.c: messages, memory
  *   options.c     parses its words
  *   cmd_*.c       one subcommand each: options, then the work
- *   follow.c      opens a PID, a FILE or a PROGRAM and reads it to its end
+ *   reader.c      opens a PID, a FILE or a PROGRAM and reads it to its end
  *   launch.c      starts a PROGRAM that records itself
  *   recorder.c    keeps a recording in files (output.c, file_names.c), through writer/
  *   group.c       records several processes, each with a recorder
- *   commands.c    obeys what is written into the FIFO of a recorder
+ *   command_fifo.c    obeys what is written into the FIFO of a recorder
  *   tally_views.c shows what ../analysis/tally.c counted
  *   view.c        one table per view: its text, JSON, CSV, JSON Schema; text_table.c:
  *                 aligned tables
@@ -30,13 +30,21 @@
 
 #include "eventring/types.h"
 
-/* Exit statuses of the command. */
+/* Exit statuses of the command, and what the steps before its end return instead of one:
+   STATUS_GO_ON is no error, but says that the command goes on with its next step. A step
+   that ends the command (with help, a usage error, a failure after its message) returns
+   the exit status. */
 enum {
+  STATUS_GO_ON = -1,
   STATUS_OK = 0,
   STATUS_WRONG = 1, /* what was asked about is wrong: corrupt, not found ... */
-  STATUS_USAGE = 2, /* the question is wrong */
+  STATUS_USAGE = 2, /* the words of the command are wrong */
   STATUS_FAILED = 3 /* a rule does not hold */
 };
+
+/* Tells whether the command goes on after a step that returned this: there is no exit
+   status yet. */
+static inline bool goes_on(int status) { return status == STATUS_GO_ON; }
 
 /* Runs the command of this process. Returns its exit status. */
 int run_command_line(int argc, char **argv);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "format/now.h"
-#include "question.h"
+#include "query.h"
 #include "text_table.h"
 
 enum { MOST_TEXT = 1 << 20, PART = 1 << 14 };
@@ -42,7 +42,7 @@ static _Noreturn void run(const char *const *words, size_t columns) {
   int count = 1;
   for (; words[count - 1]; count++) line[count] = need_copy(words[count - 1]);
   table_set_page(columns);
-  question_heads_are_brief();
+  query_heads_are_brief();
   const int status = run_command_line(count, line);
   fflush(stdout);
   _exit(status);

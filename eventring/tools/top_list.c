@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "analysis/units.h"
-#include "follow.h"
 #include "format/now.h"
+#include "reader.h"
 #include "shared_views.h"
 
 enum { MOST_SHARE = 250 /* a search takes at most 1 / 250 of the time */ };
@@ -56,7 +56,7 @@ static int take_found(void *context, const struct eventring_found *found) {
 
 static void search(struct top_list *list) {
   const uint64_t begin = now_ns();
-  places_discover(&list->places, take_found, list);
+  search_path_discover(&list->where, take_found, list);
   list->searched_ns = now_ns();
   list->search_ns = list->searched_ns - begin;
 }
@@ -72,24 +72,24 @@ static int open_named(struct top_list *list, char **words, size_t count) {
   for (size_t i = 0; i < count; i++) {
     struct reader reader;
     const int opened = reader_open_present(&reader, words[i], EVENTRING_OPEN_FOLLOW);
-    if (opened >= 0) list->status = opened;
-    else add(list, reader.cursor)->is_named = true;
+    if (goes_on(opened)) add(list, reader.cursor)->is_named = true;
+    else list->status = opened;
   }
-  return list->count ? -1 : list->status;
+  return list->count ? STATUS_GO_ON : list->status;
 }
 
 int top_list_open(struct top_list *list, char **words, size_t count) {
   list->is_named = count > 0;
   const int status = list->is_named ? open_named(list, words, count)
-                                    : places_take(&list->places, NULL, 0, false);
-  if (status < 0 && !list->is_named) search(list);
+                                    : search_path_take(&list->where, NULL, 0, false);
+  if (goes_on(status) && !list->is_named) search(list);
   return status;
 }
 
 void top_list_close(struct top_list *list) {
   for (size_t i = 0; i < list->count; i++) top_process_free(list->all[i]);
   free(list->all);
-  places_free(&list->places);
+  search_path_free(&list->where);
 }
 
 /* ---- Refreshing --------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #ifndef EVENTRING_TOOL_TOP_LIST_H
 #define EVENTRING_TOOL_TOP_LIST_H
 
-#include "places.h"
+#include "search_path.h"
 #include "top_process.h"
 
 /* What rows can be sorted by: columns of the table. */
@@ -15,7 +15,7 @@ enum top_order {
 extern const char *const top_order_names[]; /* "cpu", "gc", ...; NULL at the end */
 
 struct top_list {
-  struct places places;
+  struct search_path where;
   bool is_named;                 /* no others are searched for */
   int status;                    /* of the command: a process that was named may fail to
                                     open */
@@ -31,9 +31,9 @@ struct top_list {
   int64_t wall_ns;               /* the same moment, by the calendar */
 };
 
-/* Opens the processes, PIDs or FILEs; if none are named, all that are found. Returns -1,
-   or the exit status if none of those that were named can be opened. (Messages go to
-   standard error.) */
+/* Opens the processes, PIDs or FILEs; if none are named, all that are found. Returns
+   STATUS_GO_ON, or the exit status if none of those that were named can be opened.
+   (Messages go to standard error.) */
 int top_list_open(struct top_list *list, char **words, size_t count);
 void top_list_close(struct top_list *list);
 /* Searches for new processes when it is time, reads all, and sorts. */

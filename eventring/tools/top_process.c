@@ -31,8 +31,8 @@
 #include "analysis/read.h"
 #include "analysis/steps.h"
 #include "analysis/usage.h"
-#include "follow.h"
 #include "format/now.h"
+#include "reader.h"
 #include "shared_views.h"
 
 enum {

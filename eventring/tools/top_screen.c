@@ -24,7 +24,7 @@
 int top_screen(struct top_list *list, uint64_t limit_ns) {
   (void)list, (void)limit_ns;
   complain("this was built without ncurses, so it prints lines (--interval N; Ctrl-C ends)");
-  return -1;
+  return STATUS_GO_ON;
 }
 
 #else
@@ -44,8 +44,8 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
 #include <ncurses.h>
 
 #include "analysis/units.h"
-#include "follow.h"
 #include "format/now.h"
+#include "reader.h"
 #include "text_table.h"
 #include "top_detail.h"
 #include "top_terminal.h"
@@ -624,7 +624,7 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) sigaddset(&held, ours[i]);
   reader_catch_signals(true);
-  if (!open_terminal()) return -1;
+  if (!open_terminal()) return STATUS_GO_ON;
   sigprocmask(SIG_BLOCK, &held, &before);
   s.detail.columns = (size_t)COLS;
   s.detail.only = -1;

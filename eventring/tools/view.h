@@ -23,7 +23,7 @@
  *    {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is that of the text, and of
  *    JSON. A member that may be left out is VIEW_MAYBE, one that may be null is not;
  *    `.known` or `.has` says when.
- * 2. It has a view of the whole answer (not static, `command_view`): question_view or the
+ * 2. It has a view of the whole answer (not static, `command_view`): query_view or the
  *    like included, then VIEW_ROWS. VIEW_SPECS adds --json, --csv and --json-schema to
  *    the options; `version` is added by the engine. A command that prints various objects
  *    chains them by `other`.

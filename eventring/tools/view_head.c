@@ -8,7 +8,7 @@
 #include "analysis/names.h"
 #include "analysis/saturating.h"
 #include "analysis/units.h"
-#include "follow.h"
+#include "reader.h"
 #include "shared_views.h"
 #include "view/lists.h"
 #include "view_figures.h"

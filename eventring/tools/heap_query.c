@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_question.c: what `heap`, `export` and `diff --heap` ask of a recording. */
-#include "heap_question.h"
+/* heap_query.c: what `heap`, `export` and `diff --heap` ask of a recording. */
+#include "heap_query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "domain_state.h"
 #include "text_table.h"
 
-int heap_question_check(const struct command *self, const struct heap_question *h) {
+int heap_query_check(const struct command *self, const struct heap_query *h) {
   if (h->live + h->allocated + h->peak + h->temporary > 1)
     return usage_error(self, "only one of --live, --allocated, --peak and --temporary");
   if (h->survived && (h->peak || h->temporary))
@@ -16,13 +16,13 @@ int heap_question_check(const struct command *self, const struct heap_question *
   return time_window_check(self, &h->q.window);
 }
 
-static bool asks_for_events(const struct heap_question *h) {
+static bool asks_for_events(const struct heap_query *h) {
   return h->survived || time_window_is_asked_for(&h->q.window) || h->q.limit_ns;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
-  struct heap_question *h = context;
-  if (question_is_past_end(&h->q, event->ns)) return 0;
+  struct heap_query *h = context;
+  if (query_is_past_end(&h->q, event->ns)) return 0;
   if (eva_heap_event(h->heap, event) < 0) no_memory();
   return 0;
 }
@@ -33,7 +33,7 @@ static int ignore(void *context, const struct eventring_event *event) {
 }
 
 /* Reports an error in the reading of profiles. Returns whether there was none. */
-static bool check(struct heap_question *h, int status) {
+static bool check(struct heap_query *h, int status) {
   if (status == EVENTRING_E_MEMORY) no_memory();
   if (status >= 0) return true;
   complain("%s", eventring_cursor_error(h->q.reader.cursor)->text);
@@ -41,7 +41,7 @@ static bool check(struct heap_question *h, int status) {
   return false;
 }
 
-static void read_events(struct heap_question *h) {
+static void read_events(struct heap_query *h) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   eventring_cursor *cursor = h->q.reader.cursor;
   uint64_t since = h->q.window.since;
@@ -51,18 +51,18 @@ static void read_events(struct heap_question *h) {
   }
   eva_heap_window(h->heap, since, h->survived);
   check(h, eva_heap_rates(h->heap, cursor));
-  question_read(&h->q, &callbacks, NULL, h);
+  query_read(&h->q, &callbacks, NULL, h);
   eva_heap_settle(h->heap);
 }
 
 /* Reads the profiles, after following a program to its end. */
-static void read_profiles(struct heap_question *h) {
+static void read_profiles(struct heap_query *h) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, ignore, NULL};
-  question_read(&h->q, &callbacks, NULL, h);
+  query_read(&h->q, &callbacks, NULL, h);
   check(h, eva_heap_read(h->heap, h->q.reader.cursor));
 }
 
-static int complain_of_none(const struct heap_question *h) {
+static int complain_of_none(const struct heap_query *h) {
   const struct eventring_info *info = &h->q.info;
   char state[DOMAIN_STATE_TEXT] = "";
   if (info->liveness == EVENTRING_LIVE && info->sample_rate > 0) {
@@ -74,20 +74,20 @@ static int complain_of_none(const struct heap_question *h) {
                "runs: eventring control --memprof on %d)", info->path, (int)info->pid);
 }
 
-int heap_question_read(struct heap_question *h, const struct operands *operands) {
+int heap_query_read(struct heap_query *h, const struct operands *operands) {
   if (operands->command) launch_set_sibling(h->q.prefix, "MEMPROF", "on", false);
-  int status = question_open(&h->q, operands);
-  if (status >= 0) return status;
+  int status = query_open(&h->q, operands);
+  if (!goes_on(status)) return status;
   h->heap = eva_heap_new();
   if (!h->heap) no_memory();
   eva_heap_only_domain(h->heap, h->q.domain);
   (asks_for_events(h) ? read_events : read_profiles)(h);
   const struct eva_heap_state *state = eva_heap_state(h->heap);
-  if (!(state->most_rate > 0)) return heap_question_close(h, complain_of_none(h));
-  return -1;
+  if (!(state->most_rate > 0)) return heap_query_close(h, complain_of_none(h));
+  return STATUS_GO_ON;
 }
 
-enum eva_measure heap_question_main(const struct heap_question *h) {
+enum eva_measure heap_query_main(const struct heap_query *h) {
   const struct eva_heap_row *rows;
   size_t count = eva_heap_rows(h->heap, &rows);
   if (h->allocated) return EVA_ALLOCATED;
@@ -98,7 +98,7 @@ enum eva_measure heap_question_main(const struct heap_question *h) {
   return EVA_ALLOCATED;
 }
 
-int heap_question_close(struct heap_question *h, int status) {
+int heap_query_close(struct heap_query *h, int status) {
   eva_heap_free(h->heap);
   h->heap = NULL;
   return reader_close(&h->q.reader, status);

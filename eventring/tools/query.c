@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* question.c: what the commands that answer a question share. */
-#include "question.h"
+/* query.c: what the commands that answer a query share. */
+#include "query.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,29 +12,29 @@
 #include "class_list.h"
 #include "text_table.h"
 
-int question_open(struct question *q, const struct operands *operands) {
+int query_open(struct query *q, const struct operands *operands) {
   int status = reader_open(&q->reader, operands, q->prefix,
                            EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   q->target = operands->command ? NULL : operands->words[0];
   q->info.size = sizeof q->info;
   q->totals.size = sizeof q->totals;
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
   if (class_find(q->reader.cursor, q->class_name, &q->classes) &&
-      time_window_apply(&q->window, q->reader.cursor)) return -1;
+      time_window_apply(&q->window, q->reader.cursor)) return STATUS_GO_ON;
   return reader_close(&q->reader, STATUS_WRONG);
 }
 
 /* ---- Reading ------------------------------------------------------------------ */
 
-static void note_time(struct question *q, uint64_t ns) {
-  if (!question_is_past_start(q, ns) || question_is_past_end(q, ns)) return;
+static void note_time(struct query *q, uint64_t ns) {
+  if (!query_is_past_start(q, ns) || query_is_past_end(q, ns)) return;
   if (!q->first_ns || ns < q->first_ns) q->first_ns = ns;
   if (ns > q->last_ns) q->last_ns = ns;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
-  struct question *q = context;
+  struct query *q = context;
   if (!(event->flags & EVENTRING_SYNTHETIC)) note_time(q, event->ns);
   return q->callbacks->event(q->context, event);
 }
@@ -45,7 +45,7 @@ static int note_event(void *context, const struct eventring_event *event) {
 }
 
 static int on_batch(void *context, const struct eventring_batch *batch) {
-  struct question *q = context;
+  struct query *q = context;
   if (batch->earliest_ns >= q->window.since) {
     note_time(q, batch->earliest_ns);
     note_time(q, batch->latest_ns);
@@ -56,13 +56,13 @@ static int on_batch(void *context, const struct eventring_batch *batch) {
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
-  const struct question *q = context;
+  const struct query *q = context;
   return q->callbacks->lost ? q->callbacks->lost(q->context, loss) : 0;
 }
 
 /* Runs the command once more, over all, if other processes of the PROGRAM than the one
    whose recording was read have recorded, too. The command has printed nothing yet. */
-static void answer_for_all(struct question *q) {
+static void answer_for_all(struct query *q) {
   char *all = reader_merge(&q->reader);
   if (!all) return;
   int status = run_of_file(all);
@@ -70,7 +70,7 @@ static void answer_for_all(struct question *q) {
   end_command(reader_close(&q->reader, status));
 }
 
-void question_read(struct question *q, const struct eventring_callbacks *callbacks,
+void query_read(struct query *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context) {
   static const struct eventring_callbacks own = {sizeof own, on_event, on_lost};
   q->callbacks = callbacks;
@@ -92,12 +92,31 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
   eventring_cursor_totals(q->reader.cursor, &q->totals);
 }
 
-bool question_can_look_up(const struct question *q) {
+void query_open_spans(const struct query *q, struct eva_known *known,
+                      const struct eventring_event *late,
+                      int (*open)(void *context, const struct eventring_event *begin),
+                      void *context) {
+  struct eventring_event begin;
+  eva_known_find(known, q->reader.cursor, q->window.until);
+  eventring_open_spans(q->reader.cursor, open, context);
+  /* the span that the first event after the window has ended */
+  if (eva_open_before(late, q->window.until, &begin)) open(context, &begin);
+}
+
+struct open_span query_open_span(const struct query *q, const struct eva_known *known,
+                                 const struct eventring_event *begin) {
+  const struct eva_so_far so_far = eva_so_far(known, q->reader.cursor, begin);
+  return (struct open_span){.ns = so_far.ns, .begin_ns = begin->ns, .context = begin->context,
+                            .domain = begin->domain, .incarnation = begin->incarnation,
+                            .id = begin->id, .so_far = so_far};
+}
+
+bool query_can_look_up(const struct query *q) {
   enum { MOST = 64 }; /* for more, it is better to read all of it at once */
   return q->target && q->info.liveness != EVENTRING_LIVE && q->top <= MOST;
 }
 
-eventring_cursor *question_look_up(struct question *q, uint64_t ns) {
+eventring_cursor *query_look_up(struct query *q, uint64_t ns) {
   if (!q->again && eventring_open_any(&q->again, q->target,
                                       EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, NULL))
     q->again = NULL;
@@ -106,20 +125,20 @@ eventring_cursor *question_look_up(struct question *q, uint64_t ns) {
   return q->again;
 }
 
-void question_looked_up(struct question *q) {
+void query_looked_up(struct query *q) {
   eventring_close(q->again);
   q->again = NULL;
 }
 
 /* ---- Text --------------------------------------------------------------------- */
 
-const char *question_name(const struct question *q, int id) {
+const char *query_name(const struct query *q, int id) {
   const struct eventring_def *def =
       id < 0 ? NULL : eventring_cursor_def(q->reader.cursor, (unsigned)id);
   return def ? def->name : "?";
 }
 
-char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns) {
+char *moment_text(char text[MOMENT_TEXT], const struct query *q, uint64_t ns) {
   uint64_t start = q->info.start_ns, us = (ns > start ? ns - start : start - ns) / 1000;
   snprintf(text, MOMENT_TEXT, "%s%" PRIu64 ".%06" PRIu64, ns < start ? "-" : "", us / 1000000,
            us % 1000000);
@@ -147,7 +166,7 @@ static void print_path(FILE *out, const char *path, size_t width) {
 
 static bool heads_are_brief;
 
-void question_heads_are_brief(void) { heads_are_brief = true; }
+void query_heads_are_brief(void) { heads_are_brief = true; }
 
 static void print_who(const struct eventring_info *info, FILE *out) {
   enum { PATH_WIDTH = 78 };
@@ -162,7 +181,7 @@ static void print_who(const struct eventring_info *info, FILE *out) {
   fputc('\n', out);
 }
 
-void question_head(const struct question *q, FILE *out) {
+void query_head(const struct query *q, FILE *out) {
   const struct eventring_info *info = &q->info;
   if (!heads_are_brief) print_who(info, out);
   fprintf(out, "events over %s",
@@ -175,26 +194,35 @@ void question_head(const struct question *q, FILE *out) {
   fputc('\n', out);
 }
 
-/* ---- JSON --------------------------------------------------------------------- */
+/* ---- Views -------------------------------------------------------------------- */
 
-static VIEW(window_view, struct question,
+VIEW(open_span_view, struct open_span,
+    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
+    {"domain", "domain", VIEW_PLAIN, ROW(domain)},
+    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
+    {"context", NULL, VIEW_PLAIN, ROW(context)},
+    {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far),
+     .offset = offsetof(struct open_span, so_far)},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct open_span, so_far), .view = &so_far_view})
+
+static VIEW(window_view, struct query,
     {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},
     {"since_ns", NULL, VIEW_MOMENT, ROW(window.since), .flags = VIEW_NO_0},
     {"until_ns", NULL, VIEW_MOMENT, ROW(window.until), .flags = VIEW_NO_MAX},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns), .help = "of the events in the window"},
     {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)})
 
-VIEW(question_view, struct question,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct question, info), .view = &head_view},
+VIEW(query_view, struct query,
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct query, info), .view = &head_view},
     {"window", NULL, VIEW_OBJECT, .view = &window_view},
-    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct question, totals), .view = &loss_view})
+    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct query, totals), .view = &loss_view})
 
-struct view_to question_output(const struct question *q) {
+struct view_to query_output(const struct query *q) {
   return (struct view_to){.out = stdout, .as = q->as, .cursor = q->reader.cursor,
                           .start_ns = q->info.start_ns};
 }
 
-void question_put(const struct question *q, view_function *view, const void *answer) {
-  struct view_to to = question_output(q);
+void query_put(const struct query *q, view_function *view, const void *answer) {
+  struct view_to to = query_output(q);
   view_object(&to, view, answer);
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* question.h: what the commands that answer a question share: their options, the reading
+/* query.h: what the commands that answer a query share: their options, the reading
  * of the recording they ask, the head of their text and of their JSON.
  *
  * A FILE, and a live process without --seconds, is read as it is; a PROGRAM, and a
  * process with --seconds, is watched to the end. All events come in the order of their
  * times.
  */
-#ifndef EVENTRING_TOOL_QUESTION_H
-#define EVENTRING_TOOL_QUESTION_H
+#ifndef EVENTRING_TOOL_QUERY_H
+#define EVENTRING_TOOL_QUERY_H
 
+#include "analysis/so_far.h"
 #include "eventring/tools.h"
-#include "follow.h"
 #include "name_choice.h"
+#include "reader.h"
 #include "shared_views.h"
 #include "time_window.h"
 
-struct question {
+struct query {
   /* options */
   struct view_choice as;
   uint64_t top, limit_ns;
@@ -31,21 +32,21 @@ struct question {
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events in the window */
   const struct eventring_callbacks *callbacks;
-  /* NULL: all events go to the callbacks; else set before question_read */
+  /* NULL: all events go to the callbacks; else set before query_read */
   int (*batch)(void *context, const struct eventring_batch *batch);
   enum eventring_order order; /* that suffices if events come in batches; set before
-                                 question_read */
+                                 query_read */
   void *context;
-  eventring_cursor *again; /* of question_look_up; NULL: none yet */
+  eventring_cursor *again; /* of query_look_up; NULL: none yet */
 };
 
-#define QUESTION_NEW(shown) \
+#define QUERY_NEW(shown) \
   {.top = (shown), .domain = UINT64_MAX, .prefix = "SAROS_EVENTRING", .window = TIME_WINDOW_ALL}
 
-#define QUESTION_SPECS(q, view)                                                       \
-  VIEW_SPECS(&(q)->as, view, "one JSON object"), QUESTION_CHOICE_SPECS(q)
+#define QUERY_SPECS(q, view)                                                       \
+  VIEW_SPECS(&(q)->as, view, "one JSON object"), QUERY_CHOICE_SPECS(q)
 /* The options above without --json, --csv and --json-schema. */
-#define QUESTION_CHOICE_SPECS(q)                                                      \
+#define QUERY_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
   DOMAIN_SPEC(&(q)->domain),                                                          \
   TIME_WINDOW_SPECS(&(q)->window),                                                    \
@@ -53,50 +54,69 @@ struct question {
    "watch a live process for N seconds, not only what it holds"},                     \
   ENV_PREFIX_SPEC(&(q)->prefix)
 
-/* Opens the recording and finds the window and the class. Returns -1, or the exit
-   status. */
-int question_open(struct question *q, const struct operands *operands);
+/* Opens the recording and finds the window and the class. Returns STATUS_GO_ON, or the
+   exit status. */
+int query_open(struct query *q, const struct operands *operands);
 /* Delivers what is asked for, and what is available from before the window, so that it is
-   known which spans are open in the window (question_is_past_start distinguishes them).
+   known which spans are open in the window (query_is_past_start distinguishes them).
    `switched` may be NULL. */
-void question_read(struct question *q, const struct eventring_callbacks *callbacks,
+void query_read(struct query *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context);
+/* A span that had not ended at the end of the window: a row of open_span_view. */
+struct open_span {
+  uint64_t ns; /* for how long it has been open, as far as is known */
+  uint64_t begin_ns, context;
+  uint32_t domain, incarnation;
+  uint16_t id;
+  struct eva_so_far so_far;
+};
+view_function open_span_view;
+/* Calls `open` for each span that was open at the end of the window, after query_read.
+   `late` is the first event after the window, which may have ended one of them; zeroed:
+   none came. Sets `known`, for query_open_span. */
+void query_open_spans(const struct query *q, struct eva_known *known,
+                      const struct eventring_event *late,
+                      int (*open)(void *context, const struct eventring_event *begin),
+                      void *context);
+/* Returns the row of the span that has this begin. */
+struct open_span query_open_span(const struct query *q, const struct eva_known *known,
+                                 const struct eventring_event *begin);
 /* Tells whether what is shown can be looked up one by one in the recording, instead of
    reading all of it. */
-bool question_can_look_up(const struct question *q);
+bool query_can_look_up(const struct query *q);
 /* Returns a cursor on the recording, to read once more from about `ns` on, or NULL if it
-   is gone. It is the same cursor each time, until question_looked_up. */
-eventring_cursor *question_look_up(struct question *q, uint64_t ns);
-void question_looked_up(struct question *q);
+   is gone. It is the same cursor each time, until query_looked_up. */
+eventring_cursor *query_look_up(struct query *q, uint64_t ns);
+void query_looked_up(struct query *q);
 /* Tells whether a moment is in the window or after it; whether it is after the window. */
-static inline bool question_is_past_start(const struct question *q, uint64_t ns) {
+static inline bool query_is_past_start(const struct query *q, uint64_t ns) {
   return ns >= q->window.since;
 }
-static inline bool question_is_past_end(const struct question *q, uint64_t ns) {
+static inline bool query_is_past_end(const struct query *q, uint64_t ns) {
   return ns > q->window.until;
 }
 /* Tells whether a domain is the one that is asked for. */
-static inline bool question_wants_domain(const struct question *q, uint32_t domain) {
+static inline bool query_wants_domain(const struct query *q, uint32_t domain) {
   return q->domain == UINT64_MAX || q->domain == domain;
 }
 
 /* Returns the name of a definition, or "?" if there is none. */
-const char *question_name(const struct question *q, int id);
+const char *query_name(const struct query *q, int id);
 /* Writes the seconds from the start of the recording, "12.345678". Returns `text`. */
 enum { MOMENT_TEXT = 32 };
-char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns);
+char *moment_text(char text[MOMENT_TEXT], const struct query *q, uint64_t ns);
 
 /* Prints which process it is, how it ended, for how long it was recorded, and what is
    missing. */
-void question_head(const struct question *q, FILE *out);
+void query_head(const struct query *q, FILE *out);
 /* Makes heads say only for how long it was recorded and what is missing: which process it
    is was printed above the text that this command's output becomes a part of. */
-void question_heads_are_brief(void);
+void query_heads_are_brief(void);
 /* The head as members: program ..., window, loss. */
-view_function question_view;
+view_function query_view;
 /* Returns where the views of an answer are printed. */
-struct view_to question_output(const struct question *q);
+struct view_to query_output(const struct query *q);
 /* Prints the answer, a row of the view, as JSON or CSV. */
-void question_put(const struct question *q, view_function *view, const void *answer);
+void query_put(const struct query *q, view_function *view, const void *answer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* follow.c: reads a recording to its end. */
-#include "follow.h"
+/* reader.c: reads a recording to its end. */
+#include "reader.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int does_not_record(pid_t pid, const char *former, const struct eventring
 }
 
 /* Opens the recording that a process which is gone has left where `list` finds it.
-   Returns -1, or the exit status. */
+   Returns STATUS_GO_ON, or the exit status. */
 static int open_left(struct reader *reader, pid_t pid, unsigned flags,
                      const struct eventring_error *error) {
   char *left = dead_recording(pid);
@@ -73,7 +73,7 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
   struct eventring_error error;
   pid_t pid;
   *reader = (struct reader){0};
-  if (open_any(&reader->cursor, pid_or_file, flags, &error) == 0) return -1;
+  if (open_any(&reader->cursor, pid_or_file, flags, &error) == 0) return STATUS_GO_ON;
   bool is_left = error.code == EVENTRING_E_NOT_FOUND && read_process_number(pid_or_file, &pid);
   return is_left ? open_left(reader, pid, flags, &error) : wrong("%s", error.text);
 }
@@ -82,7 +82,7 @@ int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned
   struct eventring_error error;
   pid_t pid;
   *reader = (struct reader){0};
-  if (open_any(&reader->cursor, pid_or_file, flags, &error) == 0) return -1;
+  if (open_any(&reader->cursor, pid_or_file, flags, &error) == 0) return STATUS_GO_ON;
   bool runs = error.code == EVENTRING_E_NOT_FOUND && read_process_number(pid_or_file, &pid) &&
               process_runs(pid);
   return runs ? does_not_record(pid, NULL, &error) : wrong("%s", error.text);
@@ -92,10 +92,10 @@ static int open_command(struct reader *reader, char **command,
                         const char *prefix, unsigned flags) {
   *reader = (struct reader){0};
   int status = launch_start(&reader->launch, command, prefix, false);
-  if (status >= 0) return status;
+  if (!goes_on(status)) return status;
   reader->launched = true;
   status = launch_open(&reader->launch, &reader->cursor, flags);
-  return status < 0 ? -1 : reader_close(reader, status);
+  return goes_on(status) ? STATUS_GO_ON : reader_close(reader, status);
 }
 
 int reader_open(struct reader *reader, const struct operands *operands,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c: where to look for the files of dead processes. */
-#include "places.h"
+/* search_path.c: where to look for the files of dead processes. */
+#include "search_path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,13 +21,13 @@ static bool is_readable_directory(const char *path) {
 
 /* Takes a directory that comes from the environment, if it can be searched: the user did
    not ask for it by name. */
-static void take_default(struct places *places, const char *path) {
+static void take_default(struct search_path *where, const char *path) {
   if (path && path[0] && is_readable_directory(path))
-    *NEED_NEXT(places->directories, places->count) = need_copy(path);
+    *NEED_NEXT(where->directories, where->count) = need_copy(path);
 }
 
 /* Takes the folders of services that lie in that of the machine. */
-static void take_services(struct places *places, const char *place) {
+static void take_services(struct search_path *where, const char *place) {
   DIR *directory = opendir(place);
   struct dirent *entry;
   while (directory && (entry = readdir(directory))) {
@@ -36,41 +36,41 @@ static void take_services(struct places *places, const char *place) {
     int size = snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
     if (entry->d_name[0] != '.' && size < (int)sizeof path && lstat(path, &st) == 0 &&
         S_ISDIR(st.st_mode))
-      take_default(places, path);
+      take_default(where, path);
   }
   if (directory) closedir(directory);
 }
 
-static void take_defaults(struct places *places) {
+static void take_defaults(struct search_path *where) {
   char place[PATH_MAX];
-  *NEED_NEXT(places->directories, places->count) = need_copy(".");
-  take_default(places, secure_getenv("SAROS_EVENTRING_PREFIX"));
-  take_default(places, evr_service_place(place));
-  take_default(places, evr_state_place(place));
-  places->asked = places->count;
-  take_default(places, EVR_SYSTEM_PLACE);
-  take_services(places, EVR_SYSTEM_PLACE);
-  take_default(places, secure_getenv("XDG_RUNTIME_DIR"));
-  take_default(places, "/tmp");
+  *NEED_NEXT(where->directories, where->count) = need_copy(".");
+  take_default(where, secure_getenv("SAROS_EVENTRING_PREFIX"));
+  take_default(where, evr_service_place(place));
+  take_default(where, evr_state_place(place));
+  where->asked = where->count;
+  take_default(where, EVR_SYSTEM_PLACE);
+  take_services(where, EVR_SYSTEM_PLACE);
+  take_default(where, secure_getenv("XDG_RUNTIME_DIR"));
+  take_default(where, "/tmp");
 }
 
-int places_take(struct places *places, char **words, size_t count,
+int search_path_take(struct search_path *where, char **words, size_t count,
                 bool files_allowed) {
-  *places = (struct places){
+  *where = (struct search_path){
       .files = need_zeroed(count + 1, sizeof(char *))};
-  if (count == 0) take_defaults(places);
+  if (count == 0) take_defaults(where);
   for (size_t i = 0; i < count; i++) {
     if (is_readable_directory(words[i])) {
-      *NEED_NEXT(places->directories, places->count) = need_copy(words[i]);
-      places->asked = places->count;
+      *NEED_NEXT(where->directories, where->count) = need_copy(words[i]);
+      where->asked = where->count;
     } else if (files_allowed && errno == ENOTDIR) {
-      places->files[places->file_count++] = words[i];
+      where->files[where->file_count++] = words[i];
     } else {
       return wrong("%s: %s%s", words[i], strerror(errno),
                    errno == ENOTDIR ? " (of a file: `eventring show FILE')" : "");
     }
   }
-  return -1;
+  return STATUS_GO_ON;
 }
 
 static bool same_directory(const char *a, const char *b) {
@@ -94,25 +94,25 @@ static bool hold(char *const *directories, size_t count, const char *path) {
   return holds;
 }
 
-bool places_hold(const struct places *places, const char *path) {
-  return hold(places->directories, places->count, path);
+bool search_path_holds(const struct search_path *where, const char *path) {
+  return hold(where->directories, where->count, path);
 }
 
-bool places_concern(const struct places *places, const char *path) {
+bool search_path_concerns(const struct search_path *where, const char *path) {
   struct stat st;
   if (lstat(path, &st) == 0 && st.st_uid == geteuid()) return true;
-  return hold(places->directories, places->asked, path);
+  return hold(where->directories, where->asked, path);
 }
 
-int places_discover(const struct places *places,
+int search_path_discover(const struct search_path *where,
                     int (*callback)(void *context, const struct eventring_found *found),
                     void *context) {
-  return eventring_discover((const char *const *)places->directories, places->count, callback,
+  return eventring_discover((const char *const *)where->directories, where->count, callback,
                             context);
 }
 
-void places_free(struct places *places) {
-  for (size_t i = 0; i < places->count; i++) free(places->directories[i]);
-  free(places->directories);
-  free(places->files);
+void search_path_free(struct search_path *where) {
+  for (size_t i = 0; i < where->count; i++) free(where->directories[i]);
+  free(where->directories);
+  free(where->files);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.h: commands to a running recorder, through a FIFO.
+/* command_fifo.h: commands to a running recorder, through a FIFO.
  *
  * A command is a line. It is answered when it is done, with one line in a second FIFO if
  * there is one: `ok` and the result, or `error: ` and the reason. Only then is the next
@@ -8,20 +8,20 @@
  * Nothing here waits: the FIFOs are open for both directions, so that they have a reader
  * and a writer at any time. An answer for which the FIFO has no room is dropped. What may
  * take long is done by a thread. */
-#ifndef EVENTRING_TOOL_COMMANDS_H
-#define EVENTRING_TOOL_COMMANDS_H
+#ifndef EVENTRING_TOOL_COMMAND_FIFO_H
+#define EVENTRING_TOOL_COMMAND_FIFO_H
 
 #include "recorder.h"
 
-struct commands;
+struct command_fifo;
 /* Opens `CTL[,ACK]`, and makes those that do not exist. Returns NULL after a message. */
-struct commands *commands_open(const char *fifos);
+struct command_fifo *command_fifo_open(const char *fifos);
 /* Obeys commands that have come, and continues what is under way. `target` is the PID or
    FILE by which the recording is found again; `reader` is used only during the call. */
-void commands_attend(struct commands *commands, struct recorder *recorder,
-                     struct reader *reader, const char *target);
+void command_fifo_attend(struct command_fifo *fifo, struct recorder *recorder,
+                         struct reader *reader, const char *target);
 /* Answers what is under way at the end of the recording, and removes the FIFOs that were
    made. `recorder` is NULL if there was none. */
-void commands_close(struct commands *commands, struct recorder *recorder);
+void command_fifo_close(struct command_fifo *fifo, struct recorder *recorder);
 
-#endif /* EVENTRING_TOOL_COMMANDS_H */
+#endif /* EVENTRING_TOOL_COMMAND_FIFO_H */

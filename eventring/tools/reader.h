@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* follow.h: reads the recording of a PID, of a FILE or of a PROGRAM to its end.
+/* reader.h: reads the recording of a PID, of a FILE or of a PROGRAM to its end.
  *
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
@@ -20,11 +20,12 @@ struct reader {
 };
 
 /* Opens the recording of `pid_or_file`. If the process has ended, it opens the recording
-   that the process has left (dead.h), and says so. Returns -1, or the exit status. */
+   that the process has left (dead.h), and says so. Returns STATUS_GO_ON, or the exit
+   status. */
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags);
 /* Opens the recording of `pid_or_file`, but not one that another process has left.
-   Returns -1, or the exit status. */
+   Returns STATUS_GO_ON, or the exit status. */
 int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned flags);
 /* Opens a recording as reader_open_target does, for a subcommand's operands; launches
    the command if there is one. `prefix` begins the names of the environment variables

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.c: commands to a running recorder, through a FIFO. */
-#include "commands.h"
+/* command_fifo.c: commands to a running recorder, through a FIFO. */
+#include "command_fifo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ struct copying { /* the making of a snapshot, by a thread */
   int is_done; /* atomic */
 };
 
-struct commands {
+struct command_fifo {
   struct fifo control, answers;
   char line[LINE];
   size_t used;
@@ -51,9 +51,9 @@ struct commands {
 
 /* ---- Answers ------------------------------------------------------------------ */
 
-static void answer(struct commands *c, const char *format, ...)
+static void answer(struct command_fifo *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void answer(struct commands *c, const char *format, ...) {
+static void answer(struct command_fifo *c, const char *format, ...) {
   char text[ANSWER], safe[ANSWER];
   va_list arguments;
   va_start(arguments, format);
@@ -71,7 +71,7 @@ static void answer(struct commands *c, const char *format, ...) {
 
 /* Changes what the process records, through a cursor of its own: that of the recorder may
    have followed a link. */
-static void control(struct commands *c, const char *target,
+static void control(struct command_fifo *c, const char *target,
                     const struct eventring_change *change) {
   eventring_cursor *cursor;
   struct eventring_error error;
@@ -84,7 +84,7 @@ static void control(struct commands *c, const char *target,
   eventring_close(cursor);
 }
 
-static void control_classes(struct commands *c, const struct reader *reader, const char *target,
+static void control_classes(struct command_fifo *c, const struct reader *reader, const char *target,
                             enum eventring_control what, const char *list) {
   char trouble[CLASS_TROUBLE];
   uint64_t classes = 0;
@@ -113,7 +113,7 @@ static void *copy(void *context) {
   return NULL;
 }
 
-static void begin_copy(struct commands *c, const char *target, const char *path) {
+static void begin_copy(struct command_fifo *c, const char *target, const char *path) {
   struct copying *copying = &c->copying;
   if (!*path) {
     answer(c, "error: no FILE is named");
@@ -130,7 +130,7 @@ static void begin_copy(struct commands *c, const char *target, const char *path)
   free(copying->path);
 }
 
-static void end_copy(struct commands *c) {
+static void end_copy(struct command_fifo *c) {
   struct copying *copying = &c->copying;
   pthread_join(copying->thread, NULL);
   if (copying->status < 0) answer(c, "error: %s", copying->error.text);
@@ -142,13 +142,13 @@ static void end_copy(struct commands *c) {
 
 /* ---- Switch, status ----------------------------------------------------------- */
 
-static void begin_switch(struct commands *c, struct recorder *recorder) {
+static void begin_switch(struct command_fifo *c, struct recorder *recorder) {
   c->files = recorder_files(recorder);
   recorder_switch(recorder);
   c->under_way = SWITCHING;
 }
 
-static void end_switch(struct commands *c, const struct recorder *recorder) {
+static void end_switch(struct command_fifo *c, const struct recorder *recorder) {
   if (recorder_files(recorder) == c->files)
     answer(c, "error: recording goes on in %s", recorder_file(recorder));
   else
@@ -156,7 +156,7 @@ static void end_switch(struct commands *c, const struct recorder *recorder) {
   c->under_way = NOTHING;
 }
 
-static void tell_status(struct commands *c, const struct recorder *recorder,
+static void tell_status(struct command_fifo *c, const struct recorder *recorder,
                         const struct reader *reader) {
   struct eventring_saver_info info;
   struct eventring_info process = {.size = sizeof process};
@@ -180,8 +180,8 @@ static bool is_word(const char *line, const char *word, const char **rest) {
 }
 
 /* Obeys a command that has no operands. Returns false if the line is no such command. */
-static bool obey_word(struct commands *c, struct recorder *recorder, const struct reader *reader,
-                      const char *target, const char *line) {
+static bool obey_word(struct command_fifo *c, struct recorder *recorder,
+                      const struct reader *reader, const char *target, const char *line) {
   if (strcmp(line, "ping") == 0) answer(c, "ok");
   else if (strcmp(line, "status") == 0) tell_status(c, recorder, reader);
   else if (strcmp(line, "switch") == 0) begin_switch(c, recorder);
@@ -194,7 +194,7 @@ static bool obey_word(struct commands *c, struct recorder *recorder, const struc
   return true;
 }
 
-static void obey(struct commands *c, struct recorder *recorder, const struct reader *reader,
+static void obey(struct command_fifo *c, struct recorder *recorder, const struct reader *reader,
                  const char *target, const char *line) {
   const char *rest;
   if (obey_word(c, recorder, reader, target, line)) return;
@@ -210,7 +210,7 @@ static void obey(struct commands *c, struct recorder *recorder, const struct rea
 }
 
 /* Takes the next line out of what was read. Returns false if there is none. */
-static bool take_line(struct commands *c, char *line) {
+static bool take_line(struct command_fifo *c, char *line) {
   char *end = memchr(c->line, '\n', c->used);
   if (!end) {
     c->too_long |= c->used == sizeof c->line;
@@ -226,20 +226,20 @@ static bool take_line(struct commands *c, char *line) {
   return true;
 }
 
-static void read_more(struct commands *c) {
+static void read_more(struct command_fifo *c) {
   ssize_t got = read(c->control.fd, c->line + c->used, sizeof c->line - c->used);
   if (got > 0) c->used += (size_t)got;
 }
 
-static void go_on(struct commands *c, const struct recorder *recorder) {
+static void go_on(struct command_fifo *c, const struct recorder *recorder) {
   if (c->under_way == SWITCHING && !recorder_is_switching(recorder)) end_switch(c, recorder);
   /* pairs with the release store in copy: the outcome of the copy is there */
   if (c->under_way == COPYING && __atomic_load_n(&c->copying.is_done, __ATOMIC_ACQUIRE))
     end_copy(c);
 }
 
-void commands_attend(struct commands *c, struct recorder *recorder, struct reader *reader,
-                     const char *target) {
+void command_fifo_attend(struct command_fifo *c, struct recorder *recorder,
+                         struct reader *reader, const char *target) {
   char line[LINE + 1];
   go_on(c, recorder);
   if (c->under_way != NOTHING) return;
@@ -283,19 +283,19 @@ static void close_fifo(struct fifo *fifo) {
   free(fifo->path);
 }
 
-struct commands *commands_open(const char *fifos) {
-  struct commands *c = need_zeroed(1, sizeof *c);
+struct command_fifo *command_fifo_open(const char *fifos) {
+  struct command_fifo *c = need_zeroed(1, sizeof *c);
   size_t size = strcspn(fifos, ",");
   c->control.fd = c->answers.fd = -1;
   bool opened = open_fifo(&c->control, fifos, size);
   if (opened && fifos[size])
     opened = open_fifo(&c->answers, fifos + size + 1, strlen(fifos + size + 1));
   if (opened) return c;
-  commands_close(c, NULL);
+  command_fifo_close(c, NULL);
   return NULL;
 }
 
-void commands_close(struct commands *c, struct recorder *recorder) {
+void command_fifo_close(struct command_fifo *c, struct recorder *recorder) {
   if (!c) return;
   if (c->under_way == COPYING) end_copy(c);
   if (c->under_way == SWITCHING && recorder) end_switch(c, recorder);

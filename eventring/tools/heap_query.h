@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_question.h: what `heap`, `export` and `diff --heap` ask of a recording: its
+/* heap_query.h: what `heap`, `export` and `diff --heap` ask of a recording: its
    heap. */
-#ifndef EVENTRING_TOOL_HEAP_QUESTION_H
-#define EVENTRING_TOOL_HEAP_QUESTION_H
+#ifndef EVENTRING_TOOL_HEAP_QUERY_H
+#define EVENTRING_TOOL_HEAP_QUERY_H
 
 #include "analysis/heap.h"
-#include "question.h"
+#include "query.h"
 
-struct heap_question {
-  struct question q;
+struct heap_query {
+  struct query q;
   uint64_t survived;
   bool live, allocated, peak, temporary; /* options; none: live and allocated */
   struct eva_heap *heap;
 };
 
-#define HEAP_QUESTION_NEW {.q = QUESTION_NEW(0)}
+#define HEAP_QUERY_NEW {.q = QUERY_NEW(0)}
 
 #define HEAP_MEASURE_SPECS(h)                                                          \
   {"live", 0, OPTION_FLAG, &(h)->live, NULL, "what is alive"},                         \
@@ -25,15 +25,15 @@ struct heap_question {
   {"survived", 0, OPTION_COUNT, &(h)->survived, "N",                                   \
    "only what lived through N collections (out of events)"}
 
-/* Checks the options. Returns -1, or the usage error. */
-int heap_question_check(const struct command *self, const struct heap_question *h);
+/* Checks the options. Returns STATUS_GO_ON, or the usage error. */
+int heap_query_check(const struct command *self, const struct heap_query *h);
 /* Opens the recording (that of a PROGRAM, after switching sampling on in it) and reads
    the heap: from its profiles, or from the events if there is a window or --survived.
-   Returns -1, or the exit status after a message. */
-int heap_question_read(struct heap_question *h, const struct operands *operands);
+   Returns STATUS_GO_ON, or the exit status after a message. */
+int heap_query_read(struct heap_query *h, const struct operands *operands);
 /* Returns the measure by which rows are ordered. */
-enum eva_measure heap_question_main(const struct heap_question *h);
+enum eva_measure heap_query_main(const struct heap_query *h);
 /* Frees the heap and closes the recording. Returns the exit status. */
-int heap_question_close(struct heap_question *h, int status);
+int heap_query_close(struct heap_query *h, int status);
 
 #endif
