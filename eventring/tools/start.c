@@ -79,8 +79,8 @@ static int await_reply(struct remote_host *host, uint32_t before) {
     if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
     if (request.taken_up != before) {
       /* The process counts after it has written the reply (the release add in
-         introspection_reply, runtime/introspection.c). A copy that shows the count may have
-         taken the bytes of the reply before; one that begins now has them. */
+         introspection_reply, runtime/introspection.c). A copy that shows the count may
+         have taken the bytes of the reply before; one that begins now has them. */
       if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
       if (request.refused == 0) return STATUS_OK;
       return wrong("%ld: it cannot record there: %s", pid, strerror((int)request.refused));

@@ -10,7 +10,7 @@
  *   launch.c      starts a PROGRAM that records itself
  *   recorder.c    keeps a recording in files (output.c, file_names.c), through writer/
  *   group.c       records several processes, each with a recorder
- *   command_fifo.c    obeys what is written into the FIFO of a recorder
+ *   command_fifo.c  obeys what is written into the FIFO of a recorder
  *   tally_views.c shows what ../analysis/tally.c counted
  *   view.c        one table per view: its text, JSON, CSV, JSON Schema; text_table.c:
  *                 aligned tables
