@@ -128,7 +128,8 @@ struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
 
 /* ---- Suspension -------------------------------------------------------------------- */
 
-/* As evr_spans_of: that of the present context is asked for most. */
+/* Returns what evr_spans_of returns, quicker for the present context, which is asked for
+   most. */
 static struct evr_span_stack *near_stack(const struct evr_span_stacks *stacks, uint64_t context) {
   struct evr_span_stack *present = stacks->present;
   if (present->context == context && present != &stacks->homeless) return present;

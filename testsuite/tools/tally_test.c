@@ -380,11 +380,12 @@ static void many_wait(void **state) {
   assert_int_equal(links.used, COUNT / 2);
 }
 
-/* ---- Async spans of rings that come in no order --------------------------------------------- */
+/* ---- Async spans of rings that come in no order -------------------------------- */
 
 enum { RINGS = 4, EVENTS = 4000 };
 
-/* What was found: pairs and torn ends, each with what it is; the sum says nothing of their order. */
+/* What was found: pairs and torn ends. The sum depends on each of them, but not on their
+   order. */
 struct found {
   uint64_t pairs, torn, sum;
 };
@@ -410,7 +411,7 @@ static void add_waiting(void *context, const struct eva_link *link) {
 static struct eva_link_event drawn[RINGS][EVENTS];
 static size_t drawn_count[RINGS];
 
-/* Draws the events of all rings: times that rarely go back in a ring, links that are used again. */
+/* Draws the events of all rings. Times rarely go back in a ring; links are used again. */
 static void draw_events(unsigned links_used, unsigned step) {
   uint64_t ns = 1000, latest[RINGS] = {0};
   memset(drawn_count, 0, sizeof drawn_count);
@@ -427,7 +428,8 @@ static void draw_events(unsigned links_used, unsigned step) {
   }
 }
 
-/* The ring with the earliest of the events that are left, `but` not counted; RINGS: none is. */
+/* Returns the ring with the earliest of the events that are left, without the ring `but`;
+   RINGS if none is left. */
 static unsigned earliest_ring(const size_t *at, unsigned but) {
   unsigned best = RINGS;
   for (unsigned ring = 0; ring < RINGS; ring++) {
@@ -451,7 +453,7 @@ static struct found take_in_order(void) {
   return found;
 }
 
-/* Some of a ring at a time, as a cursor does that goes from block to block. */
+/* Takes up to `block` events of a ring at a time, as a cursor does that reads blocks. */
 static struct found take_apart(size_t block) {
   struct found found = {0};
   struct eva_link_order order = {.found = add_found, .context = &found};
