@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* ahead.c: a thread that reads the blocks of a ring, and decodes them, before they are needed.
+/* ahead.c: a thread that reads the blocks of a ring, and decodes them, before they are
+ * needed.
  *
- * Copying blocks out of the file and checking them depends on nothing but the file, and so a
- * thread of its own does it, while the one that reads delivers the events of the blocks before.
- * The reader says which blocks it will need (only the reader knows where they lie), takes them
- * in the order in which it has asked for them, and does with them what it does with those that it
- * reads itself. Whatever can not be read or is not valid, it reads itself again and reports.
+ * Copying blocks out of the file and checking them depends only on the file, so a thread
+ * of its own does it while the reader delivers the events of the blocks before. The
+ * reader says which blocks it will need (only the reader knows where they lie), takes
+ * them in the order in which it has asked for them, and treats them like blocks that it
+ * reads itself. A block that the thread cannot read, or that is not valid, is read again
+ * by the reader, which reports what is wrong.
  *
- * Where events are delivered in batches, the thread decodes them, too (decode.c). It has copies of
- * what that depends on: definitions, which never change once they are there (those that come later
- * it does not know, and leaves their events to the reader), and the segments of the clock (if
- * there are more by now, the reader decodes itself). Decoding is shared: the thread does so only
- * while it is some pieces ahead, and hands over the others as they are. So the two take about the
- * same time, whatever the reader does with a batch.
+ * Where events are delivered in batches, the thread decodes them, too (decode.c). It has
+ * copies of what decoding depends on: the definitions and the segments of the clock.
+ * Definitions never change once they are there; the thread does not know those that come
+ * later, and leaves their events to the reader. If the clock has more segments by now,
+ * the reader decodes the block itself. Decoding is shared: the thread decodes only while
+ * it is some pieces ahead, and hands over the other pieces undecoded. So the two take
+ * about the same time, whatever the reader does with a batch.
  *
  * The pieces are a circle. Three numbers, which only grow, divide it:
  *
@@ -20,13 +23,15 @@
  *   filled  pieces that the thread has read     written by the thread
  *   done    pieces that the reader is done with written by the reader
  *
- * with done <= filled <= asked <= done + PIECES. A piece belongs to the thread from `asked` to
- * `filled`, and to the reader otherwise. Each number is stored with release, after what was
- * written into the piece, and loaded by the other side with acquire.
+ * with done <= filled <= asked <= done + PIECES. The pieces from `filled` up to `asked`
+ * belong to the thread, the others to the reader. `asked` and `filled` are stored with
+ * release, after what was written into the piece, and loaded by the other side with
+ * acquire. `done` is relaxed: the thread uses it only to estimate how far ahead it is. A
+ * piece that the reader is done with comes back to the thread with the store of `asked`.
  *
- * Who finds nothing to do sleeps on a condition. The thread is woken when half of the pieces are
- * asked for or the reader waits: so it works on many pieces at a time, and a change of
- * threads, which can take longer than a piece, is rare.
+ * A side that finds nothing to do sleeps on a condition. The thread is woken when half of
+ * the pieces are asked for, or when the reader waits. So it works on many pieces at a
+ * time, and switches between the threads, which can take longer than a piece, are rare.
  */
 #include "reader/ahead.h"
 
@@ -44,12 +49,12 @@ enum { PIECES = 8, LEAD = 2 /* pieces that the reader has left while one is deco
 
 struct evr_ahead {
   struct evr_ahead_ring ring;
-  struct evr_meaning meaning; /* owned; `batched` NULL: nothing is decoded */
+  struct evr_meaning meaning; /* owned; if `batched` is NULL, nothing is decoded */
   uint64_t asked, filled, done;
   bool holds;   /* the reader has taken piece `done` and is not done with it */
-  bool stopped; /* by the reader; under the mutex */
-  bool sleeps;  /* the thread; under the mutex */
-  bool waits;   /* the reader; under the mutex */
+  bool stopped; /* by the reader; guarded by the mutex */
+  bool sleeps;  /* the thread does; guarded by the mutex */
+  bool waits;   /* the reader does; guarded by the mutex */
   pid_t process; /* a child of a fork has no such thread */
   pthread_t thread;
   pthread_mutex_t mutex;
@@ -61,7 +66,7 @@ static struct evr_ahead_piece *piece_at(struct evr_ahead *ahead, uint64_t number
   return &ahead->piece[number % PIECES];
 }
 
-/* ---- The thread -------------------------------------------------------------------------- */
+/* ---- The thread ------------------------------------------------------------------ */
 
 static void decode(const struct evr_meaning *meaning, struct evr_ahead_piece *piece) {
   for (unsigned i = 0; i < piece->count; i++)
@@ -69,7 +74,7 @@ static void decode(const struct evr_meaning *meaning, struct evr_ahead_piece *pi
   piece->segments = meaning->conversion.segments;
 }
 
-/* Has the reader something to do meanwhile? */
+/* Tells whether the reader has enough pieces left to be busy while one is decoded. */
 static bool has_lead(const struct evr_ahead *ahead) {
   return ahead->filled - __atomic_load_n(&ahead->done, __ATOMIC_RELAXED) > LEAD;
 }
@@ -85,9 +90,12 @@ static void fill(const struct evr_ahead *ahead, struct evr_ahead_piece *piece) {
   if (piece->wanted && ahead->meaning.batched && has_lead(ahead)) decode(&ahead->meaning, piece);
 }
 
-/* Sleeps until something is asked for. False: that is the end. */
+/* Sleeps until something is asked for. Returns false when the thread is to end. */
 static bool await_work(struct evr_ahead *ahead) {
   pthread_mutex_lock(&ahead->mutex);
+  /* acquire: pairs with the release store of `asked` in evr_ahead_ask: whoever sees the
+     number sees what the piece asks for, and the reader has finished with the former
+     content */
   while (!ahead->stopped && __atomic_load_n(&ahead->asked, __ATOMIC_ACQUIRE) == ahead->filled) {
     ahead->sleeps = true;
     pthread_cond_wait(&ahead->asking, &ahead->mutex);
@@ -100,6 +108,8 @@ static bool await_work(struct evr_ahead *ahead) {
 
 static void report_filled(struct evr_ahead *ahead) {
   pthread_mutex_lock(&ahead->mutex);
+  /* release: pairs with the acquire load in filled_now: whoever sees the number sees what
+     was read into the piece */
   __atomic_store_n(&ahead->filled, ahead->filled + 1, __ATOMIC_RELEASE);
   if (ahead->waits) pthread_cond_signal(&ahead->filling);
   pthread_mutex_unlock(&ahead->mutex);
@@ -114,13 +124,15 @@ static void *work(void *context) {
   return NULL;
 }
 
-/* ---- The reader -------------------------------------------------------------------------- */
+/* ---- The reader ------------------------------------------------------------------ */
 
 static uint64_t filled_now(const struct evr_ahead *ahead) {
+  /* acquire: pairs with the release store of `filled` in report_filled */
   return __atomic_load_n(&ahead->filled, __ATOMIC_ACQUIRE);
 }
 
-/* The law of the circle. Both numbers of the reader, and what it can know of the other. */
+/* Tells whether the law of the circle holds: for both numbers of the reader, and for what
+   the reader can know of `filled`. */
 static inline bool is_lawful(const struct evr_ahead *ahead) {
   uint64_t filled = filled_now(ahead);
   return ahead->done + ahead->holds <= filled && filled <= ahead->asked &&
@@ -154,6 +166,7 @@ void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, 
   piece->offset = offset;
   piece->asked = count;
   piece->wanted = wanted;
+  /* release: pairs with the acquire load of `asked` in await_work */
   __atomic_store_n(&ahead->asked, ahead->asked + 1, __ATOMIC_RELEASE);
   EVR_LAW(is_lawful(ahead));
   if (ahead->asked - filled_now(ahead) < PIECES / 2) return;
@@ -182,14 +195,14 @@ void evr_ahead_forget(struct evr_ahead *ahead) {
   EVR_LAW(is_lawful(ahead));
 }
 
-/* ---- Its life ---------------------------------------------------------------------------- */
+/* ---- Its life -------------------------------------------------------------------- */
 
 static bool has_processors(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) > 1;
 }
 
-/* It gets no signals: these are the program's. */
+/* Starts the thread with all signals blocked: signals are the program's. */
 static bool start_thread(struct evr_ahead *ahead) {
   sigset_t all, before;
   pthread_attr_t attributes;
@@ -217,7 +230,7 @@ static void destroy(struct evr_ahead *ahead) {
   free_all(ahead);
 }
 
-/* NULL: no memory. */
+/* Returns a copy, or NULL if there is no memory. */
 static void *copy_of(const void *from, size_t bytes) {
   void *copy = malloc(bytes);
   return copy ? memcpy(copy, from, bytes) : NULL;

@@ -13,14 +13,14 @@
  *       see W1 or a later sequence)
  *   R5  load the sequence again, relaxed: still the wanted one, else discard the copy
  *
- * The proof is testsuite/model/block_transition.pml: one writer, two readers, all orders that
- * the memory model allows.
+ * The proof is testsuite/model/block_transition.pml: one writer, two readers, all orders
+ * that the memory model allows.
  *
- * Only after R5 is anything interpreted (the walk uses lengths only, bounded by the
- * block). A complete block (the head is beyond it) needs no walk: its committed length
- * was stored before that head, like all its words (R0 pairs with W5); the copy is walked
- * after R5 to check it. What was added to a block since it was copied is copied in the
- * same way, from R2 on.
+ * Nothing is interpreted before R5 (the walk uses only lengths, bounded by the block). A
+ * complete block (the head is beyond it) needs no walk: its committed length was stored
+ * before that head, like all its words (R0 pairs with W5); the copy is walked after R5 to
+ * check it. What was added to a block since it was copied is copied in the same way, from
+ * R2 on.
  *
  * Through pread the order of loads within one call is unknown, so each step is a call of
  * its own with an acquire fence between: one to learn the committed length (R1, R2), one
@@ -30,10 +30,14 @@
  * Several complete blocks of a file are read at once, and one load of the head serves as
  * R5 for all of them. Before W1 of the block that takes the place of block s, the
  * producer has done W5 of the block before that one, and W1 is a release store. So if R3
- * had seen W1 or a store of a later W3, R5 would see (R4) a head of s + N - 1 or more. If
- * the head is less, all blocks from s on are whole. Otherwise they are read one by one.
- * In the same way block_cursor.c distinguishes a block that is gone from one that damage
- * destroyed.
+ * had seen W1 or a store of a later W3, R5 would see (R4) a head of s + N - 1 or more,
+ * where N is the number of blocks of the ring. If the head is less, all blocks from s on
+ * are whole. Otherwise they are read one by one. In the same way block_cursor.c
+ * distinguishes a block that is gone from one that damage destroyed.
+ *
+ * Blocks of records are written in the same steps by producer/records.c, and replaced by
+ * producer/replace.c. For them R1 pairs with W4 there, R2 with the release store of a
+ * record's first word, and R4 with W2 there.
  */
 #include "reader/block.h"
 
@@ -51,32 +55,33 @@ uint32_t evr_first_event(const uint64_t *words) {
 
 enum {
   RUN = 16,  /* words checked together */
-  FEW = 8,   /* events of one word after which runs of them are looked for */
-  MIXED = 24 /* events walked one after the other where lengths are mixed */
+  FEW = 8,   /* events of one word in a row after which runs are looked for */
+  MIXED = 24 /* events walked one by one where lengths are mixed */
 };
 
 typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* Are the next RUN words events of one word each? Without a branch for each word. */
+/* Tells whether the next RUN words are events of one word each, without a branch for each
+   word. */
 static inline bool is_run(const uint64_t *words) {
   words2 lengths = {0}, no_kind = {0};
 #pragma GCC unroll 8
   for (int i = 0; i < RUN; i += 2) {
     words2 two = *(const words2 *)(words + i);
     lengths |= two;
-    no_kind |= (two & 7) - 1; /* bit 63: kind 0 */
+    no_kind |= (two & 7) - 1; /* bit 63 is set: kind 0 */
   }
   return !((lengths[0] | lengths[1]) & FORMAT_LENGTH_MASK) &&
          !((no_kind[0] | no_kind[1]) >> 63);
 }
 
-/* Keeps the compiler from using what it knows of a value, as that it is equal to
+/* Keeps the compiler from using what it knows of a value, for example that it equals
    another one. */
 static inline void forget_value(uint32_t *value) { __asm__("" : "+r"(*value)); }
 
-/* Passes over events of the same length as the one at `at`. That there is one more is a
-   guess of the processor, else it would wait for each word before it can fetch the
-   next. */
+/* Passes over events of the same length as the one at `at`. The processor guesses that
+   there is one more; without the guess it would wait for each word before it could fetch
+   the next. */
 static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t bound) {
   uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
   uint32_t length = 1 + word_length(words[at]);
@@ -88,18 +93,18 @@ static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t b
   return at;
 }
 
-/* Passes over as many as MIXED events of any length. Each waits for the word of the one
-   before, which takes less than a wrong guess. */
+/* Passes over at most MIXED events of any length. Each waits for the word of the one
+   before, which takes less time than a wrong guess. */
 static inline uint32_t pass_mixed(const uint64_t *words, uint32_t at, uint32_t bound) {
   for (int i = 0; i < MIXED && at < bound && word_kind(words[at]); i++)
     at += 1 + word_length(words[at]);
   return at;
 }
 
-/* Walks copied words from `at` up to `bound`; where the events end. Sets *sound to
-   false when one would reach beyond the block or has no kind. */
+/* Walks copied words from `at` up to `bound` and returns where the events end. Sets
+   *sound to false when an event would reach beyond the block or has no kind. */
 static uint32_t walk_events(const uint64_t *words, uint32_t at, uint32_t bound, bool *sound) {
-  uint32_t run = at; /* from here on all events had one word */
+  uint32_t run = at; /* all events from here on had one word */
   while (at < bound) {
     uint64_t word = words[at];
     if (!word_kind(word)) {
@@ -121,8 +126,8 @@ static uint32_t walk_events(const uint64_t *words, uint32_t at, uint32_t bound, 
   return at;
 }
 
-/* Does what a block says of its length and checksum hold for words that end at `have`?
-   While it is being filled it says nothing. */
+/* Tells whether the length and checksum in a block are right for words that end at
+   `have`. A block that is being filled has neither. */
 static bool seal_is_right(const uint64_t *words, uint64_t seal, uint32_t have, bool complete) {
   if (!(uint32_t)seal) return !complete;
   return seal == evr_seal(have, evr_checksum(words, have));
@@ -143,7 +148,7 @@ static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring
          seal_is_right(block->words, block->words[FORMAT_SEAL_WORD], block->have, complete);
 }
 
-/* R2 and R3 through the mapping, from words[at] on, of a block that may grow.
+/* Performs R2 and R3 through the mapping, from words[at] on, of a block that may grow.
    Returns where the committed words end, or where they stop making sense. */
 static uint32_t copy_committed(uint64_t *to, const uint64_t *from, uint32_t at) {
   while (at < FORMAT_BLOCK_WORDS) {
@@ -159,15 +164,16 @@ static uint32_t copy_committed(uint64_t *to, const uint64_t *from, uint32_t at) 
   return at;
 }
 
-/* Of a complete block: as much as it says (which is checked afterwards). The head
-   that the caller has seen came after all of it. */
+/* Copies a complete block up to the length in its header (which is checked afterwards).
+   Returns that length, or 0 if it cannot be right. All of the block was written before
+   the head that the caller has seen. */
 static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   uint32_t have = ((struct format_block *)to)->committed;
   if (have < FORMAT_BLOCK_HEADER_WORDS || have > FORMAT_BLOCK_WORDS) return 0;
   evr_testpoint(R3);
   evr_copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
                   have - FORMAT_BLOCK_HEADER_WORDS);                     /* R3 */
-  /* what lies behind is part of no checksum; the events end there */
+  /* the word behind is in no checksum; it must be 0, for the events end there */
   if (have < FORMAT_BLOCK_WORDS && __atomic_load_n(&from[have], __ATOMIC_RELAXED)) return 0;
   return have;
 }
@@ -238,10 +244,11 @@ enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
   enum evr_read status = EVR_READ_GONE;
   bool mapped = evr_source_mapped(source);
   if (mapped) status = mapped_block(source, offset, sequence, complete, block);
-  if (!mapped || !evr_source_mapped(source)) /* or no longer: what is there is zeros */
+  /* or no longer mapped: then what is there is zeros */
+  if (!mapped || !evr_source_mapped(source))
     status = file_block(source, offset, sequence, complete, block, error);
   if (status != EVR_READ_OK) return status;
-  /* of a block that is being filled the seal may be seen before the last event */
+  /* in a block that is being filled, the seal may be seen before the last event */
   if (!complete && !over) block->words[FORMAT_SEAL_WORD] = 0;
   return is_valid(block, slot, ring, start_ticks, complete) ? EVR_READ_OK : EVR_READ_CORRUPT;
 }
@@ -347,8 +354,8 @@ bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned 
 
 /* ---- Blocks of records ----------------------------------------------------------- */
 
-/* Where the records end that are whole. Sets *sound to false when another follows that is
-   not. */
+/* Returns where the whole records end. Sets *sound to false when a damaged record
+   follows. */
 uint32_t evr_records_walk(const uint64_t *words, bool *sound) {
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
   while (at < FORMAT_BLOCK_WORDS && words[at]) {
@@ -366,7 +373,9 @@ static uint32_t mapped_records(const uint64_t *from, uint64_t *to, bool *sound) 
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
   uint64_t sequence = __atomic_load_n(from, __ATOMIC_ACQUIRE);           /* R1 */
   evr_copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
-  evr_fence_acquire(); /* a seal that is there covers what is read from here on */
+  /* pairs with the release stores of the two checksums (finish_block and vouch_for in
+     producer/records.c): the words that they cover are read from here on */
+  evr_fence_acquire();
   while (at < FORMAT_BLOCK_WORDS) {
     uint64_t first = __atomic_load_n(&from[at], __ATOMIC_ACQUIRE);       /* R2 */
     if (!first) break;
@@ -380,7 +389,8 @@ static uint32_t mapped_records(const uint64_t *from, uint64_t *to, bool *sound) 
     at = next;
   }
   evr_fence_acquire();                                                   /* R4 */
-  return sequence && __atomic_load_n(from, __ATOMIC_RELAXED) == sequence ? at : 0; /* R5 */
+  /* R5 */
+  return sequence && __atomic_load_n(from, __ATOMIC_RELAXED) == sequence ? at : 0;
 }
 
 static int file_records(const struct evr_source *source, uint64_t offset, uint64_t *words,
@@ -393,9 +403,10 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   uint32_t at = evr_records_walk(words, sound);                              /* R2 */
   evr_fence_acquire();
   evr_testpoint(RECORDS);
-  status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error); /* R3 */
+  /* R3 */
+  status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error);
   evr_fence_acquire();                                                   /* R4 */
-  /* one that was stored in between covers records that were not seen yet */
+  /* a seal that was stored in between covers records that were not seen yet */
   words[FORMAT_SEAL_WORD] = seal;
   if (seal) {
     *sound = true;
@@ -442,6 +453,7 @@ static uint32_t mapped_length(const struct evr_source *source, uint64_t offset,
                               uint64_t sequence) {
   uint64_t copy[FORMAT_BLOCK_WORDS];
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
+  /* R1: pairs with W4 (producer/lane.c): the header of this block is seen */
   if (!from || __atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence) return 0;
   evr_copy_words(copy, from, FORMAT_BLOCK_HEADER_WORDS);
   return copy_committed(copy, from, evr_first_event(copy));
@@ -462,7 +474,7 @@ uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
 
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
                                uint32_t word) {
-  static const uint64_t none; /* a full block: nothing is added to it */
+  static const uint64_t none; /* for a full block: nothing is added to it */
   if (!evr_source_mapped(source)) return NULL;
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
   return from && word >= FORMAT_BLOCK_WORDS ? &none : from ? from + word : NULL;

@@ -9,8 +9,8 @@
 
 enum evr_read {
   EVR_READ_OK,
-  EVR_READ_GONE,    /* another block is, or is being written, in its place */
-  EVR_READ_CORRUPT, /* this block, but not a valid one */
+  EVR_READ_GONE,    /* another block is in its place, or is being written there */
+  EVR_READ_CORRUPT, /* it is this block, but it is not valid */
   EVR_READ_FAILED   /* *error says why */
 };
 
@@ -27,19 +27,21 @@ static inline uint32_t evr_block_first(const struct evr_block *block) {
   return FORMAT_BLOCK_HEADER_WORDS + h->open * (uint32_t)FORMAT_OPEN_WORDS + h->open_brief;
 }
 
-/* First event word of a block that was not checked, as far as its header can be believed. */
+/* Returns the first event word of a block that was not checked. Where the header says
+   more open spans than a block can list, returns the first word behind the largest
+   possible list. */
 uint32_t evr_first_event(const uint64_t *words);
 
-/* Copies block `sequence`, which lies at `offset`, and checks its structure (header
-   against slot, ring and start of the recording, lengths of events, checksum). The caller
-   has seen, with acquire, that the ring's head is `sequence` or more; `complete`: that it
-   is more. `over`: nobody writes into the file any more. `*block` is undefined unless the
-   result is OK. */
+/* Copies block `sequence`, which lies at `offset`, and checks its structure: the header
+   against slot, ring and start of the recording; the lengths of events; the checksum. The
+   caller has seen, with acquire, that the ring's head is `sequence` or more; `complete`:
+   that it is more. `over`: nobody writes into the file any more. `*block` is undefined
+   unless the result is OK. */
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
                              uint64_t sequence, unsigned slot, unsigned ring,
                              uint64_t start_ticks, bool complete, bool over,
                              struct evr_block *block, struct eventring_error *error);
-/* Copies what was added to a block since it was copied and found valid; checks that.
+/* Copies what was added to a block since it was copied and found valid, and checks it.
    `*block` stays as it was unless the result is OK. */
 enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
                                   uint64_t sequence, bool complete,
@@ -47,48 +49,50 @@ enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offs
                                   struct eventring_error *error);
 
 enum { EVR_AHEAD = 16 /* blocks of a file that are read at once with pread */ };
-/* Copies `count` complete blocks of a file from block `sequence` on, which follow each
+/* Copies `count` complete blocks of a file, from block `sequence` on, which follow each
    other in the file. Returns `count`, or 0 on failure and when the producer may have come
-   near them. They are not checked: see evr_block_valid. `head_offset`: where the ring's
-   head lies. */
+   near them. The blocks are not checked (see evr_block_valid). `head_offset`: where the
+   ring's head lies. */
 unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
                          uint64_t sequence, uint64_t head_offset,
                          uint32_t ring_blocks, struct evr_block *block,
                          unsigned count);
-/* The committed length of a complete block that was copied with all that lies behind; 0: the
-   events do not end there. */
+/* Returns the committed length of a complete block that was copied as a whole, or 0 if
+   the events do not end there. */
 uint32_t evr_block_whole_length(const uint64_t *words);
-/* Is it valid, with this length? */
+/* Tells whether a complete block is valid, with its length in `have`. */
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
                      unsigned ring, uint64_t start_ticks);
 
-/* Copies the block at `offset`, which holds records or nothing yet, into words, as far as
-   its records are whole: *end is where that is, 0 when there is no block. *sound is false
-   when a record follows that is not. Fails with what reading the file fails with. */
+/* Copies a block that holds records, or nothing yet, from `offset` into words, up to
+   the end of its last whole record. *end is where that is, or 0 when there is no
+   block. *sound is set to false when a damaged record follows. Fails as reading the
+   file does. */
 int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
                      uint32_t *end, bool *sound, struct eventring_error *error);
-/* The same of words that nobody writes into. */
+/* Returns where the whole records end in words that nobody writes into. Sets *sound to
+   false when a damaged record follows. */
 uint32_t evr_records_walk(const uint64_t *words, bool *sound);
-/* Is the block copied in this way valid? In a block that is being filled, the records
-   before a damaged one are. */
+/* Tells whether a block copied by evr_records_copy is valid. In a block that is being
+   filled, the records before a damaged one are valid. */
 bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound);
-/* Is the checksum right that a block says of its words while it is being filled, if it says
-   one? */
+/* Tells whether the checksum is right that a block has for its words while it is being
+   filled. True if the block has no such checksum. */
 bool evr_records_vouched_for(const uint64_t *words, uint32_t end);
 
-/* Words that are committed in block `sequence`, 0 when it is gone. */
+/* Returns how many words are committed in block `sequence`, or 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
                           uint64_t sequence);
-/* For polls that find nothing. evr_block_word: where word number `word` of a block is
-   mapped (it becomes other than 0 when an event is added), NULL if it is not.
-   evr_block_has_more: whether an event was added, for a file that is not mapped; true
-   when in doubt. */
+/* Serves polls that find nothing. evr_block_word returns where word number `word` of a
+   block is mapped (it becomes other than 0 when an event is added), or NULL if it is not
+   mapped. evr_block_has_more tells, for a file that is not mapped, whether an event was
+   added; it returns true when in doubt. */
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
                                uint32_t word);
 bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
                         uint32_t have);
 
-/* What holds for the first event of a block, until a remark says otherwise. */
+/* Returns what holds for the first event of a block, until a remark changes it. */
 static inline struct format_position evr_block_start(const struct evr_block *block) {
   const struct format_block *h = evr_block_header(block);
   return (struct format_position){h->base_ticks, h->context, h->incarnation};
@@ -97,13 +101,13 @@ static inline struct format_position evr_block_start(const struct evr_block *blo
 /* A walk over the events of a block. */
 struct evr_block_walk {
   const struct evr_block *block;
-  uint32_t at; /* the word after what was passed over */
+  uint32_t at; /* the word after those that were passed */
   struct format_position position; /* of the last event */
 };
 static inline struct evr_block_walk evr_block_walk(const struct evr_block *block) {
   return (struct evr_block_walk){block, evr_block_first(block), evr_block_start(block)};
 }
-/* Word of the next event, 0 at the end. Remarks are passed over. */
+/* Returns the word of the next event, or 0 at the end. Applies the remarks before it. */
 static inline uint64_t evr_block_next_event(struct evr_block_walk *walk) {
   const struct evr_block *block = walk->block;
   while (walk->at < block->have) {
@@ -114,9 +118,10 @@ static inline uint64_t evr_block_next_event(struct evr_block_walk *walk) {
   }
   return 0;
 }
-/* Events in a block. */
+/* Counts the events in a block. */
 uint64_t evr_block_events(const struct evr_block *block);
-/* Time of the last event of a block; of one without events, the base of its times. */
+/* Returns the time of the last event of a block, or the base of its times if it has no
+   events. */
 uint64_t evr_block_newest_ticks(const struct evr_block *block);
 
 #pragma GCC visibility pop

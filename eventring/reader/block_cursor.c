@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* block_cursor.c: from block to block of one ring.
+/* block_cursor.c: a cursor that goes from block to block of one ring.
  *
  * Invariants
+ *
  *  - `next` is beyond every block that was held or tried;
  *  - a block that is held was whole and valid when it was copied; it is read to its end
  *    even when the producer has overwritten it in the meantime;
  *  - a block says how many events were written before it. So the exact number of events
  *    between two blocks is known, however many blocks lie between.
  *
- * That a block is called damaged only when it is, and not when its place is about to be used
- * again (may_be_gone), is the property "sound" of testsuite/model/block_transition.pml.
+ * That a block is called damaged only when it is, and not when its place is about to be
+ * used again (may_be_gone), is the property "sound" of
+ * testsuite/model/block_transition.pml.
  *
  * A cursor that finds its next block overwritten goes to one that the producer will not
  * reach soon: `distance` blocks after the oldest.
  *
- * A cursor that has held no block may look for one downwards instead: then `next` is below
- * every block that was tried, and a block that was overwritten is the end, for so are all
- * before it.
+ * A cursor that has held no block may look for one downwards instead. Then `next` is
+ * below every block that was tried, and a block that was overwritten ends the search,
+ * since all before it were overwritten, too.
  */
 #include "reader/block_cursor.h"
 
@@ -59,8 +61,8 @@ static bool is_ahead(const struct evr_block_cursor *cursor, uint64_t sequence) {
   return sequence - cursor->ahead < cursor->ahead_count;
 }
 
-/* How many blocks from `sequence` on may be read at once: as many as follow each other in the
-   file and leave the producer a quarter of the ring. */
+/* Returns how many blocks from `sequence` on may be read at once: as many as follow each
+   other in the file and leave the producer a quarter of the ring. */
 static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   uint64_t count = blocks_of(cursor) / 4, row = place_of(cursor, sequence).row;
   if (count > cursor->room_count) count = cursor->room_count;
@@ -68,11 +70,11 @@ static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequenc
   return count > row ? row : count;
 }
 
-/* ---- With a thread (ahead.h) --------------------------------------------------------- */
+/* ---- With a thread (ahead.h) ----------------------------------------------------- */
 
 enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and three more
                        where it decodes */
-       VAIN = 8,         /* parts that are declined: then no more blocks are decoded ahead */
+       VAIN = 8,         /* declined parts: then no block is decoded ahead any more */
        MANY = 256        /* blocks that are worth a thread */ };
 
 static void end_thread(struct evr_block_cursor *cursor) {
@@ -104,7 +106,7 @@ static bool is_for_thread(const struct evr_block_cursor *cursor, uint64_t sequen
          cursor->room_count > 1 && meta->threads < MOST_THREADS;
 }
 
-/* Lets it read as much as it has room for. */
+/* Asks the thread to read as much as it has room for. */
 static void ask_for_more(struct evr_block_cursor *cursor, uint64_t head) {
   while (cursor->asking < head && evr_ahead_has_room(cursor->thread)) {
     uint64_t count = readable(cursor, cursor->asking, head);
@@ -115,8 +117,9 @@ static void ask_for_more(struct evr_block_cursor *cursor, uint64_t head) {
   }
 }
 
-/* The piece of the thread that begins with block `sequence`. It has none: it is to go on
-   from there, or, if there is nothing left, to end. */
+/* Takes from the thread the piece that begins with block `sequence`. If the thread has no
+   such piece, it goes on from there; if there is nothing left to read, it ends. Returns
+   whether the cursor has blocks of a piece now. */
 static bool take_piece(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   cursor->piece = NULL;
   if (evr_ahead_first(cursor->thread) != sequence) {
@@ -135,16 +138,18 @@ static bool take_piece(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   return cursor->ahead_count > 0;
 }
 
-/* Is there one? A child of a fork goes on without. */
+/* Tells whether the cursor has a thread; starts one if that is worth it. A child of a
+   fork goes on without the thread. */
 static bool has_thread(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   if (is_for_thread(cursor, sequence, head)) start_thread(cursor);
   if (cursor->thread && !evr_ahead_is_here(cursor->thread)) cursor->thread = NULL;
   return cursor->thread != NULL;
 }
 
-/* ---- Without ------------------------------------------------------------------------- */
+/* ---- Without --------------------------------------------------------------------- */
 
-/* With pread: reads some blocks at once, with block `sequence` as the first. */
+/* Reads some blocks at once, with block `sequence` as the first: takes them from the
+   thread, or reads them with pread. Returns whether there are any. */
 static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   const struct evr_metadata *meta = cursor->meta;
   cursor->ahead_count = 0;
@@ -160,8 +165,8 @@ static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   return cursor->ahead_count > 0;
 }
 
-/* Holds a block that was read ahead. False: it is not valid; copied alone, it is checked more
-   closely. */
+/* Holds a block that was read ahead. Returns false if it is not valid; when it is copied
+   alone, it is checked more closely. */
 static bool hold_ahead(struct evr_block_cursor *cursor, uint64_t sequence) {
   const uint64_t i = sequence - cursor->ahead;
   cursor->held = cursor->piece ? &cursor->piece->block[i] : &cursor->rooms[i];
@@ -190,12 +195,12 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 
 /* ---- Failures ---------------------------------------------------------------------- */
 
-/* May whoever wrote the file have left out blocks? */
+/* Tells whether whoever wrote the file may have left out blocks. */
 static bool may_lack_blocks(const struct evr_metadata *meta) {
   return meta->header.flags & FORMAT_INCOMPLETE;
 }
 
-/* A block that was left out is all zero. */
+/* Tells whether a block is missing: one that was left out is all zero. */
 static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t words[FORMAT_BLOCK_WORDS], any = 0;
   if (evr_source_read(&cursor->meta->source, place_of(cursor, sequence).offset, words, sizeof words,
@@ -205,8 +210,9 @@ static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence)
   return !any;
 }
 
-/* In a stream: the last place of a stretch of units, which was used for later blocks or is about
-   to be, up to the one before the next stretch; or a block that whoever wrote the file has left
+/* Tells whether a block of a stream may be gone without damage. That is so for the last
+   place of a stretch of units, which was used for later blocks (up to the one before the
+   next stretch) or is about to be, and for a block that whoever wrote the file has left
    out. */
 static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
@@ -220,28 +226,33 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
     return false;
   if (may_lack_blocks(meta) && (!has_place || !there)) return true;
   if (!is_last || !there) return is_last;
-  evr_fence_acquire(); /* W4 of `there` comes after W5 of the block before it */
+  /* pairs with W4 of `there` (producer/lane.c), which comes after W5 of the block before
+     it: so the head that is loaded from here on is at least that block */
+  evr_fence_acquire();
   return there > sequence &&
          there <= evr_metadata_head(cursor->meta, cursor->slot, cursor->ring) + 1 &&
          evr_stretches_find(stream, there) == stretch;
 }
 
-/* Has the producer begun to reuse the place of a block that is no longer there? Before
-   W1 of its successor it has done W5 of the block before that one (W1 is a release store,
-   and the head is loaded after it was seen). */
+/* Tells whether the producer may have begun to reuse the place of a block that is no
+   longer there. Before W1 of its successor the producer has done W5 of the block before
+   that one, so the head is at least that (W1 is a release store, and the head is loaded
+   after it was seen). */
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
   struct evr_metadata *meta = cursor->meta;
   if (is_stream(cursor)) return may_be_gone_from_stream(cursor, sequence);
-  evr_fence_acquire(); /* that load was perhaps a relaxed one */
+  /* pairs with W1 (producer/lane.c): the load that saw W1 was perhaps a relaxed one */
+  evr_fence_acquire();
   uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
   return head - sequence >= blocks_of(cursor) - 1 ||
          sequence < oldest_of(cursor, head);
 }
 
-/* Has the file nothing in the place of a block, and does it say that blocks may be missing? Whoever
-   wrote it could not copy such a block: its events are lost, and `before` of the next one says how
-   many. Of a file that nobody writes into any more; So there are at most as many of them as the
-   units of the file have places. */
+/* Tells whether the file has nothing in the place of a block and says that blocks may be
+   missing. Whoever wrote the file could not copy such a block: its events are lost, and
+   `before` of the next block says how many. True only in a file that nobody writes into
+   any more, so there are at most as many such blocks as the units of the file have
+   places. */
 static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
   if (!may_lack_blocks(meta) || !is_stream(cursor) || !meta->over || !meta->heads_are_final)
@@ -251,17 +262,18 @@ static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence
   return stretch && sequence - stretch->sequence < stretch->blocks && is_missing(cursor, sequence);
 }
 
-/* The last sequence of the round of a ring that `sequence` is in, by the places that it had
-   before it grew. */
+/* Returns the last sequence of the round of a ring that `sequence` is in, by the places
+   that the ring had before it grew. */
 static uint64_t end_of_round(const struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t places = cursor->meta->places[cursor->slot][cursor->ring].run[0].end;
   return (sequence + places - 1) / places * places;
 }
 
-/* Has the producer left out this sequence, and all others to the end of the round, because
-   there was no room for their places? Then the head is beyond these, and the places, up to the
-   last one, were never used. The block of the head is there, unless the round has just ended:
-   where it is not, somebody took blocks away. */
+/* Tells whether the producer has left out this sequence, and all others to the end of the
+   round, because there was no room for their places. Then the head is not before the end
+   of the round, and the places, up to the last one, were never used. The block of the
+   head is there, unless the round has just ended: where it is not, somebody took blocks
+   away. */
 static bool is_skipped(const struct evr_block_cursor *cursor, uint64_t sequence) {
   if (is_stream(cursor)) return false;
   uint64_t head = cursor->meta->ring[cursor->slot][cursor->ring].head;
@@ -281,7 +293,8 @@ bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequ
          !is_skipped(cursor, sequence);
 }
 
-/* A block that should be there by the head could not be read, or not to its end. */
+/* Notes that a block could not be read, or not to its end, although by the head it should
+   be there. */
 static void note_failure(const struct evr_block_cursor *cursor, uint64_t sequence,
                          enum evr_read status, const struct eventring_error *error) {
   if (status == EVR_READ_FAILED)
@@ -299,7 +312,7 @@ static void note_failure(const struct evr_block_cursor *cursor, uint64_t sequenc
 static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head,
                        unsigned *budget) {
   struct eventring_error error = {0};
-  cursor->sequence = 0; /* the block held is done with and overwritten */
+  cursor->sequence = 0; /* the block held is done with, and its room is overwritten */
   enum evr_read status = copy_block(cursor, sequence, head, &error);
   if (status == EVR_READ_OK) return true;
   cursor->left_out = status == EVR_READ_GONE && is_left_out(cursor, sequence);
@@ -327,8 +340,9 @@ static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool 
   evr_block_cursor_count(cursor, sequence);
 }
 
-/* The block after one that was left out. Those that lie behind it in a hole of the file were left out,
-   too: to ask where the hole ends takes less than to read them. */
+/* Returns the block after one that was left out. The blocks behind it that lie in the
+   same hole of the file were left out, too: asking where the hole ends takes less time
+   than reading them. */
 static uint64_t after_left_out(const struct evr_block_cursor *cursor, uint64_t sequence,
                                uint64_t head) {
   const struct evr_location place = place_of(cursor, sequence);
@@ -376,14 +390,14 @@ bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget
   return false;
 }
 
-/* ---- Both ends ----------------------------------------------------------------------- */
+/* ---- Both ends ------------------------------------------------------------------- */
 
-/* At a block that may be overwritten before it is copied, or that a unit of a stream does not
-   have. */
+/* Bounds the search at either end, where a block may be overwritten before it is copied,
+   or a unit of a stream may not have it. */
 enum { TRIES = FORMAT_UNIT + 8 };
 
-/* Goes to the newest block that is there: `head`, one behind it (a live producer went on), or,
-   where the newest ones are missing, as after a full disk, one before it. */
+/* Holds the newest block that is there: `head`; or one behind it, if a live producer went
+   on; or one before it, where the newest ones are missing, as after a full disk. */
 static bool hold_newest(struct evr_block_cursor *blocks, uint64_t head) {
   unsigned tries = TRIES;
   blocks->next = head;
@@ -417,11 +431,11 @@ void evr_block_cursor_extent(struct evr_metadata *meta, unsigned slot, unsigned 
 
 /* ---- A time ------------------------------------------------------------------------ */
 
-enum { MOST_UNREADABLE = 256 /* blocks in a row, before a part is taken for unreadable */ };
+enum { MOST_UNREADABLE = 256 /* in a row: then a part counts as unreadable */ };
 
-/* When the first block from *sequence on begins that is there, valid and before `end`; sets
-   *sequence. False: there is none. A time that is damaged would lead to another part of the
-   ring, so all of the block is looked at. */
+/* Finds the first block from *sequence on, and before `end`, that is there and valid.
+   Sets *sequence, and *ns to when it begins. Returns false if there is none. All of the
+   block is checked, since a damaged time would lead to another part of the ring. */
 static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence, uint64_t end,
                        uint64_t *ns) {
   const struct evr_metadata *meta = cursor->meta;
@@ -439,10 +453,12 @@ static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence
   return false;
 }
 
-/* The last block that begins at `ns` or before, or, if none does, the oldest one. */
+/* Returns the last block that begins at `ns` or before, or, if none does, the oldest
+   one. */
 static uint64_t bisect(const struct evr_block_cursor *cursor, uint64_t oldest, uint64_t head,
                        uint64_t ns) {
-  uint64_t low = oldest, high = head + 1; /* low begins before `ns`, if any does; high after */
+  /* `low` begins at `ns` or before, if any block does; `high` begins later */
+  uint64_t low = oldest, high = head + 1;
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2, found = middle, begin;
     if (find_begin(cursor, &found, high, &begin) && begin <= ns) low = found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.h: the events of a block that are delivered together (delivery.c, batch.c): what holds
+/* run.h: events of a block that are delivered together (delivery.c, batch.c): what holds
  * for all of them is computed once. */
 #ifndef EVENTRING_RUN_H
 #define EVENTRING_RUN_H
@@ -8,16 +8,17 @@
 
 struct evr_event_run {
   const struct evr_definition *const *definition; /* by id */
-  uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
+  uint64_t since, ns;  /* of the event to be delivered; `since`: ticks after from_ticks */
   uint64_t from_ticks; /* of the earliest event that the run may have */
   uint64_t within;     /* from_ticks less that of the clock segment */
   uint64_t from_ns, multiplier; /* of the clock segment */
-  uint64_t room;       /* since of the run's end */
-  uint64_t base;       /* since of the base that times refer to ... */
-  uint64_t base_word;  /* ... which is this in the place of a word's time */
-  const uint64_t *at, *end; /* words of the block: the next one, and where the run must end */
-  /* The stack of open spans of the present context, whose count is behind. A begin is plain while
-     depth < full. Where no end is, the span below `top` is none. */
+  uint64_t room;       /* `since` at the end of the run */
+  uint64_t base;       /* `since` of the base that times refer to ... */
+  uint64_t base_word;  /* ... in the place of the time in a word */
+  const uint64_t *at, *end; /* words of the block: the next one, and the end of the run */
+  /* The stack of open spans of the present context. Its own count is not kept up to date
+     in a run: `depth` is the count. A begin is plain while depth < full. Where there is
+     no span to end, the one below `top` matches no end. */
   struct evr_span *top;
   uint32_t depth, full;
   bool clean;          /* the fields of the event that few events need are 0 */
@@ -31,21 +32,21 @@ static inline void take_stack(struct evr_ring_reader *reader, struct evr_event_r
   run->full = is_plain ? stack->room : 0;
 }
 
-/* The ticks at which the run that begins with the next event must end. */
+/* Returns the ticks at which the run that begins with the next event must end. */
 static uint64_t end_of_run(const struct evr_ring_reader *reader) {
   uint64_t end = reader->blocks.meta->segment_end, due = evr_ring_reader_switch_due(reader);
   return due < end ? due : end;
 }
 
-/* word_ticks (format.h) less from_ticks */
+/* Returns word_ticks (format.h) less from_ticks. */
 static inline __attribute__((always_inline)) uint64_t since_of(const struct evr_event_run *run,
                                                                uint64_t word) {
   return run->base +
          (uint64_t)((int64_t)(word - run->base_word) >> EVENTRING_WORD_TIME_SHIFT);
 }
 
-/* An event has a word at least, so a run of no more words than the sink takes
-   events can not be too long. */
+/* Begins a run with the next event. An event has at least one word, so a run with no more
+   words than the sink takes events cannot be too long. */
 static inline void begin_run(struct evr_ring_reader *reader, const struct evr_sink *sink,
                              bool checked, struct evr_event_run *run) {
   const struct format_segment *segment = &reader->blocks.meta->segment;
@@ -92,7 +93,8 @@ static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink
   EVR_LAW(evr_ring_reader_is_accounted(reader));
 }
 
-/* Is there a next word that belongs to the run? Then its ticks and ns are set. */
+/* Tells whether there is a next word that belongs to the run, and if so sets its ticks
+   and ns. */
 static inline __attribute__((always_inline)) bool
 goes_on(struct evr_event_run *run, uint64_t until) {
   if (run->at >= run->end) return false;
