@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: spans handed over many at a time.
  *
- * What delivery.c does for each event of a run, without a call and without an event to fill.
- * It does so for the events of which there are many: begins, ends, each that of the innermost
- * span, none earlier than the one before, counters, instants, flows and async spans. The first
- * event that is none of these, or not of those that the user of the cursor wants in batches, ends
- * the batch, and delivery.c delivers it.
+ * This file does what delivery.c does for each event of a run, but without a call for
+ * each event and without an event to fill. It does so for the events of which there are
+ * many: begins; ends, each of the innermost span; counters, instants, flows and async
+ * spans; none earlier than the event before it. The first event that is none of these, or
+ * that the user of the cursor does not want in batches, ends the batch, and delivery.c
+ * delivers it.
  *
- * Where the context changes, what follows is a part of its own (decode.h): its ends are compared with
- * the stack of its context. For a user who wants events of several contexts the batch goes on with it.
+ * Where the context changes, the events that follow are a part of their own (decode.h),
+ * whose ends are compared with the stack of its context. For a user who wants events of
+ * several contexts the batch goes on with that part.
  *
- * A reader that counts spans needs of a begin only what its end says too. So a batch has the
- * spans that ended in it, and those that it left open, and of each the time that the spans
- * directly within took. Who wants the events as they were written gets them made again out of
- * the words (eventring_batch_each).
+ * A reader that counts spans needs nothing of a begin that its end does not say too. So a
+ * batch has the spans that ended in it and those that it left open, and for each the time
+ * that the spans directly within it took. A user who wants the events as they were
+ * written gets them made again from the words (eventring_batch_each).
  *
- * decode.c makes these lists out of words. A thread may have done so already (ahead.c): what it
- * has decoded is taken if the reader may go as far, else the words are decoded here. Either way
- * the spans that began before the batch are compared with the stack of the reader. If an end is
- * not that of the innermost one, or the context was suspended since, the batch ends before it.
+ * decode.c makes these lists out of words. A thread may have done so already (ahead.c):
+ * what it has decoded is taken if the reader may go as far, else the words are decoded
+ * here. Either way the spans that began before the batch are compared with the stack of
+ * the reader. If an end is not that of the innermost one, or the context was suspended
+ * since, the batch ends before it.
  *
- * Those that a batch leaves open go to the stack of the reader at its end. That one
- * would grow for each of them if they were delivered one by one, so there is no batch where it
- * is about to become too large (span_stack.h).
+ * The spans that a batch leaves open go to the stack of the reader at its end. Delivered
+ * one by one, each of them would make that stack grow, so there is no batch where the
+ * stack is about to become too large (span_stack.h).
  */
 #include "reader/run.h"
 
@@ -31,7 +34,8 @@
 
 #include "reader/cursor.h"
 
-/* `words`: that its events have, or have at least. */
+/* Returns what batches need of a definition whose events are points. `words`: how many
+   words its events have, or have at least. */
 static struct evr_batched points_of(const struct eventring_def *def, unsigned kind, unsigned words) {
   const uint64_t payload = kind == EVENTRING_COUNTER ? def->payload : 0;
   return (struct evr_batched){
@@ -61,13 +65,13 @@ struct evr_batched evr_definition_batched(const struct evr_definition *d) {
   }
 }
 
-struct stretch { /* of events of one context in a batch */
+struct stretch { /* events of a batch that have the same context */
   const uint64_t *words;
   uint64_t context;
-  uint32_t depth; /* before it */
+  uint32_t depth; /* of the stack, before it */
 };
 
-/* What evr_sink has for batches. */
+/* What an evr_sink has for batches. */
 struct evr_batch_room {
   struct eventring_outer outer[EVENTRING_BATCH];
   struct stretch stretch[EVENTRING_BATCH];
@@ -85,7 +89,8 @@ static bool may_begin(const struct evr_span_stacks *spans) {
          spans->spans + EVENTRING_BATCH <= EVR_MOST_SPANS;
 }
 
-/* Of spans whose context was suspended for `ticks`, as duration_ns in delivery.c. */
+/* Returns for how many nanoseconds a context was suspended for `ticks`, at most `took`,
+   with the conversion of duration_ns in delivery.c. */
 static uint64_t suspended_ns(const struct evr_part *part, uint64_t ticks, uint64_t took) {
   if (!ticks) return 0;
   const uint64_t ns =
@@ -93,15 +98,15 @@ static uint64_t suspended_ns(const struct evr_part *part, uint64_t ticks, uint64
   return ns < took ? ns : took;
 }
 
-/* Finds the spans that began before the part on the stack, which stays as it is. Returns the word
-   up to which the part can be a batch. */
+/* Finds on the stack, which stays as it is, the spans that began before the part. Returns
+   the word up to which the part can be a batch. */
 static uint32_t match_outer(const struct evr_ring_reader *reader, const struct evr_part *part,
                             const struct evr_lists *lists, const struct evr_sink *sink,
                             struct eventring_outer *outer) {
   const struct evr_span_stack *stack = reader->spans.present;
   const uint64_t *words = reader->blocks.held->words;
   const bool may_suspend = sink->contents & EVENTRING_BATCH_SUSPENDED;
-  uint64_t before = 0; /* ran the one that ended before */
+  uint64_t before = 0; /* running time of the span that ended before it */
   for (uint32_t i = 0; i < part->outer; i++) {
     const struct evr_mark mark = lists->mark[i];
     if (i >= stack->count) return mark.word;
@@ -118,8 +123,9 @@ static uint32_t match_outer(const struct evr_ring_reader *reader, const struct e
   return part->to;
 }
 
-/* Moves on behind the part: what ended leaves the stack of the reader, and what is left open
-   goes there. `within`: ran the spans that are directly within the innermost one of the others. */
+/* Moves on behind the part: the spans that ended leave the stack of the reader, and those
+   left open go there. `within`: running time of the spans that are directly within the
+   innermost of the others. */
 static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
                       const struct evr_part *part, const struct evr_lists *lists,
                       uint64_t within) {
@@ -141,13 +147,13 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   }
 }
 
-struct making { /* a batch, and where those end that ended in it and began before it */
+struct making { /* a batch, and where the `outer` of its next part go */
   struct eventring_batch batch;
   struct eventring_outer *outer;
   uint32_t stretches;
 };
 
-/* (The times of the first part are those of its first event.) */
+/* Begins a batch with its first part, whose times count from its first event. */
 static void begin_batch(const struct evr_ring_reader *reader, const struct evr_sink *sink,
                         const struct evr_part *part, const struct evr_lists *lists,
                         struct making *making) {
@@ -197,8 +203,8 @@ static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
   if (sink->batch(sink->batch_context, &making->batch) || !sink->left) sink->stopped = true;
 }
 
-/* Applies the changes of context behind a part, if the batch may go on with the event that follows
-   them: nothing else is there to be applied or delivered before it. */
+/* Applies the changes of context behind a part. Returns true if the batch may go on with
+   the event that follows them: nothing else is to be applied or delivered before it. */
 static bool joins(struct evr_ring_reader *reader, const struct evr_sink *sink) {
   const uint64_t *words = reader->blocks.held->words;
   const uint32_t from = reader->at;
@@ -219,9 +225,9 @@ static bool joins(struct evr_ring_reader *reader, const struct evr_sink *sink) {
   return true;
 }
 
-/* ---- What a thread has decoded ----------------------------------------------------------- */
+/* ---- What a thread has decoded --------------------------------------------------- */
 
-/* The first part from the next event on; NULL: there is none. */
+/* Returns the first part from the next event on, or NULL if there is none. */
 static const struct evr_decoded_part *next_part(struct evr_ring_reader *reader) {
   const struct evr_decoded *decoded = evr_block_cursor_decoded(&reader->blocks);
   if (!decoded) return NULL;
@@ -230,7 +236,7 @@ static const struct evr_decoded_part *next_part(struct evr_ring_reader *reader) 
   return NULL;
 }
 
-/* May all of it be delivered? */
+/* Tells whether all of a part may be delivered. */
 static bool is_within_bounds(const struct evr_ring_reader *reader, uint64_t until,
                              const struct evr_part *part, const struct evr_sink *sink) {
   uint64_t last = reader->blocks.held->words[part->last];
@@ -253,7 +259,7 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
   const struct evr_times times = next->part.times;
   struct evr_lists lists = evr_decoded_lists(decoded, next);
   struct making making;
-  /* (One that joins another has the times of that.) */
+  /* a part that joins another has the times of that one */
   if (next->part.joins || !may_begin(&reader->spans) ||
       !is_within_bounds(reader, until, &next->part, sink) ||
       match_outer(reader, &next->part, &lists, sink, sink->room->outer) < next->part.to) {
@@ -273,10 +279,10 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
   return EVR_DELIVERED;
 }
 
-/* ---- What is decoded here ---------------------------------------------------------------- */
+/* ---- What is decoded here -------------------------------------------------------- */
 
-/* Decodes the part that begins at part->from, with the times that it has, and matches its outer
-   spans. False: there is none. */
+/* Decodes the part that begins at part->from, with the times that it has, and matches its
+   outer spans. Returns false if there is no such part. */
 static bool decode_here(const struct evr_ring_reader *reader, const struct evr_sink *sink,
                         uint32_t end, struct eventring_outer *outer, const struct evr_lists *lists,
                         struct evr_part *part) {
@@ -291,7 +297,7 @@ static bool decode_here(const struct evr_ring_reader *reader, const struct evr_s
   }
 }
 
-/* Where the words end of which all may be delivered. */
+/* Returns where the words end that may all be delivered. */
 static uint32_t end_of_words(const struct evr_ring_reader *reader, const struct evr_sink *sink) {
   const uint64_t words = reader->end - reader->at;
   return reader->at + (uint32_t)(words < sink->left ? words : sink->left);
@@ -325,9 +331,9 @@ bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
   return true;
 }
 
-/* ---- For users --------------------------------------------------------------------------- */
+/* ---- For users ------------------------------------------------------------------- */
 
-/* A begin or an end of the batch, but for its payload. */
+/* Fills in a begin or an end of the batch, except for its payload. */
 static void fill_span(struct eventring_event *event, uint32_t *depth,
                       const struct eventring_brief **ended, const struct eventring_outer **outer) {
   event->begin_ns = event->ns;

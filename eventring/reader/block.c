@@ -224,6 +224,8 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
                          : walk_events(block->words, first, FORMAT_BLOCK_WORDS,
                                        &sound);                                 /* R2 */
   if (!sound) block->have = FORMAT_BLOCK_WORDS + 1;
+  /* pairs with the release in W6: payloads are copied (R3) after their event words were
+     seen (R2); for a complete block this is R4 */
   evr_fence_acquire();
   evr_testpoint(R3);
   if (!complete && sound && block->have > first) {
@@ -286,6 +288,8 @@ static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
                            error) != 0)
     return EVR_READ_FAILED;
   *have = walk_events(block->words, block->have, FORMAT_BLOCK_WORDS, &sound);   /* R2 */
+  /* pairs with the release in W6: payloads are copied (R3) after their event words were
+     seen (R2) */
   evr_fence_acquire();
   evr_testpoint(R3);
   if (!complete && sound && *have > block->have) {
@@ -401,6 +405,8 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   uint64_t so_far = words[FORMAT_SO_FAR_WORD];
   if (status != EVENTRING_OK || !sequence) return status;
   uint32_t at = evr_records_walk(words, sound);                              /* R2 */
+  /* pairs with the release stores of the checksums and of a record's first word
+     (producer/records.c): what they cover is copied (R3) after they were seen */
   evr_fence_acquire();
   evr_testpoint(RECORDS);
   /* R3 */

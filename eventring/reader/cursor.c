@@ -7,13 +7,13 @@
  * limits, so a poll always returns. There is one exception: a reader that was overtaken
  * beyond its limit moves the limit once.
  *
- * Order: ring by ring, or merged by time, or less than that (eventring_cursor_order), where the user
- * needs no more: to go from ring to ring with each event costs ten times what the event does. Within
- * a ring, events are delivered as written.
- * A merged poll continues with the ring whose next event is the oldest, until the next
- * event of that ring is later than that of the second. If a thread was held up between
- * reading the clock and storing the word, its event comes with the next poll, after later
- * events of other rings.
+ * Order: ring by ring, or merged by time, or a coarser order (eventring_cursor_order)
+ * where the user needs no more: going from ring to ring with each event costs ten times
+ * what the event does. Within a ring, events are delivered as written. A merged poll
+ * continues with the ring whose next event is the oldest, until the next event of that
+ * ring is later than that of the second. If a thread was held up between reading the
+ * clock and storing the word, its event comes with the next poll, after later events of
+ * other rings.
  */
 #include "reader/backwards.h"
 #include "reader/cursor.h"
@@ -30,7 +30,8 @@ enum { DAMAGE_BUDGET = EVENTRING_POLL_BLOCKS /* unreadable blocks that one poll 
 
 /* ---- Readers --------------------------------------------------------------------- */
 
-/* The watch of a ring that a poll has to look at: neither comparison says that it is idle. */
+/* The watch of a ring that a poll has to look at: neither comparison says that it is
+   idle. */
 static const uint64_t always_news = 1;
 static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 
@@ -56,7 +57,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
   return EVENTRING_OK;
 }
 
-/* Makes readers for the rings made since. */
+/* Makes readers for the rings that were made since. */
 static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   int status = EVENTRING_OK;
   while (status == EVENTRING_OK && c->taken < c->meta.made_count) {
@@ -67,8 +68,8 @@ static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   return status;
 }
 
-/* Sets the readers to the present. Without this they take their first position at the
-   first poll, which makes opening cheap. */
+/* Moves the readers to the present. Other readers take their first position at the first
+   poll, which makes opening cheap. */
 static int join_now(eventring_cursor *c, struct eventring_error *error) {
   unsigned budget = DAMAGE_BUDGET;
   int status = make_readers(c, error);
@@ -171,8 +172,8 @@ static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
   return watch->head == head && !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
 }
 
-/* Has nothing been written since the last poll, which had nothing to deliver? Compares what
-   is mapped; a mapping that was lost is zeros, and no head is 0. */
+/* Tells whether nothing has been written since the last poll, which had nothing to
+   deliver. Compares what is mapped: a lost mapping is zeros, and no head is 0. */
 static bool is_idle(const eventring_cursor *c) {
   uint64_t news = 0;
   if (c->taken != c->meta.made_count || !evr_metadata_stands(&c->meta)) return false;
@@ -184,7 +185,7 @@ static bool is_idle(const eventring_cursor *c) {
   return !news && evr_source_mapped(&c->meta.source);
 }
 
-/* Watches the n-th ring that is made, from now on. */
+/* Watches from now on the n-th ring that is made. */
 static void watch_ring(eventring_cursor *c, unsigned n, uint64_t head) {
   const struct evr_block_cursor *blocks = &c->reader[c->made[n]]->blocks;
   uint64_t offset = evr_metadata_head_offset(blocks->slot, blocks->ring);
@@ -232,17 +233,18 @@ static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   return catch_up(c);
 }
 
-/* Does nobody write into the file any more? To be asked before the limits are set: then what a
-   dead producer has written is all within them. */
+/* Tells whether nobody writes into the file any more, and sets meta.over. To be called
+   before the limits are set: then all that a dead producer has written is within them. */
 static bool is_over(eventring_cursor *c) {
   bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
   c->meta.over = over && evr_metadata_is_settled(&c->meta);
   return over;
 }
 
-/* ---- Backwards ------------------------------------------------------------------------- */
+/* ---- Backwards ------------------------------------------------------------------- */
 
-/* Once: copies the newest block of each ring, and reads after that what they refer to. */
+/* Begins to read backwards, once: copies the newest block of each ring, and after that
+   reads what they refer to. */
 static int begin_backwards(eventring_cursor *c, struct evr_sink *sink) {
   if (c->back_begun) return EVENTRING_OK;
   int status = evr_metadata_refresh(&c->meta, &c->error);
@@ -254,7 +256,8 @@ static int begin_backwards(eventring_cursor *c, struct evr_sink *sink) {
   return evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
 }
 
-/* The readers that have something left. What is written meanwhile does not concern them. */
+/* Makes those readers active that have something left. What is written meanwhile does not
+   concern them. */
 static int set_back_limits(eventring_cursor *c, struct evr_sink *sink) {
   int status = begin_backwards(c, sink);
   c->actives = 0;
@@ -282,7 +285,7 @@ int evr_cursor_prepare_backwards(eventring_cursor *c) {
   return status;
 }
 
-/* ---- Ring by ring ---------------------------------------------------------------------- */
+/* ---- Ring by ring ---------------------------------------------------------------- */
 
 static bool look(struct evr_ring_reader *reader, unsigned *budget) {
   return (reader->back ? evr_backwards_look : evr_ring_reader_look)(reader, budget);
@@ -292,8 +295,9 @@ static bool drain(struct evr_ring_reader *reader, uint64_t until, struct evr_sin
   return (reader->back ? evr_backwards_drain : evr_ring_reader_drain)(reader, until, sink);
 }
 
-/* A ring whose next blocks were not tried any more is not at its limit, and what other rings have
-   later may not come before it. */
+/* Tells whether a poll is to end. With an empty budget the next blocks of a ring are not
+   tried any more, so the ring is not at its limit, and no later events of other rings may
+   come before its own. */
 static bool has_enough(const struct evr_sink *sink) { return sink->stopped || !sink->budget; }
 
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
@@ -301,7 +305,7 @@ static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
     drain(c->active[i], UINT64_MAX, sink);
 }
 
-/* ---- Merging ---------------------------------------------------------------------------
+/* ---- Merging ------------------------------------------------------------------------
  *
  * The active readers are a heap by time: none comes before its parent (i - 1) / 2. */
 
@@ -324,13 +328,14 @@ static void sift_down(struct evr_ring_reader **active, unsigned count, unsigned 
   active[i] = reader;
 }
 
-/* When the first reader has to make way for another. */
+/* Returns when the first reader has to make way for another. */
 static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) {
   uint64_t ns = count > 1 ? active[1]->order_ns : UINT64_MAX;
   return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
 }
 
-/* Those of `count` readers that have something left; they are a heap then. */
+/* Makes a heap of those of `count` readers that have something left. Returns how many
+   they are. */
 static unsigned make_heap(struct evr_ring_reader **active, unsigned count,
                           struct evr_sink *sink) {
   unsigned left = 0;
@@ -353,7 +358,8 @@ static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
   merge(c->active, c->actives, sink);
 }
 
-/* (The active readers are in the order of their slots.) */
+/* Merges the rings of each domain, one domain after the other. The active readers are in
+   the order of their slots. */
 static void poll_domains(eventring_cursor *c, struct evr_sink *sink) {
   for (unsigned i = 0, end; i < c->actives && !has_enough(sink); i = end) {
     const unsigned slot = c->active[i]->blocks.slot;
@@ -362,7 +368,7 @@ static void poll_domains(eventring_cursor *c, struct evr_sink *sink) {
   }
 }
 
-/* As merge, but a block at a time, so that rings alternate rarely. */
+/* Merges the rings a block at a time, so that they alternate rarely. */
 static void poll_blocks(eventring_cursor *c, struct evr_sink *sink) {
   struct evr_ring_reader **active = c->active;
   unsigned count = make_heap(active, c->actives, sink);
@@ -405,7 +411,8 @@ int eventring_cursor_damage(eventring_cursor *c) {
   return c ? take_damage(c) : EVENTRING_E_ARGUMENT;
 }
 
-/* What was removed since it was read is damage, although no event is missing. */
+/* Checks the file once, when nobody writes into it any more. What was removed since it
+   was read is damage, although no event is missing. */
 void evr_cursor_check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;
@@ -415,7 +422,8 @@ void evr_cursor_check_end(eventring_cursor *c) {
     evr_block_cursor_check_end(&c->reader[c->made[n]]->blocks);
 }
 
-/* Of a poll that has read the rings, `status` is the damage that it met. */
+/* Returns how a poll ended. `status`, of a poll that has read the rings, is the damage
+   that it met. */
 static enum eventring_poll_end end_of_poll(const struct evr_sink *sink, int status) {
   if (status != EVENTRING_OK && status != EVENTRING_E_CORRUPT) return EVENTRING_POLL_FAILED;
   if (sink->stopped) return EVENTRING_POLL_STOPPED;

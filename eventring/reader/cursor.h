@@ -10,18 +10,18 @@
  *                  all checked
  *   decode.c       the begins and ends of a block, as spans in arrays
  *   ahead.c        a thread that reads blocks, and decodes them, ahead
- *   block_cursor.c from block to block of one ring
+ *   block_cursor.c one ring: from block to block
  *   definitions.c  what events refer to
  *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
- *   batch.c        the same, many at a time
- *   backwards.c    one ring, from its newest event to its oldest
+ *   batch.c        one ring: spans, handed over many at a time
+ *   backwards.c    one ring: from its newest event to its oldest
  *   cursor.c       all rings: opening, polling, merging, closing
  *   end_check.c    what must hold of a file that nobody writes into any more
  *   wait.c         sleeping until there is something to poll
  *
- * and on top of these inspect.c (what a cursor knows), snapshot.c (copies), locate.c
- * (finding files), remote.c (control of who records), remove.c (dead files).
+ * On top of these are inspect.c (what a cursor knows), snapshot.c (copies), locate.c
+ * (finding files), remote.c (control of recording processes) and remove.c (dead files).
  *
  * A file is hostile input. It is read through a guarded mapping or with pread, so that a
  * file cut short is an error and not SIGBUS. Whatever is read is copied first, then
@@ -37,8 +37,8 @@
 
 enum { EVR_ALL_RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 
-/* What a poll compares first of a ring that is mapped and had nothing to deliver the
-   last time. Of another, both pointers are to a word that says news. */
+/* What a poll compares first, if a ring is mapped and had nothing to deliver the last
+   time. For any other ring both pointers are to a word that says news. */
 struct evr_watch {
   const uint64_t *word; /* 0 until something is added */
   const uint64_t *head_now;
@@ -50,7 +50,7 @@ struct evr_pace {
   uint64_t ns;        /* from one check to the next; 0: not set yet */
   uint64_t looked;    /* when it checked last */
   uint64_t delivered; /* by the last poll */
-  bool unfinished;    /* that ended before it had delivered all, and another one goes on */
+  bool unfinished;    /* it ended before it had delivered all, and another one goes on */
 };
 
 struct eventring_cursor {
@@ -63,7 +63,7 @@ struct eventring_cursor {
   bool busy;     /* a poll is in progress */
   bool finished;
   enum eventring_poll_end poll_end; /* of the last poll */
-  bool begun;    /* it was polled */
+  bool begun;    /* it has been polled */
   int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
   void *switched_context;
   int (*batch)(void *context, const struct eventring_batch *batch); /* or NULL */
@@ -72,38 +72,43 @@ struct eventring_cursor {
   struct evr_batch_room *batch_room; /* NULL: it never had one */
   bool back_begun; /* its rings, which it reads backwards, were begun */
   unsigned rings; /* bits of those that are read; 0: all */
-  unsigned taken; /* of the rings that are made: those that have a reader, or get none */
+  /* how many of the rings that are made have a reader already, or get none */
+  unsigned taken;
   uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
   bool end_checked; /* the file was checked once more after the end */
-  struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL:
-                                                    the ring is not made yet */
-  uint16_t made[EVR_ALL_RINGS]; /* indices of those that are, ascending */
+  /* slot * EVENTRING_RINGS + ring; NULL: there is no reader for it yet */
+  struct evr_ring_reader *reader[EVR_ALL_RINGS];
+  uint16_t made[EVR_ALL_RINGS]; /* indices of those with a reader, ascending */
   unsigned made_count;
-  struct evr_watch watch[EVR_ALL_RINGS]; /* in the order of `made`: a poll of an idle
-                                            process reads little else */
-  struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to
-                                                    deliver */
+  /* in the order of `made`: a poll of an idle process reads little else */
+  struct evr_watch watch[EVR_ALL_RINGS];
+  /* those that have something to deliver in this poll */
+  struct evr_ring_reader *active[EVR_ALL_RINGS];
   unsigned actives;
   uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   struct evr_pace pace;
   struct eventring_error error;
 };
-/* Lets a reader, and its thread, know whether and of what batches are to be made. */
+/* Passes to a reader, and to its thread, whether batches are to be made and of what. */
 void evr_cursor_set_batches(const eventring_cursor *cursor, struct evr_ring_reader *reader);
-/* True when a poll has something to do: events, damage to report, the producer's end.
+/* Tells whether a poll has something to do: events, damage to report, the producer's end.
    Checks the rings as a poll does, without callbacks. */
 bool evr_cursor_has_news(eventring_cursor *cursor);
-/* Before a cursor that reads backwards is asked which spans are open at the end. */
+/* Prepares a cursor that reads backwards for being asked which spans are open at the
+   end. */
 int evr_cursor_prepare_backwards(eventring_cursor *cursor);
-/* Note damage in cursor->meta: of what was read at the opening; and, once all has been read
-   and nobody writes into the file any more, of all that must hold then. */
+/* Notes damage in cursor->meta: evr_check_start in what was read at the opening;
+   evr_check_end, once all has been read and nobody writes into the file any more, in all
+   that must hold then. */
 void evr_check_start(eventring_cursor *cursor);
 void evr_check_end(eventring_cursor *cursor);
-/* Does the latter once, for a poll that has delivered all, or a saver that has copied all. */
+/* Checks, once, a file that nobody writes into any more, for a poll that has delivered
+   all or a saver that has copied all: its size, evr_check_end, and the blocks held. */
 void evr_cursor_check_end(eventring_cursor *cursor);
 /* Notes damage of heap profiles in a file that nobody writes into any more. */
 void evr_check_heaps(eventring_cursor *cursor);
-/* The same for what memory was used for (footprints.c). */
+/* Notes damage in the records of what memory was used for, in a file that nobody writes
+   into any more (footprints.c). */
 void evr_check_footprints(eventring_cursor *cursor);
 /* Opens a cursor on a source, which it owns from here on (also on failure). */
 int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c: the begins and ends of a block as spans, in arrays.
  *
- * The events of which there are many are begins and ends, each end that of the innermost span,
- * and counters, instants, events of flows and of async spans; none earlier than the one before. A
- * part of a block that has nothing else is decoded without a look at what the reader knows of the
- * ring: it needs the words, the definitions and the clock alone, and so another thread can do it in
- * advance (ahead.c). What depends on more, batch.c adds: whether an end without a begin in the part
- * is that of the innermost span that was open, how long that took, and how far the reader may go.
+ * The events of which there are many are begins and ends, each end that of the innermost
+ * span, and counters, instants, events of flows and of async spans; none earlier than the
+ * event before it. A part of a block that has nothing else is decoded without what the
+ * reader knows of the ring: it takes only the words, the definitions and the clock, so
+ * another thread can do it in advance (ahead.c). batch.c adds what depends on more:
+ * whether an end without a begin in the part is that of the innermost span that was open,
+ * how long that span took, and how far the reader may go.
  *
- * The spans that have no others within, which are often half of them, are taken in one step. A
- * value that a begin has is passed over: who needs it asks for the events
+ * Spans with no others within, which are often half of all spans, are taken in one step.
+ * The value of a begin is passed over: a user who needs it asks for the events
  * (eventring_batch_each).
  */
 #include "reader/decode.h"
@@ -34,12 +35,13 @@ POINT_FIELD_AT(id, 4);
 POINT_FIELD_AT(kind, 6);
 POINT_FIELD_AT(payload, 7);
 #define BEGAN_BEFORE ((uint64_t)1 << 56)
-enum { MOST_DEPTH = UINT8_MAX }; /* spans that a part may have open of its own */
+enum { MOST_DEPTH = UINT8_MAX }; /* spans begun in a part that may be open at once */
 
 void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
                      uint64_t word, uint64_t ticks, uint64_t until) {
   const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
-  /* (Without a division, which takes long: at least a fourth of the ticks for which there is room.) */
+  /* a division takes long, so this is an estimate: at least a fourth of the ticks for
+     which there is room */
   const int spare = segment->multiplier ? __builtin_clzll(segment->multiplier) : 63;
   times->base_word = word & ~FORMAT_TAIL_MASK;
   times->ticks = ticks;
@@ -59,25 +61,27 @@ void evr_times_begin(struct evr_times *times, const struct format_segment *segme
   times->bound = bound < most ? bound : most;
 }
 
-/* ---- A part ------------------------------------------------------------------------------ */
+/* ---- A part ---------------------------------------------------------------------- */
 
 struct begun { /* a span that began in the part */
   uint64_t tail;
   const uint64_t *word; /* its begin */
-  uint32_t after;       /* the same, as in a brief */
-  uint32_t before;      /* of the span around it: ns of those directly within that, before it */
-  uint64_t padding;     /* for depth_tail */
+  uint32_t after;       /* when it began, as in a brief */
+  uint32_t before;      /* ns: spans directly within the one around it, before it */
+  uint64_t padding;     /* makes the size a power of 2, for depth_tail */
 };
 #define NO_TAIL UINT64_MAX
 
-/* Where `top` is the depth, in the tail. (Times the size of an entry, in one step.) */
+/* Returns the depth at `top`, in its place in the tail. The distance in bytes is the
+   depth times the size of an entry, so one shift is enough. */
 static inline __attribute__((always_inline)) uint64_t depth_tail(const struct begun *bottom,
                                                                  const struct begun *top) {
   _Static_assert(sizeof *top == 32, "shift");
   return (uint64_t)((const char *)top - (const char *)bottom) << (48 - 5);
 }
 
-/* The definition of an event. (Its id, times the size of an entry, in one step.) */
+/* Returns the definition of an event. The shift yields the id times the size of an entry
+   in one step. */
 static inline __attribute__((always_inline)) const struct evr_batched *
 batched_at(const struct evr_batched *batched, uint64_t word) {
   enum { SHIFT = EVENTRING_WORD_ID_SHIFT - 5, SIZE = sizeof *batched };
@@ -86,12 +90,12 @@ batched_at(const struct evr_batched *batched, uint64_t word) {
   return (const struct evr_batched *)((const char *)batched + bytes);
 }
 
-/* Keeps the compiler from having what is there in registers, which are too few: it adds and
-   compares as well in memory. */
+/* Keeps the compiler from holding `place` in a register, of which there are too few:
+   adding and comparing work as well in memory. */
 #define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
 
-/* If the event that follows a begin, at `next`, is the end of the same span, without a payload: its
-   time, else UINT64_MAX. */
+/* Returns the time of the event that follows a begin, at `next`, if it is the end of the
+   same span and has no payload; else UINT64_MAX. */
 static inline __attribute__((always_inline)) uint64_t
 ticks_of_leaf(const struct evr_times *times, const uint64_t *begin, const uint64_t *next,
               const uint64_t *last) {
@@ -107,7 +111,7 @@ set_brief(struct eventring_brief *brief, uint32_t after, uint32_t took, uint64_t
   memcpy(&brief->within, &tail, sizeof tail);
 }
 
-/* The list of those that are left open. */
+/* Lists the spans that are left open. */
 static void list_opened(struct evr_part *part, const uint64_t *words, const struct begun *bottom,
                         const struct begun *top, uint32_t within, struct eventring_brief *end,
                         struct evr_mark *mark) {
@@ -121,8 +125,8 @@ static void list_opened(struct evr_part *part, const uint64_t *words, const stru
   }
 }
 
-/* What a part has besides its spans. (It changes rarely, or costs one store an event: it is to be
-   in memory.) */
+/* What a part has besides its spans. It changes rarely, or costs one store an event, so
+   it is kept in memory. */
 struct rest {
   const uint64_t *last; /* event of the part */
   struct evr_mark *outer;
@@ -135,19 +139,20 @@ static inline __attribute__((always_inline)) void
 put_point(struct eventring_point *point, uint64_t value, uint64_t tail, uint32_t after) {
   tail |= after;
   point->value = value;
-  KEEP_IN_MEMORY(point->value); /* two stores: to join them takes longer */
+  KEEP_IN_MEMORY(point->value); /* two stores: joining them takes longer */
   memcpy(&point->after, &tail, sizeof tail);
 }
 
-/* Is an event that is no begin and no end one of the points of its definition? */
+/* Tells whether an event that is neither a begin nor an end is one of the points of its
+   definition. */
 static inline __attribute__((always_inline)) bool
 is_point(const struct evr_batched *definition, uint64_t word) {
   const uint64_t usual = definition->what, what = word & FORMAT_WHAT_MASK;
-  if (!((word ^ usual) & FORMAT_WHAT_MASK)) return true; /* (no event has the kind 0) */
+  if (!((word ^ usual) & FORMAT_WHAT_MASK)) return true; /* no event has kind 0 */
   return word_kind(word) == (usual & 7) && word_kind(word) != EVENTRING_COUNTER && what > usual;
 }
 
-/* Takes an event that is one. Returns how many words it has. */
+/* Takes an event that is a point. Returns how many words it has. */
 static inline __attribute__((always_inline)) uint64_t
 take_point(struct eventring_point *point, const struct evr_batched *definition,
            const uint64_t *at, uint32_t after) {
@@ -157,9 +162,9 @@ take_point(struct eventring_point *point, const struct evr_batched *definition,
   return 1 + word_length(*at);
 }
 
-/* Takes the point at *at, and those that follow it and are what their definitions say: points come
-   in rows, and a row needs less than the loop below for each of them. Sets all three to the next
-   event. False: the part ends before it. */
+/* Takes the point at *at, and those that follow it and are what their definitions say:
+   points come in rows, and a row takes less here than in the loop below. Sets *at, *ticks
+   and *after to the next event. Returns false if the part ends before it. */
 static inline __attribute__((always_inline)) bool
 take_points(const struct evr_times *times, const struct evr_batched *batched,
             const uint64_t *last, const uint64_t **at, uint64_t *ticks, uint32_t *after,
@@ -189,7 +194,8 @@ take_points(const struct evr_times *times, const struct evr_batched *batched,
   return goes_on;
 }
 
-/* An end of a span that began in the part, with a payload. */
+/* Takes the end, with a payload, of a span that began in the part. Returns false if a
+   batch cannot have it. */
 static bool take_measured(struct rest *rest, const struct evr_batched *definition,
                           const uint64_t *at, uint32_t after, uint32_t took) {
   if (word_length(*at) > 1 || !definition->is_measured) return false;
@@ -199,8 +205,9 @@ static bool take_measured(struct rest *rest, const struct evr_batched *definitio
   return true;
 }
 
-/* (What changes in the loop is in locals, as few as possible: they are to be in registers.
-   `contents` is a constant.) */
+/* Decodes the events of a part, up to the first one that a batch cannot have. Returns
+   false if the part is empty. What changes in the loop is in locals, as few as possible,
+   so that they stay in registers. `contents` is a constant. */
 static inline __attribute__((always_inline)) bool
 decode_part(const struct evr_batched *definitions, const unsigned contents, const uint64_t *words,
             uint32_t end, struct evr_part *part, const struct evr_lists *lists) {
@@ -307,9 +314,10 @@ bool evr_decode_part(const struct evr_batched *batched, unsigned contents, const
   return decode_part(batched, contents, words, end, part, lists);
 }
 
-/* ---- A block ----------------------------------------------------------------------------- */
+/* ---- A block --------------------------------------------------------------------- */
 
-/* The segment that has `ticks`, and where it ends; the last one is kept in *at. */
+/* Returns the segment that has `ticks`, and sets *end to where it ends. *at keeps the
+   index of the last segment returned. */
 static const struct format_segment *segment_of(const struct evr_conversion *conversion,
                                                uint64_t ticks, uint32_t *at, uint64_t *end) {
   const struct format_segment *segment = conversion->segment;
@@ -320,8 +328,9 @@ static const struct format_segment *segment_of(const struct evr_conversion *conv
   return &segment[*at];
 }
 
-/* Sets the times of a part that begins with an event. Behind `before`, if only the context has
-   changed since (else NULL), they are the times of that. False: it cannot be a part. */
+/* Sets the times of a part that begins with an event. `before`: the part before it, if
+   only the context has changed since, else NULL; a part that can join it has its times.
+   Returns false if the event cannot begin a part. */
 static bool begin_part(const struct evr_meaning *meaning, const uint64_t *words,
                        const struct evr_part *before, uint64_t ticks, uint32_t *segment,
                        struct evr_part *part) {
@@ -345,7 +354,8 @@ void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block 
   const uint64_t *words = block->words;
   struct format_position position = evr_block_start(block);
   struct evr_lists lists = evr_lists_of(&decoded->room);
-  const struct evr_part *before = NULL; /* the part that ends here, but for changes of context */
+  /* the part that ends here, apart from changes of context */
+  const struct evr_part *before = NULL;
   uint32_t at = evr_block_first(block), segment = 0;
   decoded->parts = 0;
   while (at < block->have && decoded->parts < EVR_PARTS) {

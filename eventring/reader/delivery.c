@@ -6,21 +6,19 @@
  * block up to the same bounds: a run. What holds for the whole run is computed before it:
  * the clock segment, the time at which the run ends (the next segment, the next entry of
  * the control log), the time before which an event may be older than its definition, the
- * fields of the event that are those of the ring. Between two
- * events of a run only the word, its definition and the stack of open spans matter. The
- * stores into the event are kept few: with a callback that does little they are most of
- * the cost.
+ * fields of the event that are those of the ring. Between two events of a run only the
+ * word, its definition and the stack of open spans matter. The stores into the event are
+ * kept few: with a callback that does little they are most of the cost.
  *
  * The processor predicts the kind of the next event: well where a loop writes leaf spans
  * or counters, badly where spans are nested, and a misprediction takes longer than all
  * the rest. So blocks in which begins follow begins are delivered by a loop that treats
  * begin and end alike and does more for each.
  *
- * The block was copied and found valid (block.c): an event word is never 0, and
- * its payload lies within the block. Callbacks may do anything but poll or close
- * this cursor: what they can see or change (definitions read again, the clock's
- * later segments, later entries of the log) does not concern what lies within the
- * limits of the poll.
+ * The block was copied and found valid (block.c): an event word is never 0, and its
+ * payload lies within the block. Callbacks may do anything but poll or close this cursor:
+ * what they can see or change (definitions read again, the clock's later segments, later
+ * entries of the log) does not concern what lies within the limits of the poll.
  */
 #include "reader/run.h"
 
@@ -31,7 +29,7 @@ static const uint8_t def_kind_of[8] = {
     [EVENTRING_BEGIN] = EVENTRING_DEF_SPAN, [EVENTRING_END] = EVENTRING_DEF_SPAN,
     [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER, [EVENTRING_INSTANT] = EVENTRING_DEF_INSTANT,
     [EVENTRING_LIFECYCLE] = EVENTRING_DEF_LIFECYCLE, [EVENTRING_LINKED] = EVENTRING_DEF_ASYNC};
-/* The inverse; a begin for spans. */
+/* The kind of event for each kind of definition; for spans, a begin. */
 static const uint8_t kind_of_def[] = {
     [EVENTRING_DEF_SPAN] = EVENTRING_BEGIN, [EVENTRING_DEF_COUNTER] = EVENTRING_COUNTER,
     [EVENTRING_DEF_INSTANT] = EVENTRING_INSTANT, [EVENTRING_DEF_LIFECYCLE] = EVENTRING_LIFECYCLE,
@@ -48,8 +46,8 @@ TAG_AT(event_class, 4);
 TAG_AT(payload, 5);
 TAG_AT(flags, 6);
 
-/* The fields from id to flags as one word: what comes from the word of the event,
-   from its definition (struct evr_definition) and from the ring, added up. */
+/* The fields from id to flags as one word: the sum of what comes from the word of the
+   event, from its definition (struct evr_definition) and from the ring. */
 #define EVR_TAGS(kind, payload, flags) \
   ((uint64_t)(kind) << 24 | (uint64_t)(payload) << 40 | (uint64_t)(flags) << 48)
 
@@ -74,7 +72,7 @@ void evr_definition_prepare(struct evr_definition *d) {
   d->face.name = d->def.name;
   d->face.def = &d->def;
   d->tags = d->def.id | (uint64_t)d->def.event_class << 32;
-  d->plain = UINT32_MAX; /* of no word */
+  d->plain = UINT32_MAX; /* no event word has it */
   if (kind == EVENTRING_BEGIN) d->plain = kind;
   else if (number) d->plain = (uint32_t)EVENTRING_TAIL(kind, 0, 1);
   d->plain_tags = EVR_TAGS(kind, type, 0);
@@ -83,14 +81,16 @@ void evr_definition_prepare(struct evr_definition *d) {
 /* The name of an event that has no definition. */
 static const char other_name[] = "(other)";
 
-/* The definition that an event refers to. NULL: it has none, or only a later one. */
+/* Returns the definition that an event refers to, or NULL if there is none, or only a
+   later one. */
 static const struct evr_definition *definition_at(const struct evr_ring_reader *reader,
                                                   unsigned id, uint64_t ticks) {
   const struct evr_definition *d = reader->definitions->definition[id];
   return d && d->since_ticks <= ticks ? d : NULL;
 }
 
-/* What a synthetic event of span `id`, which began at `ticks`, says of itself. */
+/* Fills in what a synthetic event of span `id`, which began at `ticks`, says of
+   itself. */
 static void fill_synthetic(const struct evr_ring_reader *reader, unsigned id, uint64_t ticks,
                            uint64_t context, struct eventring_event *event) {
   const struct evr_definition *d = definition_at(reader, id, ticks);
@@ -120,8 +120,8 @@ static inline __attribute__((always_inline)) void clear_rare(struct eventring_ev
 
 /* ---- Payloads --------------------------------------------------------------------- */
 
-/* Is a payload of `words` words (1 or more) the string or bytes that the definition says?
-   Then *size is how many. */
+/* Tells whether a payload of `words` words (1 or more) is the string or the bytes that
+   the definition says. If so, *size is how many bytes they are. */
 static inline __attribute__((always_inline)) bool
 holds_bytes(const uint64_t *payload, unsigned words, unsigned type, uint64_t *size) {
   *size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
@@ -129,7 +129,8 @@ holds_bytes(const uint64_t *payload, unsigned words, unsigned type, uint64_t *si
          *size <= EVENTRING_MAX_PAYLOAD && (*size + 7) / 8 == words - 1;
 }
 
-/* Words of a value at `payload`, of which `words` are there; 0: it does not fit. */
+/* Returns how many words the value at `payload` has, of which `words` are there, or 0 if
+   it does not fit. */
 static unsigned value_words(const uint64_t *payload, unsigned words, unsigned type) {
   if (!words || type < EVENTRING_INT || type > EVENTRING_BYTES) return 0;
   if (type <= EVENTRING_DOUBLE) return 1;
@@ -140,7 +141,8 @@ static unsigned value_words(const uint64_t *payload, unsigned words, unsigned ty
 
 static unsigned type_of_value(uint64_t types, unsigned i) { return types >> (4 + 4 * i) & 15; }
 
-/* *cut: was one of them longer than what is there? */
+/* Tells whether the payload is the values that its first word describes. Sets *cut if one
+   of them was longer than what is there. */
 static bool holds_values(const uint64_t *payload, unsigned words, bool *cut) {
   unsigned at = 1, count = payload[0] & 15;
   *cut = false;
@@ -187,7 +189,7 @@ size_t eventring_event_values(const struct eventring_event *event,
   return count;
 }
 
-/* Words that are not what the definition says, or whose kind this reader does not
+/* Takes words that are not what the definition says, or whose type this reader does not
    know. */
 static void take_raw(struct eventring_event *event, const uint64_t *payload, unsigned words) {
   event->payload = EVENTRING_RAW;
@@ -196,7 +198,7 @@ static void take_raw(struct eventring_event *event, const uint64_t *payload, uns
   event->size = words * sizeof *payload;
 }
 
-/* A payload of one word or more. */
+/* Takes a payload of one word or more. */
 static void take_payload(struct eventring_event *event, unsigned type, const uint64_t *payload,
                          unsigned words) {
   uint64_t size;
@@ -232,7 +234,7 @@ static inline void open_span(struct evr_ring_reader *reader, struct eventring_ev
                                                    .suspended = stack->suspended});
 }
 
-/* Nanoseconds of a stretch that ends in the segment in use. */
+/* Converts the ticks of a stretch that ends in the segment in use to nanoseconds. */
 static uint64_t duration_ns(const struct evr_metadata *meta, uint64_t ticks) {
   return (uint64_t)((unsigned __int128)ticks * meta->segment.multiplier >> FORMAT_CLOCK_SHIFT);
 }
@@ -245,7 +247,8 @@ static inline void close_span(struct evr_ring_reader *reader, struct eventring_e
     event->flags |= EVENTRING_MATCHED;
     event->begin_ns = begin.ns < ns ? begin.ns : ns;
     uint64_t suspended = duration_ns(reader->blocks.meta, stack->suspended - begin.suspended);
-    uint64_t duration = ns - event->begin_ns; /* perhaps of segments with other multipliers */
+    /* the span may have begun in a segment with another multiplier */
+    uint64_t duration = ns - event->begin_ns;
     event->suspended_ns = suspended < duration ? suspended : duration;
     event->within_ns = begin.within;
     if (stack->count) stack->span[stack->count - 1].within += duration - event->suspended_ns;
@@ -257,8 +260,8 @@ static inline void close_span(struct evr_ring_reader *reader, struct eventring_e
   event->depth = stack->count;
 }
 
-/* The payload of an end: for how long the thread was not on a processor, if the definition
-   says so. */
+/* Takes the payload of an end: for how long the thread was not on a processor, if the
+   definition says so. */
 static void take_off_cpu(struct eventring_event *event, const struct evr_definition *d,
                          const uint64_t *payload, unsigned words) {
   bool says_so = d && d->def.kind == EVENTRING_DEF_SPAN && d->def.measure == EVENTRING_OFF_CPU;
@@ -276,7 +279,8 @@ bool evr_definition_explains(const struct evr_definition *d, unsigned kind) {
          (kind == EVENTRING_LINKED && d->def.kind == EVENTRING_DEF_FLOW);
 }
 
-/* Link and role come before the payload of an event of kind LINKED. */
+/* Takes link and role, which come before the payload of an event of kind LINKED. Returns
+   how many words are left. */
 static unsigned take_link(struct eventring_event *event, const uint64_t **payload,
                           unsigned words) {
   if (words < 2) return words;
@@ -299,7 +303,7 @@ void evr_event_payload(struct eventring_event *event, const struct evr_definitio
     take_raw(event, payload, words);
 }
 
-/* Any event; fills reader->event except what is the same in the whole run. */
+/* Decodes any event; fills reader->event except for what is the same in the whole run. */
 static __attribute__((noinline)) void
 decode_any(struct evr_ring_reader *reader, uint64_t word,
            const uint64_t *payload, uint64_t ticks, uint64_t ns) {
@@ -328,7 +332,7 @@ decode_any(struct evr_ring_reader *reader, uint64_t word,
 
 /* ---- Runs of events --------------------------------------------------------------- */
 
-/* An event that is no span, without times and payload. */
+/* Fills in an event that is neither a begin nor an end, except for its payload. */
 static inline __attribute__((always_inline)) void
 set_point(struct evr_ring_reader *reader, struct evr_event_run *run, const struct evr_definition *d,
           uint64_t tags) {
@@ -348,7 +352,8 @@ set_bytes(struct eventring_event *event, uint64_t value, const void *bytes, size
   event->size = size;
 }
 
-/* A string or bytes, if its definition says so. */
+/* Decodes an event (no span, no link) whose payload is a string or bytes, as its
+   definition says. Returns false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_bytes(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
              const struct evr_definition *d) {
@@ -365,7 +370,8 @@ decode_bytes(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t
   return true;
 }
 
-/* An event without payload, whatever its definition says of one. */
+/* Decodes an event without payload, whatever payload its definition has. Returns false
+   for a begin or an end, and if the definition is of another kind. */
 static inline __attribute__((always_inline)) bool
 decode_bare(struct evr_ring_reader *reader, struct evr_event_run *run, unsigned kind,
             const struct evr_definition *d) {
@@ -391,8 +397,9 @@ set_span(struct evr_ring_reader *reader, struct evr_event_run *run, const struct
   set_face(event, d, reader->tags + tags);
 }
 
-/* The begin or the end of a plain span, without a branch between the two: both push (what
-   an end pushes is never read), and both read the begin. */
+/* Decodes the begin or the end of a plain span, without a branch between the two: both
+   push (what an end pushes is never read), and both read the begin. Returns false for any
+   other event. */
 static inline __attribute__((always_inline)) bool
 decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
               uint64_t word) {
@@ -415,7 +422,8 @@ decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
   return true;
 }
 
-/* The begin of a span with a value, if that is one number, a string or bytes, as its definition says. */
+/* Decodes the begin of a span with a value, if that is one number, a string or bytes, as
+   its definition says. Returns false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_begin(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
              const struct evr_definition *d) {
@@ -439,7 +447,8 @@ decode_begin(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t
   return true;
 }
 
-/* An event of a flow or of an async span without a payload of its own. */
+/* Decodes an event of a flow or of an async span that has no payload of its own. Returns
+   false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_link(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
             const struct evr_definition *d) {
@@ -452,7 +461,8 @@ decode_link(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t 
   return true;
 }
 
-/* An event with a payload that is not what most events of its definition are. */
+/* Decodes an event with a payload that is not in the form of most events of its
+   definition. Returns false if it is for decode_any. */
 static inline __attribute__((always_inline)) bool
 decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
               const struct evr_definition *d) {
@@ -463,8 +473,8 @@ decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_
   }
 }
 
-/* The events of which there are many, where the stack has nothing unusual. False:
-   not one of these. */
+/* Decodes one of the events of which there are many, where the stack has nothing unusual.
+   Returns false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_plain(struct evr_ring_reader *reader, struct evr_event_run *run,
              uint64_t word) {
@@ -537,9 +547,10 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
   if (stop || !sink->left) sink->stopped = true;
 }
 
-/* Four times the same code: without a bound on time (one ring, or ring by ring), with
-   one, where spans are nested, and for events that may be older than their definitions.
-   It is aligned because the place of its loop changes the cost of an event by 0.3 ns. */
+/* deliver_until is compiled four times: without a bound on time (one ring, or ring by
+   ring), with one, where spans are nested, and for events that may be older than their
+   definitions. It is aligned because the place of its loop changes the cost of an event
+   by 0.3 ns. */
 #define DELIVERY static __attribute__((noinline, aligned(64))) void
 
 DELIVERY deliver_all(struct evr_ring_reader *reader,
@@ -564,8 +575,9 @@ DELIVERY deliver_checked(struct evr_ring_reader *reader,
 
 enum { SURVEYED = 16 };
 
-/* Judges a block by its first words. In leaf spans no begin follows a begin and no end an
-   end. A payload word that looks like one does no harm. */
+/* Judges by the first words of the block whether its spans are nested. In leaf spans no
+   begin follows a begin and no end an end. A payload word that looks like one does no
+   harm. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
   uint32_t at = evr_block_first(block), end = at + SURVEYED, alike = 0;
@@ -579,11 +591,11 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   reader->nested = alike >= SURVEYED / 8;
 }
 
-enum { MANY = 8, /* events of a batch: then the one that ended it is taken alone, else */
-       SOME = 16 /* so many words are delivered one by one before a batch is tried again */ };
+enum { MANY = 8, /* after a batch of so many events, the next try comes after a word */
+       SOME = 16 /* after a smaller one, or none, it comes after so many words */ };
 
-/* Delivers a batch. False: the next event is none, and sink->most says how many words are to be
-   delivered one by one. */
+/* Delivers a batch. Returns false if the next event is in none; then sink->most says how
+   many words are to be delivered one by one. */
 static bool deliver_batch(struct evr_ring_reader *reader, uint64_t until, struct evr_sink *sink) {
   uint64_t delivered = reader->delivered;
   bool was_many = reader->batched >= MANY;
@@ -670,8 +682,8 @@ static bool is_pending(const struct evr_ring_reader *reader) {
   return reader->pending_at < reader->pending_count;
 }
 
-/* Is the next word that of an event? Applies it if it is a remark, and what was switched
-   before the event. */
+/* Tells whether the next word is that of an event which is to be delivered now. Applies
+   the word if it is a remark, and what was switched before the event. */
 static bool stands_before_event(struct evr_ring_reader *reader) {
   const uint64_t *words = &reader->blocks.held->words[reader->at];
   struct evr_span_stacks *spans = &reader->spans;

@@ -19,7 +19,7 @@ struct evr_sink {
   unsigned contents; /* enum eventring_batch_contents */
   struct evr_batch_room *room;
   const eventring_cursor *cursor;
-  uint32_t most;      /* words of a run */
+  uint32_t most;      /* words of a run, at most */
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
   unsigned budget;    /* unreadable blocks that may still be tried */
@@ -30,30 +30,32 @@ struct evr_sink {
 /* Judges what the block held contains, after something was copied into it. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader);
 
-/* Finds what is to be delivered next and sets reader->order_ns; false at the limit. */
+/* Finds what is to be delivered next and sets reader->order_ns. Returns false at the
+   limit. */
 bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
-/* Delivers what is not later than `until`, until the sink has enough. True: there
-   is something left, and order_ns is set. */
+/* Delivers what is not later than `until`, until the sink has enough. Returns true if
+   there is something left; then order_ns is set. */
 bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
 enum evr_ready {
   EVR_DELIVERED,   /* a batch */
-  EVR_READY_LATER, /* there is one that begins after the next sink->most words */
-  EVR_NOT_DECODED  /* there is none that can be taken */
+  EVR_READY_LATER, /* there is a decoded one after the next sink->most words */
+  EVR_NOT_DECODED  /* there is no decoded one that can be taken */
 };
-/* Delivers the batch that begins with the event that evr_ring_reader_look has found, if a thread
-   has decoded it. */
+/* Delivers the batch that begins with the event that evr_ring_reader_look has found, if a
+   thread has decoded it. */
 enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t until,
                                      struct evr_sink *sink);
-/* Delivers the event that evr_ring_reader_look has found, and those after it, as a batch, up
-   to the first one that is none of those that a batch has (batch.c). False: it is one. */
+/* Delivers the event that evr_ring_reader_look has found, and those after it, as a batch,
+   up to the first one that a batch cannot have (batch.c). Returns false if nothing could
+   be delivered in this way. */
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
-/* Fills in what the payload of an event says, which is the word `word` and those after it: link and
-   role, value, flags. `d` NULL: it has no definition. */
+/* Fills in what the payload of an event says: link and role, value, flags. The event is
+   the word `word` and those after it. `d` is NULL if it has no definition. */
 void evr_event_payload(struct eventring_event *event, const struct evr_definition *d,
                        const uint64_t *word);
-/* A synthetic begin for entry `index` of a stack. */
+/* Fills in a synthetic begin for entry `index` of a stack. */
 void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
                                const struct evr_span_stack *stack, uint32_t index,
                                struct eventring_event *event);

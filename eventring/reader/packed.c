@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* packed.c: the plain file that a packed one stands for.
  *
- * Opening goes from packet to packet, by their headers, and notes in a map which packet has
- * which bytes (packed_map.c). Frames are unpacked when some of their bytes are read; the last
- * few that were are kept.
+ * Opening goes from packet to packet, by their headers, and notes in a map which packet
+ * has which bytes (packed_map.c). A frame is unpacked when some of its bytes are read;
+ * the last few unpacked ones are kept.
  *
- * Where no valid packet begins, one is missing: its place was taken and it was not written
- * yet, or never, or it is damaged. The next valid one is searched for by its magic, at
- * multiples of the alignment, and what lies before is a gap. Gaps, and what follows the last
- * packet, are searched again at each refresh, as writes are finished in any order.
+ * Where no valid packet begins, one is missing: its place was taken, but it was not
+ * written yet, or never, or it is damaged. The next valid one is searched for by its
+ * magic, at multiples of the alignment; what lies before it is a gap. Gaps, and what
+ * follows the last packet, are searched again at each refresh, since writes are finished
+ * in any order.
  *
- * A frame that cannot be unpacked, while its file is being written, may be one whose write is
- * under way. It is treated as missing until the next refresh, a few times. After that, and in
- * a file into which nobody writes, the packet does not count any more: where it has replaced
- * older bytes, those hold again. For that all headers are read once more. With too many of
- * them that would take too long; then the bytes of such a packet are zeros. It is damage, and
- * reported, unless it may be one of those whose writes were under way when the writer was
- * killed: then it is among the newest ones, and none is marked as the last. A gap that does
- * not begin with zeros is damage, too.
+ * A frame that cannot be unpacked while its file is being written may be one whose write
+ * is under way. It is treated as missing until the next refresh, a few times. After that,
+ * and in a file into which nobody writes, the packet does not count any more: where it
+ * has replaced older bytes, those hold again. To find them, all headers are read once
+ * more. With too many such packets that would take too long; then the bytes of such a
+ * packet are zeros. It is damage, and is reported, unless the write of the packet may
+ * have been under way when the writer was killed: then it is among the newest ones, and
+ * no packet is marked as the last. A gap that does not begin with zeros is damage, too.
  *
- * Sizes are bounded: a packet has at most 4 MiB, the cache CACHED packets, the map as many
- * extents as there are in the file. Belongs to one thread at a time, as its cursor does. */
+ * Sizes are bounded: a packet has at most 4 MiB, the cache CACHED packets, the map as
+ * many extents as there are in the file. All of it belongs to one thread at a time, as
+ * its cursor does. */
 #include "reader/packed.h"
 
 #include <errno.h>
@@ -37,11 +39,13 @@
 #include "reader/unpack.h"
 
 enum {
-  CACHED = 16, /* a recorder makes two packets of a buffer of events, and rings differ in place */
-  MOST_DOUBTS = 64, /* packets whose frame could not be unpacked, that are remembered */
-  MOST_TRIES = 3,   /* at one, while its file is being written */
+  /* a recorder makes two packets of a buffer of events, and rings are at different
+     places */
+  CACHED = 16,
+  MOST_DOUBTS = 64, /* remembered packets whose frame could not be unpacked */
+  MOST_TRIES = 3,   /* at such a packet, while its file is being written */
   IN_FLIGHT = 128,  /* packets that a writer has under way, at most */
-  WINDOW = 65536    /* of a search */
+  WINDOW = 65536    /* bytes that a search reads at once */
 };
 
 struct cached { /* a packet that is unpacked */
@@ -49,7 +53,7 @@ struct cached { /* a packet that is unpacked */
   uint8_t *bytes; /* NULL: the slot is free */
   uint32_t count;
   bool is_bad;    /* it could not be unpacked */
-  uint64_t used;  /* when, by reads */
+  uint64_t used;  /* when it was used last, counted in reads */
 };
 
 struct doubt { /* a packet that could not be unpacked */
@@ -73,23 +77,23 @@ struct evr_packed {
   uint64_t plain_bytes;
   uint64_t next; /* where the first packet may be that was not found yet */
   uint64_t newest; /* sequence of a packet */
-  bool is_final;   /* nobody wrote any more when it was scanned */
-  bool is_whole;   /* the last packet is there: its writer was not killed */
+  bool is_final;   /* when it was scanned, nobody wrote any more */
+  bool is_whole;   /* the last packet is there: the writer was not killed */
   struct gaps gaps;
   struct evr_packed_map map;
   struct cached cache[CACHED];
   uint64_t reads;
-  uint8_t *frame; /* room for one */
+  uint8_t *frame; /* room for one frame */
   size_t frame_room;
   struct doubt doubt[MOST_DOUBTS];
   unsigned doubts;
-  bool no_memory; /* while scanning */
+  bool no_memory; /* memory ran out while scanning */
   struct eventring_error damage;
 };
 
-/* ---- The file ------------------------------------------------------------------------ */
+/* ---- The file -------------------------------------------------------------------- */
 
-/* Bytes that were read, fewer at the end of the file; -1: errno says why. */
+/* Returns how many bytes were read, fewer at the end of the file, or -1 with errno. */
 static ssize_t read_at(int fd, uint64_t offset, void *to, size_t size) {
   size_t at = 0;
   while (at < size) {
@@ -107,7 +111,7 @@ struct packet {
   struct packet_extent extents[PACKET_MOST_EXTENTS];
 };
 
-/* Reads the header of a packet that lies before `end`; is it valid? */
+/* Reads the header of a packet that lies before `end`. Returns whether it is valid. */
 static bool read_packet(const struct evr_packed *p, uint64_t at, uint64_t end,
                         struct packet *packet) {
   struct packet_header *h = &packet->header;
@@ -119,7 +123,7 @@ static bool read_packet(const struct evr_packed *p, uint64_t at, uint64_t end,
          evr_packet_valid(h, packet->extents);
 }
 
-/* ---- Packets that cannot be unpacked --------------------------------------------------- */
+/* ---- Packets that cannot be unpacked --------------------------------------------- */
 
 static struct doubt *doubt_of(struct evr_packed *p, uint64_t packet) {
   for (unsigned i = 0; i < p->doubts; i++)
@@ -127,13 +131,13 @@ static struct doubt *doubt_of(struct evr_packed *p, uint64_t packet) {
   return NULL;
 }
 
-/* It could be unpacked after all. */
+/* Forgets the doubt about a packet that could be unpacked after all. */
 static void forget_doubt(struct evr_packed *p, uint64_t packet) {
   struct doubt *doubt = p->doubts ? doubt_of(p, packet) : NULL;
   if (doubt) *doubt = p->doubt[--p->doubts];
 }
 
-/* Is it left out for now, or for good? */
+/* Tells whether a packet is left out, for now or for good. */
 static bool is_doubted(struct evr_packed *p, uint64_t packet) {
   const struct doubt *doubt = p->doubts ? doubt_of(p, packet) : NULL;
   return doubt && (doubt->is_waiting || doubt->tries >= MOST_TRIES);
@@ -145,7 +149,7 @@ static void note_damage(struct evr_packed *p, uint64_t from, const char *what) {
            "the compressed file is damaged at offset %llu: %s", (unsigned long long)from, what);
 }
 
-/* ---- Finding packets -------------------------------------------------------------------- */
+/* ---- Finding packets ------------------------------------------------------------- */
 
 static void take_packet(struct evr_packed *p, uint64_t at, const struct packet *packet) {
   if (packet->header.sequence > p->newest) p->newest = packet->header.sequence;
@@ -160,14 +164,16 @@ static void take_packet(struct evr_packed *p, uint64_t at, const struct packet *
   }
 }
 
-/* Where the file has data, from `at` on; `end`: nowhere before that. */
+/* Returns where the file has data, from `at` on, or `end` if there is none before
+   that. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t end) {
   off_t data = lseek(fd, (off_t)at, SEEK_DATA);
   if (data < 0) return errno == ENXIO ? end : at;
   return (uint64_t)data < at ? at : (uint64_t)data - (uint64_t)data % PACKET_ALIGNMENT;
 }
 
-/* The first valid packet from `at` on; `end`: there is none. */
+/* Finds the first valid packet from `at` on. Returns where it begins, or `end` if there
+   is none. */
 static uint64_t find_packet(const struct evr_packed *p, uint64_t at, uint64_t end,
                             struct packet *packet) {
   uint8_t window[WINDOW];
@@ -199,8 +205,8 @@ static void add_gap(struct evr_packed *p, struct gaps *gaps, uint64_t from, uint
   gaps->list[gaps->count++] = (struct gap){from, to};
 }
 
-/* Takes the packets from `at` on; notes where none was found between them. Returns where the
-   last one ends. */
+/* Takes the packets from `at` on, and notes where none was found between them. Returns
+   where the last one ends. */
 static uint64_t scan(struct evr_packed *p, uint64_t at, uint64_t end, struct gaps *gaps) {
   struct packet packet;
   while (at < end && !p->no_memory) {
@@ -215,12 +221,14 @@ static uint64_t scan(struct evr_packed *p, uint64_t at, uint64_t end, struct gap
   return at;
 }
 
-/* May a packet be the one whose write was interrupted by the end of the writer? */
+/* Tells whether a packet may be one whose write was interrupted by the end of the
+   writer. */
 static bool is_recent(const struct evr_packed *p, const struct packet_header *h) {
   return !p->is_whole && evr_packet_header_valid(h) && h->sequence + IN_FLIGHT > p->newest;
 }
 
-/* Of a packet whose first pages were written and not the next ones, the last extent is zeros. */
+/* Tells whether the first pages of a packet were written and not the next ones: then its
+   last extent is zeros. */
 static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
                                const struct packet_header *h) {
   struct packet_extent last, zeros = {0};
@@ -229,9 +237,10 @@ static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
          !memcmp(&last, &zeros, sizeof last);
 }
 
-/* A place that was taken and never written begins with zeros; so does that of a packet which
-   could not be written as a whole. Behind the last packet may be one that was cut off; of one
-   that was interrupted the beginning may be there. */
+/* Notes damage, unless the gap may be one that an unfinished write has left. A place that
+   was taken and never written begins with zeros, and so does the place of a packet that
+   could not be written as a whole. Behind the last packet there may be one that was cut
+   off. Of a packet whose write was interrupted the beginning may be there. */
 static void check_gap(struct evr_packed *p, uint64_t from, uint64_t file_bytes, bool is_last) {
   struct packet packet, zeros = {0};
   if (read_at(p->fd, from, &packet.header, sizeof packet.header) != sizeof packet.header ||
@@ -250,7 +259,7 @@ static void check_gaps(struct evr_packed *p, uint64_t file_bytes) {
   if (p->next < file_bytes) check_gap(p, p->next, file_bytes, !p->is_whole);
 }
 
-/* Goes on behind the last packet, and looks into all gaps. */
+/* Goes on behind the last packet, and searches all gaps again. */
 static int scan_all(struct evr_packed *p, struct eventring_error *error) {
   struct gaps before = p->gaps;
   struct stat st;
@@ -280,7 +289,8 @@ static int rescan(struct evr_packed *p, struct eventring_error *error) {
   return scan_all(p, error);
 }
 
-/* A packet that is waited for may be whole by now, also when its writer has gone since. */
+/* Takes the packets that were written since. A packet that is waited for may be whole by
+   now, also when its writer has gone since. */
 int evr_packed_refresh(struct evr_packed *p, struct eventring_error *error) {
   bool any = false;
   for (unsigned i = 0; i < p->doubts; i++) {
@@ -290,7 +300,7 @@ int evr_packed_refresh(struct evr_packed *p, struct eventring_error *error) {
   return p->is_final && !any ? EVENTRING_OK : scan_all(p, error);
 }
 
-/* ---- Unpacking ---------------------------------------------------------------------------- */
+/* ---- Unpacking ------------------------------------------------------------------- */
 
 static struct cached *slot_for(struct evr_packed *p, uint64_t packet) {
   struct cached *oldest = &p->cache[0];
@@ -313,7 +323,8 @@ static bool need_frame_room(struct evr_packed *p, size_t size) {
   return true;
 }
 
-/* Unpacks a packet into its slot. 0, E_CORRUPT: that is not possible; E_MEMORY. */
+/* Unpacks a packet into its slot. Returns 0, E_CORRUPT if that is not possible, or
+   E_MEMORY. */
 static int unpack(struct evr_packed *p, struct cached *slot) {
   struct packet packet;
   if (!read_packet(p, slot->packet, UINT64_MAX, &packet)) return EVENTRING_E_CORRUPT;
@@ -328,14 +339,16 @@ static int unpack(struct evr_packed *p, struct cached *slot) {
   return EVENTRING_OK;
 }
 
-/* May its write have been under way when the writer was killed? */
+/* Tells whether the write of a packet may have been under way when the writer was
+   killed. */
 static bool may_be_torn(const struct evr_packed *p, uint64_t at) {
   struct packet packet;
   return read_packet(p, at, UINT64_MAX, &packet) && is_recent(p, &packet.header);
 }
 
-/* Leaves the packet out, for now or for good. True: the map is to be made again. Whether there
-   is a writer was asked before the frame was read: asked now, it may have done and gone. */
+/* Leaves a packet out, for now or for good. Returns true if the map is to be made again.
+   Whether there is a writer was found out before the frame was read: by now the writer
+   may have finished and gone. */
 static bool leave_out(struct evr_packed *p, uint64_t packet) {
   bool is_written = !p->is_final;
   struct doubt *doubt = doubt_of(p, packet);
@@ -344,7 +357,8 @@ static bool leave_out(struct evr_packed *p, uint64_t packet) {
     *doubt = (struct doubt){.packet = packet};
   }
   if (doubt) {
-    /* a write under way may take any time: it is not damage before later ones have been done */
+    /* a write under way may take any time: it is not damage before later writes are
+       done */
     doubt->tries = !is_written ? MOST_TRIES : may_be_torn(p, packet) ? 0 : doubt->tries + 1;
     doubt->is_waiting = doubt->tries < MOST_TRIES;
   }
@@ -353,9 +367,9 @@ static bool leave_out(struct evr_packed *p, uint64_t packet) {
   return doubt != NULL;
 }
 
-/* The bytes of a packet; NULL: they cannot be had, and *status says why: E_MEMORY, or 0 if
-   the map has changed. Of a packet that is damaged beyond the number that can be left out,
-   NULL and E_CORRUPT. */
+/* Returns a packet's bytes, or NULL if they cannot be had. Then *status is E_MEMORY or
+   another error of the scan, 0 if the map has changed, or E_CORRUPT if the packet is
+   damaged beyond the number that can be left out. */
 static const struct cached *unpacked(struct evr_packed *p, uint64_t packet, int *status,
                                      struct eventring_error *error) {
   struct cached *slot = slot_for(p, packet);
@@ -373,14 +387,15 @@ static const struct cached *unpacked(struct evr_packed *p, uint64_t packet, int 
   if (*status == EVENTRING_OK && !slot->is_bad) return slot;
   bool is_left_out = !slot->is_bad && leave_out(p, packet);
   slot->is_bad = true;
-  if (is_left_out) slot->used = 0; /* it is tried again when it counts again */
+  if (is_left_out) slot->used = 0; /* when the packet counts again, it is tried again */
   *status = is_left_out ? rescan(p, error) : EVENTRING_E_CORRUPT;
   return NULL;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
-/* Copies what is there from `offset` on, of one extent or of none: how much, or an error. */
+/* Copies bytes from `offset` on that lie in one extent, or zeros where no extent is.
+   Returns how many, 0 if the map has changed, or an error. */
 static ssize_t read_part(struct evr_packed *p, uint64_t offset, uint8_t *to, size_t size,
                          struct eventring_error *error) {
   const struct evr_extent *e = evr_packed_map_find(&p->map, offset);
@@ -428,7 +443,7 @@ void evr_packed_take_damage(struct evr_packed *p, struct eventring_error *damage
   if (damage->code) p->damage.code = 0;
 }
 
-/* ---- Opening ------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------- */
 
 static int check_header(const struct packed_header *h, struct eventring_error *error) {
   if (h->byte_order == __builtin_bswap32(FORMAT_BYTE_ORDER))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* packed_map.c: which packet has which bytes of the plain file.
  *
- * The map is a sorted list of extents that do not overlap. Extents are added in the order in
- * which packets lie in the file, in bulk when a file is opened, a few at a time while it is
- * followed. They are put in their places as in a merge sort: two sorted lists become one, in
- * which of two extents that overlap the one of the newer packet holds. So the memory is
- * proportional to the number of extents, whatever they say, and the time but for a logarithm. */
+ * The map is a sorted list of extents that do not overlap. Extents are added in the order
+ * in which packets lie in the file: in bulk when a file is opened, a few at a time while
+ * it is followed. They are put in their places as in a merge sort: two sorted lists
+ * become one. Where two extents overlap, the one of the newer packet holds. So the memory
+ * is proportional to the number of extents, whatever they contain, and so is the time,
+ * apart from a logarithmic factor. */
 #include "reader/packed_map.h"
 
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static void advance(struct list *list, uint32_t bytes) {
   if (!e->bytes) list->at++;
 }
 
-/* Appends the first `bytes` of an extent; to the last one, where it goes on with it. */
+/* Appends the first `bytes` of an extent. If they continue the last extent, that one
+   grows. */
 static struct evr_extent *append(struct evr_extent *to, const struct evr_extent *first,
                                  const struct evr_extent *e, uint32_t bytes) {
   struct evr_extent *last = to > first ? to - 1 : NULL;
@@ -38,14 +40,15 @@ static struct evr_extent *append(struct evr_extent *to, const struct evr_extent 
   return to + 1;
 }
 
-/* Up to where the first extent is alone. */
+/* Returns how many bytes of an extent lie before the next extent of the other list. */
 static uint32_t alone(const struct evr_extent *e, const struct list *other) {
   if (other->at == other->end || other->at->offset >= end_of(e)) return e->bytes;
   return (uint32_t)(other->at->offset - e->offset);
 }
 
-/* Merges two lists into `to`, which has room for both and for the extents that are split: one
-   more for each. Of packets with the same sequence b's holds. Returns how many there are. */
+/* Merges two lists into `to`, which has room for both and for the extents that are split:
+   one more for each. Where packets have the same sequence, the one in b holds. Returns
+   how many extents there are. */
 static size_t merge(struct list a, struct list b, struct evr_extent *const to) {
   struct evr_extent *next = to;
   while (a.at < a.end || b.at < b.end) {
@@ -66,7 +69,8 @@ static size_t merge(struct list a, struct list b, struct evr_extent *const to) {
   return (size_t)(next - to);
 }
 
-/* Merges b, of the map's newest extents, over a; frees both. NULL: no memory, a stays. */
+/* Merges b, which has the map's newest extents, over a, and frees both. Returns NULL if
+   there is no memory; then only b is freed. */
 static struct evr_extent *merged(struct evr_extent *a, size_t a_count, struct evr_extent *b,
                                  size_t b_count, size_t *count) {
   if (!a_count) {
@@ -85,7 +89,8 @@ static struct evr_extent *merged(struct evr_extent *a, size_t a_count, struct ev
   return to;
 }
 
-/* A sorted list of the first `count` extents at `from`, which are as they were added. */
+/* Returns a sorted list of the first `count` extents at `from`, which are in the order in
+   which they were added, or NULL if there is no memory. */
 static struct evr_extent *sorted(const struct evr_extent *from, size_t count, size_t *made) {
   size_t half = count / 2, left_count, right_count;
   if (count == 1) {
@@ -126,7 +131,7 @@ bool evr_packed_map_settle(struct evr_packed_map *map) {
   if (!all) return false;
   map->list = all;
   map->count = count;
-  free(map->fresh); /* as many will not come at once again */
+  free(map->fresh); /* so many are unlikely to come at once again */
   map->fresh = NULL;
   map->fresh_count = map->fresh_room = 0;
   return true;

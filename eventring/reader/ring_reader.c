@@ -8,6 +8,7 @@
  * of the block held.
  *
  * Invariants (asserted in debug builds: ring_reader.h)
+ *
  *  - missed + delivered + lost = position: the events in the gap before a new block are
  *    lost (or missed, when they were overwritten before the cursor was opened);
  *  - all delivered begins and ends are balanced, except ends marked TORN that are not
@@ -15,8 +16,9 @@
  *    synthetic end; a span that is open after the loss and was not open before gets a
  *    synthetic begin with its true time. A span is identified by id and time of its
  *    begin, so a span that outlasts the loss goes on;
- *  - a synthetic end lies where the span is last known to have been open: at the last event
- *    before the loss, or where its class was switched off. It comes before the loss;
+ *  - a synthetic end lies where the span is last known to have been open: at the last
+ *    event before the loss, or where its class was switched off. It comes before the
+ *    loss;
  *  - synthetic begins that become known at one moment are delivered in the order of their
  *    times. Where reading begins they come first, before the loss, and a merged poll
  *    delivers them at their times. After a later loss they come when they are known.
@@ -67,7 +69,8 @@ static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pen
   return true;
 }
 
-/* (Out of memory: the synthetic event is left out, its span is counted.) */
+/* Queues a synthetic end for a span that is torn, and counts the span. If there is no
+   memory, the end is left out, but the span is counted. */
 static void queue_end(struct evr_ring_reader *reader, const struct evr_span *span,
                       uint64_t context, uint32_t depth, uint64_t ns) {
   reader->torn++;
@@ -89,8 +92,8 @@ static void sort_begin(struct evr_ring_reader *reader) {
   *last = begin;
 }
 
-/* `at_start`: reading begins here, so its time is its place among the events of all
-   rings. */
+/* Queues a synthetic begin. `at_start`: reading begins here, so the time of the span is
+   the place of its begin among the events of all rings. */
 static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *span,
                         uint64_t context, uint32_t depth, bool at_start) {
   if (queue_pending(reader, (struct evr_pending){.kind = EVENTRING_BEGIN,
@@ -103,7 +106,8 @@ static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *s
     sort_begin(reader);
 }
 
-/* `ns`: up to when it is known to have been open. */
+/* Tears a span: queues its end and takes it off the stack. `ns`: up to when it is known
+   to have been open. */
 static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *stack,
                       uint32_t index, uint64_t ns) {
   queue_end(reader, &stack->span[index], stack->context, index, ns);
@@ -115,8 +119,8 @@ static uint64_t now_ns(const struct evr_ring_reader *reader) {
   return evr_metadata_ns(reader->blocks.meta, reader->now);
 }
 
-/* Up to when a span is known to have been open of which nothing is known any more: the last event,
-   or the base of times behind it, which is that of the block if it has no event. */
+/* Returns up to when the open spans are known to have been open: the last event, or the
+   base of times behind it, which is that of the block if it has no event. */
 static uint64_t last_known_ns(const struct evr_ring_reader *reader) {
   uint64_t base = evr_metadata_ns(reader->blocks.meta, reader->position.base);
   return base > reader->known_ns ? base : reader->known_ns;
@@ -157,7 +161,7 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
     break;
   case FORMAT_REMARK_INCARNATION:
     reader->now = ticks;
-    tear_all(reader); /* while the position is still that of the former one */
+    tear_all(reader); /* while the position is still that of the former incarnation */
     break;
   case FORMAT_REMARK_REBASE:
   case FORMAT_REMARK_CONTEXT:
@@ -184,25 +188,26 @@ static void tear_classes(struct evr_ring_reader *reader, uint64_t classes, uint6
     }
 }
 
-/* Entry n of the log as last read; false when it is not there. */
+/* Copies entry n of the log as last read. Returns false if it is not there. */
 static bool read_logged_switch(const struct evr_log *log, uint32_t n,
                                struct format_switch *entry) {
   *entry = log->entry[n % FORMAT_LOG_ENTRIES];
   return entry->number == (uint64_t)n + 1;
 }
 
-/* The oldest entry that can still be there. */
+/* Returns the number of the oldest entry that can still be there. */
 static uint32_t oldest_switch(const struct evr_log *log) {
   uint32_t count = log->told;
   return count > FORMAT_LOG_ENTRIES ? count - FORMAT_LOG_ENTRIES : 0;
 }
 
-/* Are entries gone that this reader has not taken into account? */
+/* Tells whether entries are gone that this reader has not taken into account. */
 static bool misses_switches(const struct evr_ring_reader *reader) {
   return reader->log->told - reader->switches > FORMAT_LOG_ENTRIES;
 }
 
-/* Entries are gone: any class may have been off before the oldest entry that is there. */
+/* Passes over entries that are gone: any class may have been off before the oldest entry
+   that is there. Returns false if that entry is later than `ticks`. */
 static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   uint32_t first = oldest_switch(log);
@@ -217,9 +222,10 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
   return true;
 }
 
-/* Also notes when the next entry is due. Each entry by itself holds for all events up to
-   its second time: a changer that died leaves an entry that holds for good. Where the
-   number of entries has gone back, the reader is ahead of it, and there is none to take. */
+/* Applies what was switched up to `ticks`, and notes when the next entry is due. Each
+   entry by itself holds for all events up to its second time: a changer that died leaves
+   an entry that holds for good. Where the number of entries has gone back, the reader is
+   ahead of it, and there is none to take. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   struct format_switch entry;
@@ -234,8 +240,8 @@ void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
         tear_classes(reader, entry.classes, entry.until);
       }
       passed = passed && entry.ticks <= ticks && entry.until <= ticks;
-      uint64_t due = entry.ticks <= ticks ? 0 : entry.ticks; /* 0: at the next event
-                                                                again */
+      /* 0: the entry applies again at the next event */
+      uint64_t due = entry.ticks <= ticks ? 0 : entry.ticks;
       if (!passed && due < reader->switch_due) reader->switch_due = due;
     }
     if (passed) reader->switches = n + 1;
@@ -257,7 +263,8 @@ bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t clas
   return false;
 }
 
-/* The log holds for spans that a header lists as for those that were begun here. */
+/* Applies the log to the spans that a header lists: it holds for them as for those that
+   began here. */
 static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   if (!misses_switches(reader))
@@ -375,7 +382,8 @@ static void jump(struct evr_ring_reader *reader, bool before) {
   adopt_list(reader, &list);
 }
 
-/* Where several processes have used a ring, each has a log of its own. */
+/* Follows the log of a process: where several processes have used a ring, each has a log
+   of its own. */
 static void follow_log(struct evr_ring_reader *reader, uint32_t process) {
   if (process == reader->process) return;
   reader->process = process;
@@ -403,7 +411,7 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   reader->joined = true;
 }
 
-/* ---- One block by itself ------------------------------------------------------------ */
+/* ---- One block by itself --------------------------------------------------------- */
 
 void evr_ring_reader_begin(struct evr_ring_reader *reader) {
   enter_block(reader, evr_ring_reader_began_late(reader));
@@ -414,13 +422,13 @@ void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *nex
   reader->blocks.held = next;
   evr_block_cursor_count(&reader->blocks, evr_block_header(next)->sequence);
   enter_block(reader, false);
-  /* what was switched in between: its own list says nothing of it */
+  /* what was switched between the blocks, of which the list of the block says nothing */
   if (base >= evr_ring_reader_switch_due(reader)) evr_ring_reader_switch(reader, base);
 }
 
-/* ---- From block to block -------------------------------------------------------------- */
+/* ---- From block to block --------------------------------------------------------- */
 
-/* From the first block on. */
+/* Allocates the rooms before the first block; they are kept from then on. */
 bool evr_ring_reader_make_room(struct evr_ring_reader *reader) {
   struct evr_block_cursor *blocks = &reader->blocks;
   if (blocks->rooms) return true;
@@ -432,7 +440,7 @@ bool evr_ring_reader_make_room(struct evr_ring_reader *reader) {
   return blocks->rooms != NULL;
 }
 
-/* Goes on to the next block that can be read. False: none now. */
+/* Goes on to the next block that can be read. Returns false if there is none now. */
 static bool next_block(struct evr_ring_reader *reader, bool before, unsigned *budget) {
   if (!evr_ring_reader_make_room(reader) || !evr_block_cursor_next(&reader->blocks, budget))
     return false;
@@ -505,8 +513,8 @@ void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns) {
   reader->sought = true;
 }
 
-/* Were the events before the first block gone when the cursor was opened? In a ring if it had
-   been filled once by then. */
+/* Tells whether the events before the first block were gone when the cursor was opened.
+   In a ring they were if it had been filled once by then. */
 bool evr_ring_reader_began_late(const struct evr_ring_reader *reader) {
   const struct evr_metadata *meta = reader->blocks.meta;
   if (reader->sought) return true;
@@ -515,7 +523,7 @@ bool evr_ring_reader_began_late(const struct evr_ring_reader *reader) {
   return reader->opened_head > blocks_of(reader);
 }
 
-/* Before the oldest event. */
+/* Takes the first position of a reader, before the oldest event. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
   bool found = next_block(reader, evr_ring_reader_began_late(reader), budget);
@@ -524,14 +532,15 @@ static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
 
 /* ---- Limits ---------------------------------------------------------------------- */
 
-/* Copies what was added to the block held. False: it is gone. */
+/* Copies what was added to the block held. Returns false if that fails, usually because
+   the block is gone. */
 static bool read_more(struct evr_ring_reader *reader, uint64_t head) {
   if (!evr_block_cursor_more(&reader->blocks, head)) return false;
   evr_ring_reader_survey(reader);
   return true;
 }
 
-/* Where this poll ends in the block held. */
+/* Sets where this poll ends in the block held. */
 static void set_end(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   reader->end = reader->at;
@@ -559,9 +568,9 @@ bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget) {
          (blocks->sequence < head && blocks->next <= head);
 }
 
-/* A jump may lead beyond the limit of this poll. The block there is delivered as it is,
-   once in a poll, so that a reader much slower than the producer sees something. False:
-   the poll ends here. */
+/* Moves the limit of this poll if a jump has led beyond it. The block there is delivered
+   as it is, once in a poll, so that a reader much slower than the producer sees
+   something. Returns false if the poll ends here. */
 static bool move_limit(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   struct evr_metadata *meta = blocks->meta;

@@ -13,13 +13,14 @@
 enum { EVR_CONTEXT_LEFT = 16, EVR_CONTEXT_RESUMED = 17 };
 
 struct evr_pending { /* to be delivered before the next event of the block */
-  uint8_t kind;      /* 0: loss; EVENTRING_BEGIN or _END: synthetic; EVR_CONTEXT_...: a switch */
+  /* 0: a loss; EVENTRING_BEGIN or _END: a synthetic event; EVR_CONTEXT_...: a switch */
+  uint8_t kind;
   uint8_t flags;
   uint16_t id;
   uint32_t depth;
   uint32_t incarnation;
   uint64_t context;
-  uint64_t when;     /* ticks; of an end ns */
+  uint64_t when;     /* in ticks; of an end, in ns */
   uint64_t value;    /* of a loss: its count; of a begin: its ticks */
 };
 
@@ -30,43 +31,44 @@ struct evr_ring_reader {
   struct evr_definitions *definitions;
   uint32_t at;              /* next word to interpret of the block held ... */
   uint32_t end;             /* ... and where this poll ends in it */
-  struct format_position position; /* of the events from there on: base of their times,
-                               context, incarnation */
-  uint64_t tags;            /* of all events of the ring (delivery.c) */
-  uint64_t order_ns;        /* what comes next: its place in a merged order */
+  /* of the events from there on: base of their times, context, incarnation */
+  struct format_position position;
+  uint64_t tags;            /* what all events of the ring have in common (delivery.c) */
+  uint64_t order_ns;        /* place of what comes next in a merged order */
   uint64_t missed, delivered, lost, torn;
-  uint64_t in_run;          /* events of the present run (delivery.c): not yet in
-                               blocks.position and delivered */
+  /* events of the present run (delivery.c): not yet in blocks.position and delivered */
+  uint64_t in_run;
   uint64_t batched;         /* events of the last batch; 0: none since */
   uint64_t opened_head;     /* newest block when the cursor was opened */
-  bool nested;              /* the spans of the block held seem to be (delivery.c) */
+  /* the spans of the block held seem to be nested (delivery.c) */
+  bool nested;
   bool joined;              /* has had a first position */
   bool sought;              /* it begins at a time (eventring_cursor_seek) */
   bool limit_moved;         /* by a jump; at most once in a poll */
   bool tells_switches;      /* contexts that are left and resumed are queued, too */
   uint64_t remarks_unknown;
-  const struct evr_log *log; /* that of the block held, */
-  uint32_t process;         /* as its header says */
-  uint32_t switches;        /* entries of it taken into account */
+  const struct evr_log *log; /* the log for the block held */
+  uint32_t process;         /* the process of that log, by the block's header */
+  uint32_t switches;        /* entries of the log that were taken into account */
   bool missed_switches;     /* some of them were gone */
   uint64_t switch_due;      /* ticks before which no further entry applies ... */
   uint32_t switches_known;  /* ... of that many entries of the log */
   uint64_t now;             /* ticks at which the queued things became known */
-  uint64_t known_ns;        /* time of the last event delivered of it */
+  uint64_t known_ns;        /* time of the last event of the ring that was delivered */
   uint64_t limit_sequence;  /* this poll ends at this word of this block */
   uint32_t limit_at;
   struct evr_span_stacks spans;
   struct evr_pending *pending;
   uint32_t pending_count, pending_room, pending_at;
-  struct eventring_event event; /* delivered last; filled again each time */
+  struct eventring_event event; /* the last one delivered; filled again each time */
   struct evr_backwards *back; /* it reads backwards (backwards.c), or NULL */
-  /* For the second law of ring_reader.c: begins delivered less the ends that match one; and
-     whether some were left out for lack of memory. */
+  /* For the second law of ring_reader.c: begins delivered less the ends that match one;
+     and whether some were left out for lack of memory. */
   EVR_IN_DEBUG(uint64_t balance; bool is_unbalanced;)
 };
 
-/* The laws of ring_reader.c. The first holds after each run of events; the second where nothing is
-   queued. */
+/* Tells whether the first law of ring_reader.c holds. It does after each run of events;
+   the second law (evr_ring_reader_is_balanced) holds where nothing is queued. */
 static inline bool evr_ring_reader_is_accounted(const struct evr_ring_reader *reader) {
   uint64_t accounted = reader->missed + reader->delivered + reader->lost;
   return accounted == reader->blocks.position + reader->blocks.recounted;
@@ -77,13 +79,13 @@ static inline bool evr_ring_reader_is_balanced(const struct evr_ring_reader *rea
   return reader->is_unbalanced || reader->balance == reader->spans.spans;
 }
 
-/* Takes a begin, or an end, into account that is about to be delivered. */
+/* Takes into account a begin or an end that is about to be delivered. */
 static inline void evr_ring_reader_balance(struct evr_ring_reader *reader,
                                            const struct eventring_event *event) {
   unsigned torn = event->flags & (EVENTRING_TORN | EVENTRING_SYNTHETIC);
   if (event->kind == EVENTRING_BEGIN) reader->balance++;
   else if (event->kind == EVENTRING_END && torn != EVENTRING_TORN) reader->balance--;
-  /* a span too many to be kept, or whose begin is one of these */
+  /* this may be a span that is hidden since there are too many, or the end of one */
   if (reader->spans.hidden) reader->is_unbalanced = true;
 }
 #endif
@@ -93,36 +95,37 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
                                             unsigned slot, unsigned ring,
                                             uint64_t opened_head);
 void evr_ring_reader_free(struct evr_ring_reader *reader);
-/* Stands before the first event written from now on (EVENTRING_OPEN_NOW). */
+/* Moves the reader before the first event written from now on (EVENTRING_OPEN_NOW). */
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
-/* Begins near `ns`, before anything was read. */
+/* Makes the reader begin near `ns`. To be called before anything was read. */
 void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns);
-/* Rooms for the blocks that it reads: as many as `blocks` says, or are of use. False: no
-   memory. */
+/* Allocates rooms for the blocks that it reads: as many as `blocks` says, or else as many
+   as are of use. Returns false if there is no memory. */
 bool evr_ring_reader_make_room(struct evr_ring_reader *reader);
-/* Were the events before the first block gone when the cursor was opened? */
+/* Tells whether the events before the first block were gone when the cursor was
+   opened. */
 bool evr_ring_reader_began_late(const struct evr_ring_reader *reader);
 void evr_ring_reader_note_no_block(struct evr_ring_reader *reader);
-/* For backwards.c. Begins with the block that was found, before its first event: queues the begins
-   of the spans that are open there, and what is missing. */
+/* Begins with the block that was found (for backwards.c), before its first event: queues
+   the begins of the spans that are open there, and what is missing. */
 void evr_ring_reader_begin(struct evr_ring_reader *reader);
 /* Goes on from there to the next block that is known, before its first event. */
 void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next);
-/* Ticks from which on entries of the log are to be applied. */
+/* Returns the ticks from which on entries of the log are to be applied. */
 static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {
   uint32_t switches = reader->log->written;
   if (reader->switches == switches) return UINT64_MAX;
   return reader->switches_known == switches ? reader->switch_due : 0;
 }
-/* Notes how far the producer has come. False: there is nothing to deliver. */
+/* Notes how far the producer has come. Returns false if there is nothing to deliver. */
 bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget);
-/* Goes on after the end of the block held. False: there is nothing more up to the limit.
-   Each unreadable block takes 1 from *budget. */
+/* Goes on after the end of the block held. Returns false if there is nothing more up to
+   the limit. Each unreadable block takes 1 from *budget. */
 bool evr_ring_reader_go_on(struct evr_ring_reader *reader, unsigned *budget);
 /* Applies what was switched up to `ticks` (control.c). */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks);
-/* Was one of these classes switched on, by what has not been applied yet, after a span that began
-   at `ticks` did? */
+/* Tells whether one of these classes was switched on after a span began at `ticks`, by
+   entries of the log that have not been applied yet. */
 bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t classes,
                              uint64_t ticks);
 /* Applies a remark of the block held, which begins at `words`. */
