@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* call_rows.c: see call_rows.h.
  *
- * Functions of all profiles get common numbers first, by a table of their names and places.
- * Then each trie is walked once, in depth, with the number of activations of each function
- * on the path: so the time of a recursion is counted at its outermost one.
+ * Functions of all profiles get common numbers first, from a table of their names and
+ * places. Then each trie is walked once, depth-first, with the number of activations of
+ * each function on the path: so the time of a recursion is counted at its outermost
+ * activation.
  */
 #include "analysis/call_rows.h"
 #include "format/table.h"
@@ -14,12 +15,13 @@
 
 static const struct eventring_calls_function outside = {"(outside)", "", 0,
                                                         EVENTRING_CALLS_HOST};
-/* Flat calls (<eventring/calls.h>): of functions that are not known; where paths are asked for. */
+/* Stand for flat calls (<eventring/calls.h>): `others` for those of functions that are
+   not known, `not_kept` for all of them in views of paths. */
 static const struct eventring_calls_function others = {"(other)", "", 0, EVENTRING_CALLS_HOST};
 static const struct eventring_calls_function not_kept = {EVA_NOT_KEPT, "", 0,
                                                          EVENTRING_CALLS_HOST};
 
-/* ---- functions ----------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------- */
 
 struct names {
   const struct eventring_calls_function **list;
@@ -35,7 +37,8 @@ static bool has_name(const void *context, uintptr_t value, const void *key) {
   return (names->by_line && a->line) || !strcmp(a->name, b->name);
 }
 
-/* When there is no memory, that of (outside). */
+/* Returns the number of a function; a new function gets the next one. If there is no
+   memory, sets `no_memory` and returns the number of (outside). */
 static uint32_t number_of(struct names *names, const struct eventring_calls_function *f) {
   uint64_t hash = evr_hash_text(evr_hash_word(evr_hash_seed(), f->line), f->source);
   if (!names->by_line || !f->line) hash = evr_hash_text(hash, f->name);
@@ -49,7 +52,8 @@ static uint32_t number_of(struct names *names, const struct eventring_calls_func
   return (uint32_t)*value - 1;
 }
 
-/* Number 0 is (outside). */
+/* Makes the list of functions, with room for those of all profiles and (outside) as
+   number 0. False: no memory. */
 static bool make_names(struct names *names, const struct eventring_profiles *profiles) {
   size_t most = 3; /* with those above */
   for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].function_count;
@@ -58,14 +62,14 @@ static bool make_names(struct names *names, const struct eventring_profiles *pro
   return names->list && !names->no_memory;
 }
 
-/* ---- walking a trie ------------------------------------------------------------------ */
+/* ---- walking a trie ---------------------------------------------------------------- */
 
 struct walk {
   struct eva_call_rows *rows;
   const struct eventring_profile *p;
   const uint32_t *numbers; /* of its functions, and of (other) */
   uint32_t *active;        /* activations of each on the path */
-  uint32_t *first, *next;  /* child, and brother, of each node; UINT32_MAX: none */
+  uint32_t *first, *next;  /* first child, next sibling; UINT32_MAX: none */
 };
 
 static uint32_t function_of(const struct walk *w, uint32_t node) {
@@ -112,7 +116,8 @@ static bool link_nodes(struct walk *w) {
   return true;
 }
 
-/* Each node between `enter` and `leave`, in depth. */
+/* Walks the trie depth-first: calls `enter` for each node before its children and `leave`
+   after them. */
 static void walk_nodes(struct walk *w, void (*enter)(struct walk *, uint32_t),
                        void (*leave)(struct walk *, uint32_t)) {
   uint32_t node = 0;
@@ -137,7 +142,7 @@ static void leave_by_function(struct walk *w, uint32_t node) {
   w->active[function_of(w, node)]--;
 }
 
-/* ---- all profiles -------------------------------------------------------------------- */
+/* ---- all profiles ------------------------------------------------------------------ */
 
 static void add_totals(struct eva_call_rows *rows, const struct eventring_profile *p) {
   for (uint32_t i = 0; i < p->node_count; i++) {
@@ -179,7 +184,7 @@ static int compare_rows(const void *left, const void *right) {
   return by_name ? by_name : strcmp(a->function->source, b->function->source);
 }
 
-/* Rows that say nothing go. */
+/* Drops the rows that say nothing, and sorts the others. */
 static void finish(struct eva_call_rows *rows, bool by_inclusive) {
   size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
@@ -220,7 +225,7 @@ static bool make_by_function(struct eva_call_rows *rows,
   return done;
 }
 
-/* ---- by stack ------------------------------------------------------------------------ */
+/* ---- by stack ---------------------------------------------------------------------- */
 
 static const char *name_of(const struct eventring_profile *p, uint32_t node) {
   uint32_t function = p->nodes[node].function;
@@ -244,7 +249,7 @@ static char *stack_text(const struct eventring_profile *p, uint32_t node) {
   return text;
 }
 
-/* All flat calls are one row. */
+/* Adds one row for all flat calls of a profile. False: no memory. */
 static bool add_not_kept(struct eva_call_rows *rows, const struct eventring_profile *p) {
   struct eva_call_row *row = &rows->list[rows->count++];
   row->function = &not_kept;
@@ -275,9 +280,10 @@ static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_pro
   return true;
 }
 
-/* ---- callers ------------------------------------------------------------------------- */
+/* ---- callers ----------------------------------------------------------------------- */
 
-/* Who called is not known. */
+/* Adds the flat calls of the functions of this name to a row; their callers are not
+   known. */
 static void add_flat_calls_of(struct eva_call_row *row, const struct eventring_profile *p,
                               const char *name) {
   for (uint32_t i = 0; i < p->flat_count; i++) {
@@ -314,7 +320,7 @@ static bool make_callers(struct eva_call_rows *rows, const struct eventring_prof
   return true;
 }
 
-/* ---- the interface ------------------------------------------------------------------- */
+/* ---- the interface ----------------------------------------------------------------- */
 
 static int result(struct eva_call_rows *rows, struct names *names, bool done) {
   free(names->list);
@@ -355,7 +361,7 @@ void eva_call_rows_free(struct eva_call_rows *rows) {
   *rows = (struct eva_call_rows){0};
 }
 
-/* Above a bucket, in ns. */
+/* Returns the upper end of a bucket, in ns. */
 static double bound(const struct eva_call_rows *rows, unsigned bucket) {
   return (double)((uint64_t)1 << (bucket + EVENTRING_CALLS_FIRST)) * rows->ns_per_tick;
 }

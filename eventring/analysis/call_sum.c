@@ -22,7 +22,8 @@ static bool is_function(const void *functions, uintptr_t value, const void *key)
          !strcmp(a->source, b->source);
 }
 
-/* Its number in the sum; UINT32_MAX: no memory. */
+/* Returns the number of a function in the sum, which gets the function if it is new;
+   UINT32_MAX: no memory. */
 static uint32_t take_function(struct summing *s, const struct eventring_calls_function *f) {
   struct eventring_profile *to = s->to;
   uint64_t hash = evr_hash_text(evr_hash_word(evr_hash_seed(), f->line), f->source);
@@ -44,7 +45,8 @@ static bool is_node(const void *nodes, uintptr_t value, const void *key) {
   return a->parent == b->parent && a->function == b->function;
 }
 
-/* The node of this place in `list`; NULL: no memory. */
+/* Returns the node of this function below `parent` in `list`, made if there is none;
+   NULL: no memory. */
 static struct eventring_profile_node *take_node(struct evr_table *table,
                                                 struct eventring_profile_node *list,
                                                 uint32_t *count, uint32_t parent,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* call_sum.h: the profiles of several domains as one.
  *
- * In the sum each function is there once: those of the same name, file, line and kind are one.
- * A path of functions is one node. Errors: EVENTRING_E_MEMORY. Threads: one at a time.
+ * Each function is in the sum once: functions of the same name, file, line and kind are
+ * one. A path of functions is one node. Errors: EVENTRING_E_MEMORY. Threads: one at a
+ * time.
  */
 #ifndef EVENTRING_ANALYSIS_CALL_SUM_H
 #define EVENTRING_ANALYSIS_CALL_SUM_H
@@ -10,8 +11,9 @@
 #include "eventring/calls.h"
 #include "eventring/tools.h"
 
-/* One profile, of slot `domain` or, with -1, of all; to be freed. Its times are from the first
-   start to the last end, its slot is that of the first one. */
+/* Sums the profiles of slot `domain`, or with -1 those of all slots, into one, which is
+   to be freed. Its times are from the first start to the last end, its slot is that of
+   the first profile. */
 int eva_call_sum(struct eventring_profiles *sum, const struct eventring_profiles *profiles,
                  int domain);
 

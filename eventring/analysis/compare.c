@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-/* What times and counts differ by without any noise that runs show: 0.2 %. */
+/* Times and counts differ by this much (0.2 %) even where the runs show no noise. */
 #define FLOOR 0.002
 
-/* ---- Student's distribution ---------------------------------------------------------- */
+/* ---- Student's distribution -------------------------------------------------------- */
 
-/* The continued fraction of the incomplete beta function (Lentz's method). */
+/* Returns the continued fraction of the incomplete beta function (Lentz's method). */
 static double beta_fraction(double a, double b, double x) {
   const double tiny = 1e-300;
   double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -39,12 +39,12 @@ static double incomplete_beta(double a, double b, double x) {
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* The probability of a value at least as far from 0 as t. */
+/* Returns the probability of a value at least as far from 0 as t. */
 static double tails(double t, double freedom) {
   return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
-/* The t with these tails. */
+/* Returns the t whose tails have the probability p. */
 static double quantile(double p, double freedom) {
   double low = 0, high = 1;
   while (tails(high, freedom) > p && high < 1e6) high *= 2;
@@ -56,7 +56,7 @@ static double quantile(double p, double freedom) {
   return high;
 }
 
-/* ---- Comparison ---------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------- */
 
 struct sample {
   double mean, variance; /* variance of the mean */
@@ -82,7 +82,7 @@ static struct sample sample_of(const double *values, size_t count, bool logarith
   return sample;
 }
 
-/* Welch and Satterthwaite's */
+/* Returns the degrees of freedom of the difference (Welch and Satterthwaite). */
 static double freedom_of(const struct sample *a, const struct sample *b) {
   double sum = a->variance + b->variance;
   double parts = a->variance * a->variance / (double)(a->count - 1) +
@@ -102,7 +102,8 @@ static void test(struct eva_comparison *result, const struct sample *a, const st
   result->high = logarithms ? expm1(high) : result->a != 0 ? high / result->a : 0;
 }
 
-/* Returns the mean; of equal runs what each of them says, which exp(log()) would round. */
+/* Returns the mean. If all runs are equal it is their value, which exp(log()) would
+   round. */
 static double mean_of(const struct sample *sample, const double *values, bool logarithms) {
   for (size_t i = 1; i < sample->count; i++)
     if (values[i] != values[0]) return logarithms ? exp(sample->mean) : sample->mean;
@@ -122,7 +123,7 @@ struct eva_comparison eva_compare(const double *a, size_t count_a, const double 
   return result;
 }
 
-/* ---- At equal values of another figure -------------------------------------------------- */
+/* ---- At equal values of another figure --------------------------------------------- */
 
 struct joint { /* of the logarithms on one side */
   double x, y;          /* means: of the other figure, of the values */
@@ -174,9 +175,10 @@ struct eva_comparison eva_compare_at_equal(const double *a, const double *by_a, 
   return result;
 }
 
-/* ---- Verdicts ---------------------------------------------------------------------------- */
+/* ---- Verdicts ---------------------------------------------------------------------- */
 
-/* The least p that is not decided yet. */
+/* Returns the tested comparison with the least p that is not decided yet; NULL: there is
+   none. */
 static struct eva_comparison *least_p(struct eva_comparison *list, size_t count) {
   struct eva_comparison *least = NULL;
   for (size_t i = 0; i < count; i++)

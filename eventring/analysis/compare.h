@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* compare.h: are the values of some runs other than those of others, or is it noise?
+/* compare.h: do the values of some runs differ from those of others, or is it noise?
  *
- * Runs differ by factors, so the logarithms of the values are compared, by Welch's test (the
- * values themselves, if one is not above 0). It takes EVA_LEAST_RUNS runs a side to know the
- * noise. Whoever tests many values at once finds some by chance: eva_compare_verdicts corrects
- * for that, in the manner of Holm, and counts nothing as a change that is less than
- * EVA_LEAST_CHANGE.
+ * Runs differ by factors, so Welch's test compares the logarithms of the values (the
+ * values themselves, if one is not above 0). It takes EVA_LEAST_RUNS runs a side to know
+ * the noise. A caller that tests many values at once finds some by chance:
+ * eva_compare_verdicts corrects for that by Holm's method, and counts no change of less
+ * than EVA_LEAST_CHANGE.
  *
  * Errors: none. Pure functions; any thread.
  */
@@ -30,13 +30,15 @@ struct eva_comparison {
 /* Compares `count_a` values, 1 or more, with `count_b`, 1 or more. */
 struct eva_comparison eva_compare(const double *a, size_t count_a, const double *b,
                                   size_t count_b);
-/* The same of values that follow another figure of the same runs, such as the speed of the
-   machine (`by_a`, `by_b`; all are above 0): as if that had been equal in all runs, as it was on
-   average. How values follow it is estimated from the runs (analysis of covariance, of
-   logarithms). It takes EVA_LEAST_RUNS a side, else it compares the values as they are. */
+/* Compares values that follow another figure of the same runs, such as the speed of the
+   machine (`by_a`, `by_b`; all are above 0), as if that figure had been equal in all
+   runs: its mean. How the values follow it is estimated from the runs (analysis of
+   covariance, of logarithms). It takes EVA_LEAST_RUNS runs a side and values above 0,
+   else the values are compared as they are. */
 struct eva_comparison eva_compare_at_equal(const double *a, const double *by_a, size_t count_a,
                                            const double *b, const double *by_b, size_t count_b);
-/* Which of them have changed; with probability `alpha` one is found that has not. */
+/* Marks the comparisons that show a change (`changed`). The probability that one of them
+   is marked without a change is at most `alpha`. */
 void eva_compare_verdicts(struct eva_comparison *list, size_t count, double alpha);
 
 #endif

@@ -35,8 +35,9 @@ bool eva_ended_unusually(const struct eva_ending *ending) {
   return eva_ended_badly(ending) || ending->reason == EVENTRING_END_SIGNAL;
 }
 
-/* The name of a signal, without SIG (glibc has sigabbrev_np, others have nothing); NULL: one that
- * programs use among themselves, or none. */
+/* Returns the name of a signal without SIG (glibc has sigabbrev_np, others have nothing),
+ * or NULL for a signal that programs use among themselves and for a number that is
+ * none. */
 static const char *signal_name(uint32_t signal) {
   static const char *const names[] = {
       [SIGHUP] = "HUP", [SIGINT] = "INT", [SIGQUIT] = "QUIT", [SIGILL] = "ILL", [SIGTRAP] = "TRAP",

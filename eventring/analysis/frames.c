@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* frames.c: see frames.h.
  *
- * A domain has its frames that are open, of which there are few, and those that have ended and
- * wait: for the reading after their end, or for a loss, which is known with the next event only
- * and of which they may be in the gap. Both come with the next pause at the latest. A reading is
- * added to each of these frames when it comes, so none is kept. Where MOST_WAITING frames have
- * ended since the last pause, they do not wait any longer. A frame that is open within MOST_OPEN
- * others is not followed: what is known of it is what its end says. */
+ * A domain has its open frames, of which there are few, and its frames that have ended
+ * and wait. They wait for the reading after their end, or for a loss: a loss becomes
+ * known only with the next event, and the frames may lie in the gap. Both come with the
+ * next pause at the latest. A reading is added to each of these frames when it comes, so
+ * no reading is kept. Once MOST_WAITING frames have ended since the last pause, they do
+ * not wait any longer. A frame that is open within MOST_OPEN others is not followed: only
+ * its end says something about it. */
 #include "analysis/frames.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 enum { MOST_OPEN = 64, MOST_WAITING = 1 << 16, FIRST_WAITING = 16 };
 
-struct reading { /* between two moments the thread was off the processor for so long */
+struct reading { /* for how long the thread was off the processor between two moments */
   uint64_t from, to, off;
 };
 
@@ -25,7 +26,7 @@ struct followed {
   uint64_t begin_ns, end_ns; /* UINT64_MAX: it is open */
   uint64_t off, pauses_off;  /* off the processor in it, and in its pauses */
   uint64_t pauses;
-  bool is_read; /* there were readings before its begin, and none was lost since */
+  bool is_read; /* there were readings before it, and none was lost since */
 };
 
 struct open {
@@ -43,7 +44,7 @@ struct waiting {
 struct domain {
   uint32_t incarnation;
   struct eventring_pause pause;
-  uint64_t read_until; /* the time of the last reading; 0: there is none, or some were lost */
+  uint64_t read_until; /* time of the last reading; 0: none, or some were lost */
   uint64_t latest_ns;  /* of the events of the ring of the collector */
   unsigned open_count;
   struct open open[MOST_OPEN];
@@ -55,7 +56,7 @@ struct eva_frames {
   const char *name;
   eva_frame_callback *report;
   void *context;
-  struct domain *domain[EVENTRING_MAX_DOMAINS]; /* NULL: no frame and no pause of it has come */
+  struct domain *domain[EVENTRING_MAX_DOMAINS]; /* NULL: no frame and no pause has come */
 };
 
 enum eva_frame_cause eva_frame_cause(const struct eva_frame *frame, uint64_t limit) {
@@ -66,9 +67,9 @@ enum eva_frame_cause eva_frame_cause(const struct eva_frame *frame, uint64_t lim
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* ---- Frames that have ended ---------------------------------------------------------- */
+/* ---- Frames that have ended -------------------------------------------------------- */
 
-/* `off`: for how long it was off the processor, in all. */
+/* Reports a frame. `off`: for how long the thread was off the processor in it, in all. */
 static void report(struct eva_frames *frames, const struct followed *followed,
                    struct eva_frame *frame, uint64_t off) {
   const uint64_t under_pauses = frame->knows_collector ? frame->collector : 0;
@@ -95,7 +96,8 @@ static void forget(struct eva_frames *frames, struct domain *domain) {
   domain->pause.open = false;
 }
 
-/* NULL: no memory. */
+/* Returns the domain of a slot, made if there is none yet; NULL: no memory. If the
+   incarnation is a new one, all of the domain before it is forgotten. */
 static struct domain *domain_of(struct eva_frames *frames, uint32_t slot, uint32_t incarnation) {
   struct domain **place = &frames->domain[slot % EVENTRING_MAX_DOMAINS];
   if (!*place && !(*place = calloc(1, sizeof **place))) return NULL;
@@ -104,10 +106,10 @@ static struct domain *domain_of(struct eva_frames *frames, uint32_t slot, uint32
   return *place;
 }
 
-/* ---- Begins and ends ----------------------------------------------------------------- */
+/* ---- Begins and ends --------------------------------------------------------------- */
 
-/* Takes the one that the event begins anew or ends out of those that are open. False: it is none
-   of them. */
+/* Takes the frame that the event ends or begins anew out of the open ones. False: it is
+   none of them. */
 static bool take_open(struct domain *domain, const struct eventring_event *event,
                       struct followed *taken) {
   for (unsigned i = domain->open_count; i-- > 0;) {
@@ -161,17 +163,18 @@ static int end(struct eva_frames *frames, struct domain *domain,
   return EVENTRING_OK;
 }
 
-/* ---- Readings ------------------------------------------------------------------------ */
+/* ---- Readings ---------------------------------------------------------------------- */
 
-/* What `f` covers of from .. to. */
+/* Returns how much of from .. to the frame `f` covers, in ns. */
 static uint64_t part_of(const struct followed *f, uint64_t from, uint64_t to) {
   if (f->begin_ns > from) from = f->begin_ns;
   to = least(to, f->end_ns);
   return to > from ? to - from : 0;
 }
 
-/* What frames cover of a reading, each moment once. Those that wait are in the order of their
-   ends, so each adds what is before the begins of those behind it. */
+/* Returns how much of a reading the frames cover, each moment once. The waiting frames
+   are in the order of their ends, so each adds only what lies before the begins of those
+   behind it. */
 static uint64_t covered(const struct domain *domain, const struct reading *reading) {
   uint64_t sum = 0, until = reading->to;
   for (unsigned i = 0; i < domain->open_count; i++)
@@ -186,8 +189,9 @@ static uint64_t covered(const struct domain *domain, const struct reading *readi
   return sum;
 }
 
-/* Outside frames the thread may have been off the processor all the time. What is left was in the
-   frames: of the time that they cover each moment counts the same. */
+/* Adds a reading to the frames. Outside frames the thread may have been off the processor
+   all the time, so only the rest of the reading was in the frames; it is spread evenly
+   over the time that they cover. */
 static void add_reading(struct domain *domain, const struct reading *reading) {
   const uint64_t within = covered(domain, reading);
   const uint64_t outside = reading->to - reading->from - within;
@@ -201,7 +205,7 @@ static void add_reading(struct domain *domain, const struct reading *reading) {
   }
 }
 
-/* Between the reading before and this one. */
+/* Takes a counter OFF_CPU as a reading of the time since the reading before it. */
 static void take_counter(struct domain *domain, const struct eventring_event *event) {
   const bool is_it = event->def && event->def->quantity == EVENTRING_QUANTITY_OFF_CPU &&
                      event->payload == EVENTRING_INT && event->value.i >= 0;
@@ -211,7 +215,8 @@ static void take_counter(struct domain *domain, const struct eventring_event *ev
   domain->read_until = event->ns;
 }
 
-/* At the begin of a pause all before it has been read, if it is measured. */
+/* Takes the begin of a span of class gc. If it is that of a pause, all time before it has
+   been read (if the pause is measured), and no frame waits any longer. */
 static void begin_pause(struct eva_frames *frames, struct domain *domain,
                         const struct eventring_event *event) {
   const bool is_outermost = !domain->pause.open || event->depth <= domain->pause.depth;
@@ -222,8 +227,8 @@ static void begin_pause(struct eva_frames *frames, struct domain *domain,
   report_waiting(frames, domain);
 }
 
-/* (At one moment the begin or the end of a frame may be delivered on the wrong side of that of a
-   pause.) */
+/* Counts a pause in a frame that it lies in. (If the begin or the end of a frame and that
+   of a pause have the same time, they may be delivered in the wrong order.) */
 static void add_pause(struct followed *f, const struct eventring_event *end_of_pause,
                       uint64_t off) {
   if (end_of_pause->begin_ns < f->begin_ns || end_of_pause->ns > f->end_ns) return;
@@ -250,7 +255,7 @@ static void see_collector(struct eva_frames *frames, struct domain *domain,
   else if (event->kind == EVENTRING_END) end_pause(domain, event);
 }
 
-/* ---- All ----------------------------------------------------------------------------- */
+/* ---- All --------------------------------------------------------------------------- */
 
 struct eva_frames *eva_frames_new(const char *name, eva_frame_callback *report_to,
                                   void *context) {
@@ -270,7 +275,7 @@ void eva_frames_free(struct eva_frames *frames) {
   free(frames);
 }
 
-/* How far the ring of the collector is known. */
+/* Notes up to what time the events of the collector's ring are known. */
 static void note_time(const struct eva_frames *frames, const struct eventring_event *event) {
   struct domain *domain = frames->domain[event->domain % EVENTRING_MAX_DOMAINS];
   if (domain && domain->incarnation == event->incarnation && !(event->flags & EVENTRING_SYNTHETIC))

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h: the frames of a program that draws, plays or answers at a fixed rate, what their
- * time went on, and why some took longer than they may.
+/* frames.h: the frames of a program that draws, plays or responds at a fixed rate: what
+ * their time was spent on, and why some took longer than they may.
  *
- * A frame is a span of the name that is asked for. Its time has three parts:
+ * A frame is a span of a given name. Its time has three parts:
  *
- *   collector   pauses in it (outermost spans of class gc), while the thread was on a processor
- *   off CPU     for how long the thread was not on a processor, in pauses or elsewhere
- *   program     the rest, also that of spans within
+ *   collector   pauses in it (outermost spans of class gc), while the thread was on a
+ *               processor
+ *   off CPU     the time for which the thread was not on a processor, in pauses or
+ *               elsewhere
+ *   program     the rest, including that of the spans in it
  *
- * The time under pauses is that of shares.h. Time off the processor is in the recording as
- * readings: the end of a pause says how much of it lies in the pause, the counter of quantity
- * OFF_CPU how much lies between the pauses before and after. Of a reading that reaches beyond a
- * frame only what must lie in frames counts, as if the thread had been off the processor all the
- * time between them: "at least". (Where a program sleeps between frames and lets the collector work
- * there, that is close.) Several frames in one reading share it by their length. A frame waits for
- * the reading after its end; a span whose own definition has the measure OFF_CPU says it exactly.
+ * The time under pauses is that of shares.h. The time off the processor is in the
+ * recording as readings: the end of a pause says how much of it lies in the pause, the
+ * counter of quantity OFF_CPU says how much lies between two pauses. If a reading reaches
+ * beyond a frame, only what must lie in frames counts, as if the thread had been off the
+ * processor all the time between them: "at least". (Where a program sleeps between frames
+ * and lets the collector work there, that is close.) Several frames in one reading share
+ * it by their length. A frame waits for the reading after its end, unless the definition
+ * of its span has the measure OFF_CPU: then the end of the span says it exactly.
  *
- * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is not taken
- * then. Threads: one at a time.
+ * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is
+ * not taken then. Threads: one at a time.
  */
 #ifndef EVENTRING_ANALYSIS_FRAMES_H
 #define EVENTRING_ANALYSIS_FRAMES_H
@@ -30,14 +33,15 @@ struct eva_frame {
   uint64_t begin_ns, ns, context;
   uint32_t domain, incarnation;
   uint16_t id;
-  uint64_t pauses;       /* that ended in it */
-  uint64_t collector, off_cpu, program; /* add up to `ns`; `collector` is 0 if it is not known */
-  bool knows_collector;  /* false: events were lost in it, or it began before reading did */
-  bool knows_off_cpu;    /* outside pauses, too */
+  uint64_t pauses;       /* pauses that ended in it */
+  uint64_t collector, off_cpu, program; /* add up to `ns`; `collector` is 0 if unknown */
+  bool knows_collector;  /* false: events were lost in it, or it began before reading */
+  bool knows_off_cpu;    /* also outside pauses */
 };
 
-/* Why a frame took longer than its limit: the program's work, what the collector added to it, what
-   time off the processor added to both; that which first exceeded the limit. */
+/* Why a frame took longer than its limit: the part with which its time first exceeded the
+   limit, if the program's work is taken first, then what the collector added, then the
+   time off the processor. */
 enum eva_frame_cause {
   EVA_FRAME_PROGRAM,
   EVA_FRAME_COLLECTOR,
@@ -45,19 +49,21 @@ enum eva_frame_cause {
   EVA_FRAME_UNKNOWN, /* what the collector did in it is not known */
   EVA_FRAME_CAUSES
 };
-/* Of a frame that took longer than the limit. */
+/* Returns why a frame took longer than `limit` (ns), which it did. */
 enum eva_frame_cause eva_frame_cause(const struct eva_frame *frame, uint64_t limit);
 
 typedef void eva_frame_callback(void *context, const struct eva_frame *frame);
 struct eva_frames;
 
-/* `name`: of the spans; stays valid. NULL: no memory. */
+/* Makes an analysis of the spans called `name`, which must stay valid. NULL: no
+   memory. */
 struct eva_frames *eva_frames_new(const char *name, eva_frame_callback *report, void *context);
-/* NULL is allowed. */
+/* Frees `frames`, which may be NULL. */
 void eva_frames_free(struct eva_frames *frames);
 
-/* Takes the next event of a merged cursor, after shares.h has. `time`: what that says of the span
-   that the event has ended; NULL: it has ended none, or not all of it is known. */
+/* Takes the next event of a merged cursor, after shares.h has taken it. `time`: what
+   shares.h says of the span that the event has ended; NULL: it has ended none, or not all
+   of it is known. */
 int eva_frames_event(struct eva_frames *frames, const struct eventring_event *event,
                      const struct eva_span_time *time);
 void eva_frames_lost(struct eva_frames *frames, const struct eventring_loss *loss);

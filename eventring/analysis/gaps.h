@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gaps.h: when events of rings were lost.
  *
- * A loss is known with the next event only. What was said of a moment within it, as which span a
- * step of the collector was in, was said as if nothing had been lost.
+ * A loss becomes known only with the next event. What was said before of a moment in it
+ * (such as which span a step of the collector was in) was said as if nothing had been
+ * lost.
  *
- * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY, and nothing is added.
- * Threads: one at a time.
+ * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY, and nothing is
+ * added. Threads: one at a time.
  */
 #ifndef EVENTRING_ANALYSIS_GAPS_H
 #define EVENTRING_ANALYSIS_GAPS_H
@@ -26,11 +27,12 @@ struct eva_gaps {
   size_t count, room;
 };
 
-/* A loss of a ring, whose last event before it was at `from`. */
+/* Adds the loss of a ring whose last event before it was at `from`. */
 int eva_gaps_add(struct eva_gaps *gaps, const struct eventring_loss *loss, uint64_t from);
-/* To be called between the last one and the first question. */
+/* Sorts the gaps. To be called after the last eva_gaps_add and before the first
+   eva_gaps_has. */
 void eva_gaps_sort(struct eva_gaps *gaps);
-/* Is the moment in a gap of this ring? */
+/* Tells whether the moment lies in a gap of this ring. */
 bool eva_gaps_has(const struct eva_gaps *gaps, uint32_t domain, uint8_t ring, uint64_t ns);
 void eva_gaps_free(struct eva_gaps *gaps);
 

@@ -24,15 +24,17 @@ uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched)
   return watched > off ? watched - off : 0;
 }
 
-/* What the span, open or just ended, covers of the present stretch up to `until`. */
+/* Returns how much of the present stretch, up to `until`, the span covers, which is open
+   or has just ended. */
 static uint64_t covered(const struct eva_gc_clock *clock, const struct eventring_pause *span,
                         uint64_t until) {
   uint64_t begin = span->since > clock->from ? span->since : clock->from;
   return clock->running && until > begin ? until - begin : 0;
 }
 
-/* Time under a span of the collector, during `off` of which the thread was not on a
-   processor. (Of a span that began before the stretch it may have been before, too.) */
+/* Returns the times of a span of the collector that covers `ns` of the stretch. The
+   thread was not on a processor during `off` of the span; below 0: not known. (If the
+   span began before the stretch, that may have been before it, too.) */
 static struct eva_gc_times collector_times(const struct eva_gc_clock *clock, uint64_t ns,
                                            int64_t off) {
   uint64_t known = off > 0 ? (uint64_t)off : 0;
@@ -62,11 +64,12 @@ static inline uint64_t see(const struct eva_gc_clock *clock, struct eventring_pa
   if (event->kind == EVENTRING_BEGIN)
     eventring_pause_begin(span, event->depth, event->id, event->ns);
   if (event->kind != EVENTRING_END || !eventring_pause_end(span, event->depth)) return 0;
-  /* a torn one was counted up to the gap that tore it */
+  /* a torn span was counted up to the gap that tore it */
   return eventring_event_took(event) >= 0 ? covered(clock, span, event->ns) : 0;
 }
 
-/* Of a counter off_cpu: the part of its time that lies in the present stretch at most. */
+/* Returns the time of a counter off_cpu, at most as much as the present stretch has so
+   far; 0: the event is no such counter. */
 static uint64_t off_cpu_until(const struct eva_gc_clock *clock,
                               const struct eventring_event *event) {
   bool is_it = event->def && event->def->quantity == EVENTRING_QUANTITY_OFF_CPU &&
@@ -113,10 +116,10 @@ void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event
   eva_gc_times_add(&clock->times, &more);
 }
 
-/* ---- Batches ------------------------------------------------------------------------- */
+/* ---- Batches ----------------------------------------------------------------------- */
 
-/* The topmost span of a class, seen from the end of a batch: those that end before it and are
-   deeper are within it, up to one that is not. */
+/* The topmost span of a class, seen from the end of a batch: spans that end before it and
+   are deeper lie within it, up to the first one that is not deeper. */
 struct topmost {
   bool open;
   uint8_t depth;
@@ -128,14 +131,17 @@ static bool is_topmost(struct topmost *top, const struct eventring_brief *ended,
   return is_of_class;
 }
 
-/* Whether this span, or the one that ended before it, has the payload of a point is not known where
-   both are of one definition and ended at the same time. */
+/* Tells whether this span and the one that ended before it are of one definition and
+   ended at the same time. Then nobody knows which of the two has the payload of a
+   point. */
 static bool is_like_the_one_before(const struct eventring_batch *batch, size_t i) {
   return i > 0 && batch->ended[i].id == batch->ended[i - 1].id &&
          batch->ended[i].after == batch->ended[i - 1].after;
 }
 
-/* For how long the thread was off the processor in a span; *points: those up to it. */
+/* Returns for how long the thread was off the processor in a span; 0: no point says it.
+   *points: how many points there are up to this span; spans are to be asked for from the
+   last to the first. */
 static uint64_t off_cpu_of(const struct eventring_batch *batch,
                            const struct eventring_brief *ended, size_t *points) {
   for (; *points; --*points) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* gc_clock.h: how long one ring of one domain was watched, and how much of that was
+/* gc_clock.h: how long one ring of one domain was watched, and how much of that time was
  * spent in the collector and in finalizers.
  *
  * Time in the collector is the time under top-level spans of class gc: those that no
- * other span of class gc encloses. Time in finalizers is that of class finalizers. (A
- * host whose finalizers may collect has that time in both.) The CPU time of the collector
- * is known if the ends of all its spans say for how long the thread was not on a processor
- * (measure OFF_CPU); a span whose end was not seen counts as if never interrupted. For how
- * long it was not on a processor outside these spans is the sum of the counter of class gc
- * of the quantity OFF_CPU.
- * Watched time consists of stretches:
- * from the first event seen (or where reading goes on after a loss) to the last
- * one before the next loss or pause, the end of the domain, or the end of
- * watching. The gap of a loss belongs to neither figure, so the share is not bent
- * by it; of a collection that reaches into a stretch, that part counts. (A pause
- * is seen in the ring of the domain that asked for it; of the other domains it
- * counts as watched.)
+ * other span of class gc encloses. Time in finalizers is the same for class finalizers.
+ * (A host whose finalizers may collect has that time in both.) The CPU time of the
+ * collector is known if the ends of all its spans say for how long the thread was not on
+ * a processor (measure OFF_CPU); a span whose end was not seen counts as if it was never
+ * interrupted. For how long the thread was not on a processor outside these spans is the
+ * sum of the counter of class gc with the quantity OFF_CPU.
+ *
+ * Watched time consists of stretches. A stretch lasts from the first event seen (or from
+ * where reading goes on after a loss) to the last one before the next loss or pause of
+ * the recording, the end of the domain, or the end of watching. The gap of a loss belongs
+ * to neither figure, so it does not distort the share; of a collection that reaches into
+ * a stretch, the part in the stretch counts. (A pause of the recording is seen in the
+ * ring of the domain that asked for it; for the other domains it counts as watched.)
  *
  * Invariant: each part <= watched, unless the file's times run backwards.
  *
@@ -41,24 +41,25 @@ struct eva_gc_times {
   uint64_t in_finalizers; /* under spans of class finalizers */
 };
 void eva_gc_times_add(struct eva_gc_times *into, const struct eva_gc_times *more);
-/* The CPU time of the collector; false: it is not known. */
+/* Stores the CPU time of the collector in *ns. False: it is not known. */
 bool eva_gc_times_cpu(const struct eva_gc_times *times, uint64_t *ns);
-/* Of time watched, that in which the thread was on a processor, as far as is known. */
+/* Returns how much of the time watched the thread was on a processor, as far as is
+   known. */
 uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched);
 
 /* A zeroed struct is a clock that has not seen anything. */
 struct eva_gc_clock {
   uint64_t watched; /* ns in closed stretches */
   struct eva_gc_times times; /* in these */
-  bool running;     /* in a stretch: from .. last so far */
+  bool running;     /* in a stretch, of from .. last so far */
   bool is_cut;      /* what was before a time is forgotten: eva_gc_clock_cut */
-  bool gc_measured; /* the end of span `gc` says how long the thread was not on a processor */
+  bool gc_measured; /* the end of span `gc` has the time off the processor */
   uint64_t from, last;
   uint32_t incarnation;
   struct eventring_pause gc, finalizers; /* the topmost spans of these classes */
 };
 
-/* Does the event only move the clock on (to its time)? Most do. */
+/* Tells whether the event only moves the clock on (to its time), as most do. */
 static inline bool eva_gc_clock_only_moves(const struct eva_gc_clock *clock,
                                            const struct eventring_event *event) {
   return clock->running && event->incarnation == clock->incarnation &&
@@ -71,11 +72,12 @@ void eva_gc_clock_begin(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarn
 /* Takes the next event or loss of the ring, in the order of delivery. */
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss);
-/* Takes all events of a batch at once. False, with nothing done: they are to be taken one by one,
-   since spans of these classes are open before or after it, or something else is unusual. */
+/* Takes all events of a batch at once. Returns false, with nothing done, if they are to
+   be taken one by one: spans of these classes are open before or after the batch, or
+   something else is unusual. */
 bool eva_gc_clock_batch(struct eva_gc_clock *clock, const struct eventring_batch *batch);
-/* Forgets what was counted before `ns`; a stretch that goes on there begins there. Nothing
-   happens from the second time on. `incarnation`: of what comes next. */
+/* Forgets what was counted before `ns`; a stretch that goes on there begins there. From
+   the second call on it does nothing. `incarnation`: that of what comes next. */
 void eva_gc_clock_cut(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation);
 /* Ends the stretch, at `end` (ns) when that is later than the last event. */
 void eva_gc_clock_stop(struct eva_gc_clock *clock, uint64_t end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.c: what was allocated and what is alive, by stack, out of a recording. */
+/* heap.c: what was allocated and what is alive, by stack, from a recording. */
 #include "analysis/heap.h"
 #include "eventring/tools.h"
 #include "format/array.h"
@@ -9,18 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct block { /* that is alive, of which the allocation was seen */
+struct block { /* a block that is alive and whose allocation was seen */
   uint64_t number;
-  uint32_t domain, row; /* row UINT32_MAX: it is free, and `domain` the next free one */
-  uint64_t born; /* collections before it */
+  uint32_t domain, row; /* row UINT32_MAX: the place is free, and `domain` is the next
+                           free one */
+  uint64_t born; /* collections before its allocation */
   struct eva_amount amount;
 };
 
-struct domain { /* what its events have said */
+struct domain { /* what the events of a domain have said */
   double rate;
-  uint64_t collections; /* while it was sampled */
-  uint64_t over_ns;     /* the profile has ended then; 0: it has not */
-  uint64_t said_over_ns; /* the same, of the last profile in the file */
+  uint64_t collections; /* collections while it was sampled */
+  uint64_t over_ns;     /* when the profile ended; 0: it has not */
+  uint64_t said_over_ns; /* over_ns of its last profile in the file */
   bool known;           /* there was a profile */
 };
 
@@ -30,7 +31,8 @@ struct eva_heap {
   struct evr_table row_of;   /* numbers plus 1 of rows */
   struct eva_heap_state state;
   uint64_t only, since, survived;
-  uint64_t parts; /* a bit for each kind of blocks that are parts of objects, and count as none */
+  uint64_t parts; /* a bit for each kind of blocks that are parts of objects, and do not
+                     count as objects */
   struct block *blocks;
   uint32_t blocks_count, blocks_room, blocks_free; /* UINT32_MAX: none is free */
   struct evr_table block_of; /* numbers plus 1 of blocks that are alive */
@@ -72,8 +74,9 @@ void eva_amount_add(struct eva_amount *sum, const struct eva_amount *more) {
   sum->variance += more->variance;
 }
 
-/* With a word sampled standing for s bytes at the rate r, the truth T makes the variance
- * T s (1 - r), here T u; the bound solves T - bytes = sqrt(T u). */
+/* Returns u / 2 + sqrt(variance + (u / 2)^2). With a word sampled standing for s bytes at
+ * the rate r, the truth T makes the variance T s (1 - r), here T u; the bound solves T -
+ * bytes = sqrt(T u). */
 double eva_amount_error(const struct eva_amount *amount) {
   if (!(amount->variance > 0) || !(amount->bytes > 0)) return 0;
   double u = amount->variance / amount->bytes;
@@ -96,7 +99,8 @@ static bool is_row(const void *context, uintptr_t value, const void *key) {
          a->kind == b->kind && a->origin == b->origin;
 }
 
-/* UINT32_MAX: no memory. */
+/* Returns the number of the row of this site, made if there is none; UINT32_MAX: no
+   memory. */
 static uint32_t row_for(struct eva_heap *h, const struct eva_heap_row *r) {
   uint64_t hash = evr_hash_word(evr_hash_seed(), r->stack | (uint64_t)r->domain << 32);
   hash = evr_hash_word(hash, r->span | (uint64_t)r->kind << 16 | (uint64_t)r->origin << 24);
@@ -116,19 +120,20 @@ static void note_rate(struct eva_heap_state *s, double rate) {
   if (rate > s->most_rate) s->most_rate = rate;
 }
 
-/* ---- Profiles ------------------------------------------------------------------------ */
+/* ---- Profiles ---------------------------------------------------------------------- */
 
 struct reading {
   struct eva_heap *heap;
   uint32_t last[EVENTRING_MAX_DOMAINS]; /* number of the last profile of each slot */
   struct {
-    uint32_t profile; /* the one with the highest peak of each slot; */
+    uint32_t profile; /* the profile with the highest peak of each slot; */
     double bytes;     /* one profile ends before another one of its slot begins */
   } peak[EVENTRING_MAX_DOMAINS];
   bool no_memory;
 };
 
-/* Of a profile that another one has followed nobody knows what is alive. */
+/* Tells whether the profile is the last one of its slot. Nobody knows what is alive of a
+   profile that another one has followed. */
 static bool is_last(const struct reading *reading, const struct eventring_heap *heap) {
   return heap->domain < EVENTRING_MAX_DOMAINS && reading->last[heap->domain] == heap->number;
 }
@@ -158,7 +163,8 @@ static void add(struct eva_amount *sum, const struct eventring_amount *more) {
   eva_amount_add(sum, &amount);
 }
 
-/* Kinds are named by the recording (eventring_memory_name). */
+/* Finds the kinds of blocks that are parts of objects: those that the recording gives a
+   name in " part" (eventring_memory_name). */
 static void find_parts(struct eva_heap *h, const eventring_cursor *cursor) {
   static const char part[] = " part";
   for (unsigned kind = 0; kind < 64; kind++) {
@@ -233,7 +239,7 @@ int eva_heap_read(struct eva_heap *h, eventring_cursor *cursor) {
   return reading.no_memory ? EVENTRING_E_MEMORY : status;
 }
 
-/* ---- Events ---------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------ */
 
 void eva_heap_window(struct eva_heap *h, uint64_t since, uint64_t survived) {
   h->since = since;
@@ -267,7 +273,7 @@ static bool is_block(const void *context, uintptr_t value, const void *key) {
   return a->number == b->number && a->domain == b->domain;
 }
 
-/* The block of this number, made if there is none; NULL: no memory. */
+/* Returns the block of this number, made if there is none; NULL: no memory. */
 static struct block *block_for(struct eva_heap *h, uint32_t domain, uint64_t number) {
   const struct block key = {.number = number, .domain = domain};
   if (h->blocks_free == UINT32_MAX) {
@@ -307,20 +313,21 @@ static struct eva_amount amount_of(const struct eventring_sample *s, double rate
                              n * (1 - rate) / (rate * rate) * 64};
 }
 
-/* Remembers what is alive when it is more than ever by a part of that. */
+/* Remembers what is alive as the peak, if it exceeds the peak so far by more than the
+   fraction `part`. */
 static void note_peak(struct eva_heap *h, double part) {
   if (h->live <= h->peak * (1 + part)) return;
   h->peak = h->live;
   for (uint32_t i = 0; i < h->count; i++) h->rows[i].amount[EVA_PEAK] = h->rows[i].amount[EVA_LIVE];
 }
 
-/* The site of a sample, without figures. */
+/* Returns the site of a sample, without figures. */
 static struct eva_heap_row site_of(uint32_t domain, const struct eventring_sample *s) {
   return (struct eva_heap_row){.stack = s->stack, .domain = domain, .span = s->span,
                                .kind = s->kind, .origin = s->origin};
 }
 
-/* What a sample stands for. */
+/* Returns what a sample stands for. */
 static struct eva_amount weight_of(const struct eva_heap *h, const struct eventring_sample *s,
                                    double rate) {
   struct eva_amount amount = amount_of(s, rate);
@@ -332,7 +339,7 @@ static int on_alloc(struct eva_heap *h, const struct eventring_event *event,
                     const struct eventring_memory *m) {
   struct domain *d = &h->domain[event->domain];
   const struct eva_heap_row key = site_of(event->domain, &m->sample);
-  if (!(d->rate > 0)) return EVENTRING_OK; /* said by no profile either */
+  if (!(d->rate > 0)) return EVENTRING_OK; /* no profile says the rate either */
   uint32_t row = row_for(h, &key);
   struct block *b = row == UINT32_MAX ? NULL : block_for(h, event->domain, m->block);
   if (!b) return EVENTRING_E_MEMORY;
@@ -349,7 +356,8 @@ static bool survived(const struct eva_heap *h, const struct block *b) {
   return h->domain[b->domain].collections - b->born >= h->survived;
 }
 
-/* The block is not alive any more; `died`: it was freed, rather than lost sight of. */
+/* Ends a block that is not alive any more. `died`: it was freed, rather than lost sight
+   of. */
 static void end_block(struct eva_heap *h, struct block *b, bool died) {
   struct eva_amount *amount = h->rows[b->row].amount;
   if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);
@@ -370,14 +378,16 @@ static void on_free(struct eva_heap *h, const struct eventring_event *event, uin
   else h->state.unknown_frees++;
 }
 
-/* A profile begins: of the one before it nothing more is said. */
+/* Ends the blocks of a domain in which a new profile begins: nothing more is said of
+   those of the profile before it. */
 static void forget_domain(struct eva_heap *h, uint32_t domain) {
   for (uint32_t i = 0; i < h->blocks_count; i++)
     if (h->blocks[i].row != UINT32_MAX && h->blocks[i].domain == domain)
       end_block(h, &h->blocks[i], false);
 }
 
-/* 0: the profile ends, and what is alive is what was alive then. */
+/* Takes an event that says the rate: a profile begins. With the rate 0 it ends, and what
+   is alive stays what was alive then. */
 static void on_rate_event(struct eva_heap *h, const struct eventring_event *event, double rate) {
   struct domain *d = &h->domain[event->domain];
   if (rate > 0 && d->known) forget_domain(h, event->domain);
@@ -403,7 +413,8 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
   case EVENTRING_MEMORY_COLLECTED:
     if (!d->over_ns) d->collections++;
     h->state.collections += event->ns >= h->since;
-    if (!h->survived) note_peak(h, 1.0 / 32); /* where it grows slowly, not each time */
+    /* not each time, if the heap grows slowly */
+    if (!h->survived) note_peak(h, 1.0 / 32);
     break;
   case EVENTRING_MEMORY_RATE:
     on_rate_event(h, event, m.rate);
@@ -426,7 +437,8 @@ bool eva_heap_allocation(struct eva_heap *h, const struct eventring_event *event
   return true;
 }
 
-/* The end of a profile is in its events, unless these were overwritten. */
+/* Counts the last profile of a domain, as running or ended. Its end is in its events,
+   unless these were overwritten; then the file says it. */
 static void count_profile(struct eva_heap *h, const struct domain *d) {
   const uint64_t over_ns = d->over_ns ? d->over_ns : d->said_over_ns;
   h->state.running += d->known && !over_ns;

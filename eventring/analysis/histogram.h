@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram.h: how often which duration, in little memory.
+/* histogram.h: how often each duration occurred, in little memory.
  *
- * Log-linear: each octave [2^k, 2^(k+1)) is divided into 128 equal buckets;
- * values below 256 have a bucket of their own. Count, minimum, maximum and
- * total are exact. A quantile is the middle of the bucket that holds the value
- * of that rank, drawn into [min, max]: it differs from that value by at most
- * half a bucket, 1/256 of it, that is less than 0.4 % (0 below 256). The
- * value of rank q is the smallest one that at least q * count values do not
- * exceed.
+ * Log-linear: each octave [2^k, 2^(k+1)) is divided into 128 equal buckets; values below
+ * 256 have a bucket of their own. Count, minimum, maximum and total are exact. A quantile
+ * is the middle of the bucket that holds the value of that rank, clamped to [min, max].
+ * It differs from that value by at most half a bucket: 1/256 of the value, which is less
+ * than 0.4 % (0 below 256). The value of rank q is the smallest one that at least q *
+ * count values do not exceed.
  *
- * Units: those of the values, any. Memory: octaves are allocated when first used, half a KiB
- * each, at most 29 KiB, and as much again if a bucket gets 2^32 values. Errors:
- * EVENTRING_E_MEMORY, and the histogram is as it was. Threads: a histogram is used by one thread at
- * a time; several may read one.
+ * Units: those of the values, any. Memory: octaves are allocated when first used, half a
+ * KiB each, at most 29 KiB, and as much again if a bucket gets 2^32 values. Errors:
+ * EVENTRING_E_MEMORY, and the histogram is as it was. Threads: a histogram is used by one
+ * thread at a time; several may read one.
  */
 #ifndef EVENTRING_ANALYSIS_HISTOGRAM_H
 #define EVENTRING_ANALYSIS_HISTOGRAM_H
@@ -33,25 +32,26 @@ enum {
 struct eva_histogram {
   uint64_t count;
   uint64_t total; /* stays at UINT64_MAX rather than wrap */
-  uint64_t min, max; /* of count > 0 */
-  uint32_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: none there */
-  uint32_t *carried; /* by place, 2^32 values each: those for which there is no room in the octaves;
-                        NULL: there are none */
-  uint64_t borrowed; /* bit n: octave n is that of another histogram (eva_histogram_borrow) */
+  uint64_t min, max; /* if count > 0 */
+  uint32_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: not there */
+  uint32_t *carried; /* by place, 2^32 values each, beyond the octaves; NULL: none */
+  uint64_t borrowed; /* bit n: octave n is another's (eva_histogram_borrow) */
 };
 _Static_assert(EVA_HISTOGRAM_OCTAVES <= 64, "borrowed");
 
-/* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit is 6 + n in buckets
-   of 2^(n-1). The number of the octave, times EVA_HISTOGRAM_BUCKETS, plus that of the bucket.
-   (Octaves 0 and 1 have buckets of the same size.) */
+/* Returns the place of a value's bucket: the number of its octave, times
+   EVA_HISTOGRAM_BUCKETS, plus the number of the bucket in it. Octave 0 holds 0..127 one
+   by one, octave n > 0 holds the values whose highest bit is 6 + n, in buckets of
+   2^(n-1). (Octaves 0 and 1 have buckets of the same size.) */
 static inline uint64_t eva_histogram_place(uint64_t value) {
   unsigned highest = (unsigned)__builtin_clzll(value | (2 * EVA_HISTOGRAM_BUCKETS - 1)) ^ 63;
   unsigned shift = highest - EVA_HISTOGRAM_BITS;
   return ((uint64_t)shift << EVA_HISTOGRAM_BITS) + (value >> shift);
 }
-/* Makes an octave that is not there. 0 or EVENTRING_E_MEMORY. */
+/* Makes an octave that is not there. Returns 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
-/* Counts one value in a bucket of an octave that is there and that has no room for it. The same. */
+/* Counts one value in a bucket that has no room for it, of an octave that is there.
+   Returns 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_carry(struct eva_histogram *histogram, uint64_t place);
 /* Returns how many values are in a bucket of an octave that is there. */
 static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, unsigned octave,
@@ -61,10 +61,12 @@ static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, u
   return low | (uint64_t)histogram->carried[octave * EVA_HISTOGRAM_BUCKETS + bucket] << 32;
 }
 
-/* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
+/* Adds a value (eva_histogram_merge: all values of another histogram). Returns 0 or
+   EVENTRING_E_MEMORY. */
 static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
   const uint64_t place = eva_histogram_place(value), number = place / EVA_HISTOGRAM_BUCKETS;
-  if (__builtin_expect(!histogram->octaves[number], 0)) { /* so it is with the first value */
+  /* the first value comes here, too */
+  if (__builtin_expect(!histogram->octaves[number], 0)) {
     int status = eva_histogram_make_octave(histogram, (unsigned)number);
     if (status < 0) return status;
     if (histogram->count == 0) histogram->min = value;
@@ -83,14 +85,15 @@ static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t va
   return 0;
 }
 int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from);
-/* As eva_histogram_merge, of a histogram that stays as it is as long as `into` is used: octaves
-   that `into` has not are not copied. No values are to be added to `into` then, but all of others. */
+/* Merges a histogram that must stay as it is as long as `into` is used: octaves that
+   `into` lacks are not copied. After that `into` may only get all values of other
+   histograms, not single ones. Returns 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_borrow(struct eva_histogram *into, const struct eva_histogram *from);
-/* The quantile is given in 1/100000, 0 to 100000: 50000 is the median, 99900 p99.9.
+/* Returns a quantile, given in 1/100000, 0 to 100000: 50000 is the median, 99900 p99.9.
    Returns 0 for an empty histogram. */
 uint64_t eva_histogram_quantile(const struct eva_histogram *histogram,
                                 uint32_t per_100000);
-/* The mean, rounded down; 0 for an empty histogram. */
+/* Returns the mean, rounded down; 0 for an empty histogram. */
 uint64_t eva_histogram_mean(const struct eva_histogram *histogram);
 /* Frees what it holds and makes it empty. */
 void eva_histogram_free(struct eva_histogram *histogram);

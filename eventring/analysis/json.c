@@ -36,7 +36,7 @@ void eva_json_line(struct eva_json *json) {
   json->filled = 0;
 }
 
-/* Before a value: the comma, unless a key has just put it. */
+/* Writes the comma before a value, unless a key has just done so or it is the first. */
 static void before_value(struct eva_json *json) {
   uint64_t bit = (uint64_t)1 << json->depth;
   if (!json->after_key && json->depth > 0 && json->filled & bit)
@@ -72,7 +72,7 @@ static size_t plain_length(const unsigned char *text, size_t size) {
   return length;
 }
 
-/* As JSON has it: beyond U+FFFF as two surrogates. */
+/* Writes a character as JSON escapes it: beyond U+FFFF as two surrogates. */
 static void write_escape(FILE *out, uint32_t code) {
   if (code > 0xffff)
     fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
@@ -80,7 +80,7 @@ static void write_escape(FILE *out, uint32_t code) {
     fprintf(out, "\\u%04x", code);
 }
 
-/* One character that is not plain; returns its length. */
+/* Writes one character that is not plain, and returns its length. */
 static size_t write_special(FILE *out, const unsigned char *text, size_t size) {
   struct eventring_character c = eventring_character_at(text, size);
   if (!c.valid)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* json.h: a streaming JSON writer (RFC 8259): nothing is held in memory.
  *
- * It puts the commas; the caller closes what it opens. In an object each value
- * is preceded by its eva_json_key. Nesting at most 63 deep.
+ * It writes the commas; the caller closes what it opens. In an object each value is
+ * preceded by its eva_json_key. Containers nest at most 63 deep.
  *
  * Errors: those of the stream, which keeps them (ferror). Locale: LC_NUMERIC must be "C",
- * as it is in a program that has not set it. Threads: one at a time for a
- * writer and its stream, which is written to without its lock.
+ * as it is in a program that has not set it. Threads: one at a time for a writer and its
+ * stream, which is written to without its lock.
  */
 #ifndef EVENTRING_ANALYSIS_JSON_H
 #define EVENTRING_ANALYSIS_JSON_H
@@ -34,22 +34,22 @@ void eva_json_open_array(struct eva_json *json);
 void eva_json_close_array(struct eva_json *json);
 void eva_json_key(struct eva_json *json, const char *key);
 
-/* Text. What is not printable (eventring_character_at) is written as \uNNNN, from which a
-   parser has it back; bytes that are not UTF-8 become U+FFFD. `size`: bytes. A string that is
-   NULL becomes null. */
+/* Writes text; a string that is NULL becomes null. What is not printable
+   (eventring_character_at) is written as \uNNNN, from which a parser gets it back; bytes
+   that are not UTF-8 become U+FFFD. `size`: bytes. */
 void eva_json_string(struct eva_json *json, const char *text);
 void eva_json_text(struct eva_json *json, const void *text, size_t size);
-/* A string of two hexadecimal digits a byte. */
+/* Writes a string of two hexadecimal digits a byte. */
 void eva_json_hex(struct eva_json *json, const void *bytes, size_t size);
 void eva_json_uint(struct eva_json *json, uint64_t value);
 void eva_json_int(struct eva_json *json, int64_t value);
-/* With all digits that it takes to read the same value back; what JSON cannot
-   write is one of the strings "nan", "inf", "-inf". */
+/* Writes a number with all digits that it takes to read the same value back. What JSON
+   cannot write becomes one of the strings "nan", "inf", "-inf". */
 void eva_json_double(struct eva_json *json, double value);
 void eva_json_bool(struct eva_json *json, bool value);
 void eva_json_null(struct eva_json *json);
 
-/* A member of an object: key and value. */
+/* Writes a member of an object: key and value. */
 void eva_json_string_at(struct eva_json *json, const char *key, const char *text);
 void eva_json_uint_at(struct eva_json *json, const char *key, uint64_t value);
 void eva_json_int_at(struct eva_json *json, const char *key, int64_t value);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* link_order.c: async spans of several rings that come one ring after the other.
  *
- * What a begin or an end brings about depends on the events of its span that were written before
- * it, in other rings, too. A span has one of each, nearly always, and then the order in which the
- * two come is all the same: they belong together if the end is not earlier. So they meet in the
- * table at once, and nothing is sorted. A pair of which an event between the two, or before one of
- * them, may still come is held in its place, and told when its place is asked for again or the
- * table is full, and nothing earlier can come any more.
+ * What a begin or an end brings about also depends on the events of its span that were
+ * written before it in other rings. A span nearly always has one of each, and then it
+ * does not matter in which order the two come: they belong together if the end is not
+ * earlier. So they meet in the table at once, and nothing is sorted. A pair is held in
+ * its place while an event between the two, or before one of them, may still come. It is
+ * reported when its place is asked for again, or when the table is full, if nothing
+ * earlier can come any more.
  *
- * Only where a third event of the same span comes before it is known what the others bring about,
- * or one whose time lies before that of the event before it in its ring, the events of that span
- * wait in a queue, which is sorted. What is left in its place was earlier than all that waits. */
+ * The events of a span wait in a queue, which is sorted, in two cases only: a third event
+ * of the span comes before it is known what the others bring about, or an event has an
+ * earlier time than the event before it in its ring. What stays in the place of such a
+ * span is earlier than all that waits. */
 #include "analysis/links_table.h"
 
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 
 static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* ---- The queue ------------------------------------------------------------------------------- */
+/* ---- The queue --------------------------------------------------------------------- */
 
 static int queue_event(struct eva_link_order *order, const struct eva_link_event *event) {
   if (!EVR_MAKE_ROOM(order->queue, order->room, order->count, 256)) return EVENTRING_E_MEMORY;
@@ -32,7 +34,8 @@ static bool is_earlier(const struct eva_link_event *a, const struct eva_link_eve
   return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
 
-/* Where the run ends that begins at `from`: events in their order. */
+/* Returns where the run ends that begins at `from`: a run has its events in their
+   order. */
 static size_t end_of_run(const struct eva_link_order *order, size_t from) {
   size_t end = from + 1;
   while (end < order->count && !is_earlier(&order->queue[end], &order->queue[end - 1])) end++;
@@ -50,7 +53,8 @@ static void merge_runs(const struct eva_link_event *event, struct eva_link_event
   }
 }
 
-/* (A batch of one ring is a run, so there are few.) */
+/* Sorts the queue by merging its runs. (A batch of one ring is a run, so there are
+   few.) */
 static int sort_queue(struct eva_link_order *order) {
   while (order->count && end_of_run(order, 0) < order->count) {
     if (order->other_room < order->room) {
@@ -79,7 +83,7 @@ static int tell(struct eva_link_order *order, uint16_t id, const struct eva_link
   return order->found(order->context, id, outcome);
 }
 
-/* Takes those of the queue that are earlier than `before`. */
+/* Takes the events of the queue that are earlier than `before`. */
 static int settle_queue(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   size_t taken = 0;
@@ -100,7 +104,7 @@ static int settle_queue(struct eva_link_order *order, uint64_t before) {
   return status;
 }
 
-/* ---- Pairs that are held -------------------------------------------------------------------- */
+/* ---- Pairs that are held ----------------------------------------------------------- */
 
 static uint64_t latest_of(const struct eva_link *place) {
   const uint64_t begin = place->begin.there ? place->begin.ns : 0;
@@ -108,7 +112,7 @@ static uint64_t latest_of(const struct eva_link *place) {
   return begin > end ? begin : end;
 }
 
-/* Tells of the pair that the place holds, in which nothing waits then. */
+/* Reports the pair that the place holds; no end waits there afterwards. */
 static int tell_held(struct eva_link_order *order, struct eva_link *place) {
   const struct eva_link_outcome outcome = {.paired = true, .begin = place->begin,
                                            .end = place->end};
@@ -116,8 +120,8 @@ static int tell_held(struct eva_link_order *order, struct eva_link *place) {
   return order->found(order->context, place->id, &outcome);
 }
 
-/* Tells of all pairs that end before `before`. (Who moves up to a place that is given up is looked
-   at there.) */
+/* Reports all pairs that end before `before`. (Closing a place may move another span into
+   it, which is looked at there.) */
 static int settle_held(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   for (size_t i = 0; i < links->room; i++) {
@@ -131,7 +135,9 @@ static int settle_held(struct eva_link_order *order, uint64_t before) {
   return EVENTRING_OK;
 }
 
-/* (A table that is still half as full as it may be would soon be searched again.) */
+/* Makes room for another span: reports the pairs that can be reported, and enlarges the
+   table unless it is less than half as full as it may be. (A fuller table would soon have
+   to be searched again.) */
 static __attribute__((noinline)) int make_room(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   int status = settle_held(order, before);
@@ -139,9 +145,10 @@ static __attribute__((noinline)) int make_room(struct eva_link_order *order, uin
   return eva_links_make_room(links) ? EVENTRING_OK : EVENTRING_E_MEMORY;
 }
 
-/* ---- Taking --------------------------------------------------------------------------------- */
+/* ---- Taking ------------------------------------------------------------------------ */
 
-/* Moves what a place has into the queue, if it is not earlier than `before`. */
+/* Moves an end that waits in a place into the queue, unless it is earlier than
+   `before`. */
 static int queue_point(struct eva_link_order *order, struct eva_link *place, uint8_t role,
                        uint64_t before) {
   const bool is_begin = role == EVENTRING_ROLE_BEGIN;
@@ -155,7 +162,8 @@ static int queue_point(struct eva_link_order *order, struct eva_link *place, uin
   return queue_event(order, &event);
 }
 
-/* Lets an event wait, and all of its span that may not be earlier than those to come. */
+/* Lets an event wait in the queue, with all events of its span that may not be earlier
+   than those still to come. */
 static __attribute__((noinline)) int wait_for_others(struct eva_link_order *order,
                                                      struct eva_link *place,
                                                      const struct eva_link_event *event,
@@ -175,7 +183,8 @@ static __attribute__((noinline)) int wait_for_others(struct eva_link_order *orde
   return status;
 }
 
-/* Takes an event that does not meet one of the other end alone. */
+/* Takes an event that eva_link_order_meet did not take: its span has more than one event
+   of the other end, or its time is before that of an earlier event of its ring. */
 static int take_further(struct eva_link_order *order, struct eva_link *place,
                         const struct eva_link_event *event, uint64_t settled,
                         struct eva_link_outcome *outcome) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* links_table.h: the places of a struct eva_links, for what works on them (links.c, link_order.c).
+/* links_table.h: the places of a struct eva_links, for the code that works on them
+ * (links.c, link_order.c).
  *
  * Units, errors, threads: links.h. */
 #ifndef EVENTRING_ANALYSIS_LINKS_TABLE_H
@@ -25,14 +26,15 @@ static inline struct eva_link *eva_link_place(const struct eva_links *links, uin
   }
 }
 
-/* Is room to be made before another one is put in? */
+/* Tells whether room is to be made before another span is put in. */
 static inline bool eva_links_are_full(const struct eva_links *links) {
   return 2 * links->used >= links->room;
 }
-/* Returns false, with nothing changed, if there is no memory. */
+/* Makes room for more spans. Returns false, with nothing changed, if there is no
+   memory. */
 bool eva_links_make_room(struct eva_links *links);
 
-/* Makes the free place that of a span. */
+/* Makes a free place that of a span. */
 static inline void eva_link_use(struct eva_links *links, struct eva_link *place, uint16_t id,
                                 uint64_t link) {
   place->link = link;
@@ -40,7 +42,8 @@ static inline void eva_link_use(struct eva_links *links, struct eva_link *place,
   links->used++;
 }
 
-/* Takes a place out that became free. What follows it moves up, unless it is at home behind it. */
+/* Takes out a place that has become free. What follows it moves up, unless its home lies
+   behind the hole. */
 static inline void eva_link_close(struct eva_links *links, struct eva_link *place) {
   const size_t mask = links->room - 1;
   struct eva_link *places = links->places;
@@ -56,7 +59,7 @@ static inline void eva_link_close(struct eva_links *links, struct eva_link *plac
   links->used--;
 }
 
-/* Takes an event that is the next one of its span, whose place this is. */
+/* Takes the next event of a span, whose place this is. */
 static inline void eva_link_take(struct eva_links *links, struct eva_link *place,
                                  const struct eva_link_event *event,
                                  struct eva_link_outcome *outcome) {
@@ -80,7 +83,7 @@ static inline void eva_link_take(struct eva_links *links, struct eva_link *place
   *(is_begin ? &place->begin_order : &place->end_order) = event->order;
 }
 
-/* ---- Rings that come in no order (link_order.c) ---------------------------------------------- */
+/* ---- Rings that come in no order (link_order.c) ------------------------------------ */
 
 static inline uint64_t eva_link_order_next(struct eva_link_order *order, unsigned ring) {
   return (uint64_t)ring << 48 | order->seen++;
@@ -93,12 +96,13 @@ static inline void eva_link_put(struct eva_link *place, bool is_end, struct eva_
 }
 
 enum eva_link_met {
-  EVA_LINK_OTHER, /* nothing was done: eva_link_order_take is to take the event */
+  EVA_LINK_OTHER, /* nothing was done: eva_link_order_take has to take the event */
   EVA_LINK_WAITS,
   EVA_LINK_PAIRED /* with *begin */
 };
-/* Takes the first event of a span, or the second one if that is of the other end. Its time is not
-   before that of any that came from the same ring. (Nearly all are taken so.) */
+/* Takes the first event of a span, or the second one if it is of the other end. Its time
+   must not be before that of any event that came from the same ring. (Nearly all events
+   are taken so.) */
 static inline __attribute__((always_inline)) enum eva_link_met
 eva_link_order_meet(struct eva_link_order *order, uint16_t id, uint64_t link, bool is_end,
                     struct eva_link_point point, unsigned ring, uint64_t settled,

@@ -2,9 +2,9 @@
 /* lives.c: the domains that ran in a slot of a recording. */
 #include "analysis/lives.h"
 
-/* The oldest incarnation that has a record. Those are gone in the order of their starts,
-   so the first one that is missing ends the search, whatever number a damaged file
-   claims. */
+/* Returns the oldest incarnation that has a record. The records are dropped in the order
+   of their starts, so the first one that is missing ends the search, whatever number a
+   damaged file claims. */
 static uint32_t oldest_known(eventring_cursor *cursor, unsigned slot, uint32_t newest) {
   struct eventring_domain_info life = {.size = sizeof life};
   uint32_t oldest = newest;

@@ -8,7 +8,7 @@
 /* The search for the word that is nearest to one that was given. */
 struct eva_nearest {
   const char *given;
-  size_t size;      /* of it, in bytes */
+  size_t size;      /* of `given`, in bytes */
   const char *word; /* the nearest so far; NULL: none is near */
   size_t distance;
 };

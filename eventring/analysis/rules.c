@@ -18,8 +18,8 @@ enum role {
   DURATION,        /* ends of spans */
   ASYNC_DURATION,
   VALUE,           /* of a counter */
-  WORDS_VALUE,     /* the same in words of 8 bytes, of which the rule wants bytes */
-  TOTAL,           /* what the counter has added up to, at the borders of spans (within) */
+  WORDS_VALUE,     /* of a counter, in words of 8 bytes; the rule wants bytes */
+  TOTAL,           /* the counter's sum, at the borders of spans (within) */
   WORDS_TOTAL,
   OCCURRENCE,      /* events that are neither a begin nor an end */
   BEGUN            /* lifecycle events NAME_begin */
@@ -45,7 +45,7 @@ static bool is_lower(const struct eva_rule *r) {
          r->condition.comparison == EVENTRING_NOT_LESS;
 }
 
-/* ---- Rules ------------------------------------------------------------------------------ */
+/* ---- Rules ------------------------------------------------------------------------- */
 
 static bool make_rule(struct eva_rule *r, const struct eventring_condition *condition,
                       const char *text, size_t size, unsigned line) {
@@ -92,13 +92,14 @@ void eva_rules_free(struct eva_rules *rules) {
   *rules = (struct eva_rules){0};
 }
 
-/* ---- What a definition is for a rule ----------------------------------------------------- */
+/* ---- What a definition is for a rule ----------------------------------------------- */
 
 static bool has_suffix(const char *name, size_t stem, const char *suffix) {
   return strlen(name) == stem + strlen(suffix) && strcmp(name + stem, suffix) == 0;
 }
 
-/* Is the definition called `stem`SUFFIX, of which the rule's name is `stem`_bytes? */
+/* Tells whether the definition is called `stem`SUFFIX, where the rule's name is
+   `stem`_bytes. */
 static bool is_stem_and(const struct eventring_def *def, const char *name, const char *suffix) {
   size_t size = strlen(name), bytes = strlen("_bytes");
   return size > bytes && strcmp(name + size - bytes, "_bytes") == 0 &&
@@ -111,7 +112,7 @@ static enum role role_of_heap(const struct eventring_def *def) {
   return eventring_is_in_words(def) ? WORDS_VALUE : VALUE;
 }
 
-/* A span counts when it ends, also for `count`: as in all commands. */
+/* Returns how a span counts: when it ends, also for `count`, as in all commands. */
 static enum role role_of_span(const struct eventring_def *def) {
   if (def->kind == EVENTRING_DEF_SPAN) return DURATION;
   return def->kind == EVENTRING_DEF_ASYNC ? ASYNC_DURATION : NOTHING;
@@ -138,7 +139,8 @@ static enum role role_of_count(const struct eva_rule *r, const struct eventring_
   return role == NOTHING ? OCCURRENCE : role;
 }
 
-/* Of a name alone: durations if the rule compares with a time, values of counters if not. */
+/* Returns how a definition counts for a name alone: durations if the rule compares with a
+   time (also values of a counter in ns), values of counters if not. */
 static enum role role_of_name(const struct eva_rule *r, const struct eventring_def *def) {
   bool time = r->condition.unit == EVENTRING_TIME;
   bool same = strcmp(def->name, r->condition.name) == 0;
@@ -173,9 +175,9 @@ static enum role role_of(struct eva_rule *r, const struct eventring_event *e) {
   return (enum role)r->role[e->id];
 }
 
-/* ---- Values ------------------------------------------------------------------------------ */
+/* ---- Values ------------------------------------------------------------------------ */
 
-/* The one that is farthest on the wrong side. */
+/* Tells whether the value is farther on the wrong side than the worst one so far. */
 static bool is_worse(const struct eva_rule *r, double value) {
   switch (r->condition.comparison) {
   case EVENTRING_LESS: case EVENTRING_NOT_MORE: return value > r->value;
@@ -200,13 +202,14 @@ static int take_value(struct eva_rule *r, double value) {
   r->last = value;
   if (r->condition.figure == EVENTRING_EACH) check_each(r, value);
   if (!r->histogram) return EVENTRING_OK;
-  /* a quantile of what is below 0 would need another histogram */
+  /* a quantile of values below 0 would need another histogram */
   return eva_histogram_add(r->histogram, value < 0 ? 0 : (uint64_t)value);
 }
 
-/* ---- Within ------------------------------------------------------------------------------ */
+/* ---- Within ------------------------------------------------------------------------ */
 
-/* The exact amount of the time that ends, if it was written at its borders. */
+/* Takes the exact amount of the time that ends, if the total was written at its
+   borders. */
 static void take_totals(struct eva_rule *r, struct eva_rule_within *w) {
   r->bounds.spans++;
   if (w->totals < 2) return;
@@ -241,7 +244,8 @@ static bool is_within(const struct eva_rule *r, const struct eventring_event *e,
   return ns >= w->since && (w->open > 0 || ns < w->until);
 }
 
-/* A difference was added up from the time at which the counter was written before, to `ns`. */
+/* Takes a difference, which was added up from the time at which the counter was written
+   before, to `ns`. */
 static void take_difference(struct eva_rule *r, struct eva_rule_within *w, double value,
                             uint64_t ns) {
   bool ends_in = w->open > 0, begins_in = w->counted_ns >= w->since && w->since;
@@ -257,9 +261,9 @@ static void take_total(struct eva_rule_within *w, double value) {
   w->total_last = value;
 }
 
-/* ---- Events ------------------------------------------------------------------------------ */
+/* ---- Events ------------------------------------------------------------------------ */
 
-/* Is this the end of a pause? */
+/* Follows the pauses of a domain, and tells whether the event ends one. */
 static bool ends_pause(struct eva_rules_domain *d, const struct eventring_event *e) {
   if (e->event_class != EVENTRING_CLASS_GC) return false;
   if (e->kind == EVENTRING_BEGIN) eventring_pause_begin(&d->pause, e->depth, e->id, e->ns);
@@ -275,7 +279,8 @@ static bool number_of(const struct eventring_event *e, double *number) {
   return true;
 }
 
-/* The heap of all domains that are there: that of one that has ended is 0, as for triggers
+/* Returns the heap of all domains that are there, once that of the event's domain is set
+   to `bytes`. The heap of a domain that has ended is 0, as for triggers
    (producer/watch.c). */
 static double heap_of_all(struct eva_rules *rules, const struct eventring_event *e, double bytes) {
   double all = 0;
@@ -284,7 +289,8 @@ static double heap_of_all(struct eva_rules *rules, const struct eventring_event 
   return all;
 }
 
-/* Of a flow that is each of its points, as in `stats`. */
+/* Tells whether the event is an occurrence. Each point of a flow is one, as in
+   `stats`. */
 static bool is_occurrence(const struct eventring_event *e) {
   return !(e->flags & EVENTRING_SYNTHETIC) && e->kind != EVENTRING_BEGIN &&
          e->kind != EVENTRING_END;
@@ -321,14 +327,15 @@ static int take_async(struct eva_rule *r, const struct eventring_event *e,
                       const struct eva_link_outcome *pair) {
   if (!pair->paired || pair->end.ns < pair->begin.ns) return EVENTRING_OK;
   if (!is_within(r, e, pair->begin.ns)) return EVENTRING_OK;
-  if (r->condition.cpu) { /* it is of no thread */
+  if (r->condition.cpu) { /* an async span belongs to no thread */
     r->unmeasured++;
     return EVENTRING_OK;
   }
   return take_value(r, (double)(pair->end.ns - pair->begin.ns));
 }
 
-/* A value that stands for another definition counts as one event of that, as in `stats`. */
+/* Counts a value that stands for another definition as one event of that, as in
+   `stats`. */
 static void take_named(struct eva_rule *r, const struct eventring_event *e) {
   int id = eva_named_by(e);
   if (id >= 0 && is_within(r, e, e->ns)) r->named[id]++;
@@ -357,7 +364,8 @@ static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
   }
 }
 
-/* What a domain had has ended with it. */
+/* Ends all that a domain had when it has ended, or when another one has followed, which
+   has the incarnation `incarnation`. */
 static void end_domain(struct eva_rules *rules, const struct eventring_event *e,
                        uint32_t incarnation) {
   rules->domains[e->domain] = (struct eva_rules_domain){.incarnation = incarnation};
@@ -392,12 +400,12 @@ int eva_rules_event(struct eva_rules *rules, const struct eventring_event *e) {
   return rules->status;
 }
 
-/* ---- Results ----------------------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------------- */
 
-/* What the catalogue has of a rule's name. */
+/* The definitions in the catalogue that matter for a rule. */
 struct found {
   bool span, counter, begun, within, any, sums;
-  uint64_t classes; /* of these */
+  uint64_t classes; /* of these definitions */
 };
 
 static struct found find_definitions(const struct eva_rule *r, eventring_cursor *cursor) {
@@ -436,7 +444,8 @@ uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *curs
   return classes & ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
 }
 
-/* Says what a rule is about that is not there, or not what the rule takes it for. */
+/* Writes the reason why a rule cannot hold: what it is about is not there, or is not what
+   the rule takes it for. */
 static void find_reason(struct eva_rule *r, const struct found *found) {
   const char *name = r->condition.name;
   if (r->condition.within[0] && !found->within) {
@@ -469,7 +478,8 @@ static double figure_of(const struct eva_rule *r) {
   }
 }
 
-/* Of each value: a rule of which there is none holds. */
+/* Decides a rule by its values. Without values it holds, except a count or a sum, which
+   is 0 then. */
 static void conclude_values(struct eva_rule *r) {
   if (r->condition.figure == EVENTRING_EACH) {
     r->has_value = r->bad > 0;
@@ -482,7 +492,7 @@ static void conclude_values(struct eva_rule *r) {
   r->holds = !r->has_value || eventring_condition_holds(&r->condition, r->value);
 }
 
-/* ---- Sums within spans -------------------------------------------------------------------- */
+/* ---- Sums within spans ------------------------------------------------------------- */
 
 static void set_undecided(struct eva_rule *r, const char *format, const char *name) {
   r->holds = r->has_value = false;
@@ -490,7 +500,8 @@ static void set_undecided(struct eva_rule *r, const char *format, const char *na
   snprintf(r->reason, sizeof r->reason, format, name);
 }
 
-/* Have the spans ended in each domain? Has the counter been written after that? */
+/* Tells whether the spans have ended in each domain (are_counted: whether the counter has
+   been written after that). */
 static bool are_over(const struct eva_rule *r) {
   bool open = false;
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) open |= r->within[i].open > 0;
@@ -503,7 +514,9 @@ static bool are_counted(const struct eva_rule *r) {
   return !missing;
 }
 
-/* Is what a counter of differences has added up to in spans known by its borders? */
+/* Decides a rule about what a counter of differences has added up to in spans: exactly,
+   if that is known by their borders, else by its bounds. It is undecided if these do not
+   decide it. */
 static void conclude_sum(struct eva_rule *r) {
   const bool is_over = are_over(r);
   const struct eva_rule_bounds *b = &r->bounds;
@@ -522,9 +535,9 @@ static void conclude_sum(struct eva_rule *r) {
                   r->condition.name);
 }
 
-/* ---- What was not recorded ------------------------------------------------------------------ */
+/* ---- What was not recorded --------------------------------------------------------- */
 
-/* Would no value that was not recorded change what is known? */
+/* Tells whether no value that was not recorded could change the result. */
 static bool is_decided(const struct eva_rule *r) {
   switch (r->condition.figure) {
   case EVENTRING_EACH: return !r->holds;
@@ -537,7 +550,8 @@ static bool is_decided(const struct eva_rule *r) {
   }
 }
 
-/* `off`: the classes that were; `its`: those of the rule. */
+/* Makes a rule undecided if classes that it needs were off, unless what is known decides
+   it. `off`: the classes that were; `its`: those of the rule. */
 static void check_classes(struct eva_rule *r, eventring_cursor *cursor, uint64_t off,
                           uint64_t its) {
   const char *name = "";
@@ -552,14 +566,14 @@ static void check_classes(struct eva_rule *r, eventring_cursor *cursor, uint64_t
   set_undecided(r, "class %s was off", name);
 }
 
-/* ---- Spans that are open -------------------------------------------------------------------- */
+/* ---- Spans that are open ----------------------------------------------------------- */
 
 struct opens {
   struct eva_rules *rules;
   struct eva_rule *rule;
   eventring_cursor *cursor;
   const struct eva_known *known;
-  uint64_t values_before; /* of the rule, of spans that have ended */
+  uint64_t values_before; /* values of the rule from spans that have ended */
 };
 
 static bool is_open_pause(const struct eva_rules *rules, const struct eventring_event *e) {
@@ -567,7 +581,8 @@ static bool is_open_pause(const struct eva_rules *rules, const struct eventring_
   return d->pause.open && d->incarnation == e->incarnation && e->depth == d->pause.depth;
 }
 
-/* Its value, as if it ended now. (If there is no memory for it, the rule is not broken by it.) */
+/* Takes the length of an open span as if it ended now. (If there is no memory for it, the
+   rule is not broken by it.) */
 static void take_open(const struct opens *o, const struct eventring_event *begin) {
   const struct eva_rules *rules = o->rules;
   if (begin->ns < rules->open_since || !is_within(o->rule, begin, begin->ns) ||
@@ -580,7 +595,7 @@ static void take_open(const struct opens *o, const struct eventring_event *begin
   const double last = r->last, ns = (double)so_far.ns;
   r->at_least = so_far.at_least;
   take_value(r, ns);
-  if (!is_first && last < ns) r->last = last; /* nobody knows which ends last */
+  if (!is_first && last < ns) r->last = last; /* nobody knows which one ends last */
 }
 
 static int on_open(void *context, const struct eventring_event *e) {
@@ -598,7 +613,7 @@ static void on_open_link(void *context, const struct eva_link *link) {
   if (link->begin.there && o->rule->role[link->id] == ASYNC_DURATION) take_open(o, &begin);
 }
 
-/* The end of an async span may be among what was lost. */
+/* Tells whether events were lost: the end of an async span may be among them. */
 static bool lost_any(const eventring_cursor *cursor) {
   struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(cursor, &totals);
@@ -610,9 +625,10 @@ static void visit_open(struct opens *opens) {
   if (!lost_any(opens->cursor)) eva_links_each(&opens->rules->links, on_open_link, opens);
 }
 
-/* Can the length of a span that has not ended decide the rule, now or when it ends? What is
-   known without it is in r->holds. All figures but `count` only grow with that length; it can
-   neither mend what another value breaks, nor make the least of several values greater. */
+/* Tells whether the length of a span that has not ended can decide the rule, now or when
+   it ends. What is known without it is in r->holds. All figures but `count` only grow
+   with that length; it can neither repair what another value breaks, nor make the least
+   of several values greater. */
 static bool may_be_decided_by_open(const struct eva_rule *r) {
   const uint8_t figure = r->condition.figure;
   if (figure == EVENTRING_FIGURE_COUNT || r->condition.cpu) return false;
@@ -620,15 +636,15 @@ static bool may_be_decided_by_open(const struct eva_rule *r) {
   return r->holds && (is_upper(r) || r->condition.comparison == EVENTRING_EQUAL);
 }
 
-/* Has the figure with the spans that are open gone beyond what the rule compares with? (Less may
-   be what it will be equal to.) */
+/* Tells whether the figure, with the open spans, has gone beyond what the rule compares
+   with. (A smaller one may still become equal to it.) */
 static bool is_decided_by_open(const struct eva_rule *r) {
   const double most = r->condition.figure == EVENTRING_EACH ? r->max : r->value;
   if (is_lower(r)) return r->holds;
   return !r->holds && (is_upper(r) || most > r->condition.number);
 }
 
-/* Decides the rule by spans that have not ended, if they do. */
+/* Decides the rule by spans that have not ended, if they can decide it. */
 static void check_open(struct eva_rules *rules, struct eva_rule *r, eventring_cursor *cursor,
                        const struct eva_known *known) {
   struct eva_rule before = *r;
@@ -648,7 +664,7 @@ bool eva_rules_met(const struct eva_rules *rules) {
 
 bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
   struct eva_known known;
-  if (!rules->domains) return false; /* nothing has come yet */
+  if (!rules->domains) return false; /* there is no rule */
   eva_known_find(&known, cursor, UINT64_MAX);
   for (size_t i = 0; i < rules->count; i++)
     if (is_lower(&rules->rule[i]) && rules->rule[i].condition.unit == EVENTRING_TIME &&
@@ -658,7 +674,7 @@ bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
   return eva_rules_met(rules);
 }
 
-/* ---- The end -------------------------------------------------------------------------------- */
+/* ---- The end ----------------------------------------------------------------------- */
 
 static void add_named(struct eva_rule *r, eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
@@ -686,7 +702,8 @@ static void conclude_events(struct eva_rules *rules, struct eva_rule *r, eventri
   check_classes(r, cursor, off, found.classes);
 }
 
-/* By which signal a process ended. One that died without a word was killed by SIGKILL. */
+/* Returns the number of the signal that ended a process; 0: none did. A process that died
+   without a word was killed by SIGKILL. */
 static double signal_of(enum eventring_liveness liveness, enum eventring_end_reason reason,
                         uint32_t detail) {
   enum { KILLED = 9 };
@@ -694,7 +711,8 @@ static double signal_of(enum eventring_liveness liveness, enum eventring_end_rea
   return liveness == EVENTRING_DEAD && reason == EVENTRING_END_UNKNOWN ? KILLED : 0;
 }
 
-/* Has the process executed another program, which has a recording of its own here? */
+/* Tells whether the process has executed another program, which has a recording of its
+   own here. */
 static bool went_on(eventring_cursor *cursor, const struct eventring_process *p) {
   struct eventring_process other;
   for (unsigned n = 1; eventring_cursor_process(cursor, n, &other) == EVENTRING_OK; n++)
@@ -702,7 +720,8 @@ static bool went_on(eventring_cursor *cursor, const struct eventring_process *p)
   return false;
 }
 
-/* The largest of all processes of a recording that was made of several. */
+/* Returns the largest value of all processes of a recording that was made of several; 0
+   if there are none. */
 static double value_of_processes(const struct eva_rule *r, eventring_cursor *cursor) {
   struct eventring_process p;
   double most = 0;
@@ -714,7 +733,8 @@ static double value_of_processes(const struct eva_rule *r, eventring_cursor *cur
   return most;
 }
 
-/* Of the process: how it ended. */
+/* Returns the value of a rule about the process: how many events were lost, or how it
+   ended. */
 static double value_of_process(const struct eva_rule *r, eventring_cursor *cursor,
                                const struct eventring_info *info, uint64_t lost) {
   double own = subject_of(r) == EVENTRING_SUBJECT_ERROR

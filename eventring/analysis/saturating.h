@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* saturating.h: sums and products that stay at the end of their range instead of wrapping, so
- * that a hostile file makes a figure large and not wrong.
+/* saturating.h: sums and products that stay at the end of their range instead of
+ * wrapping, so that a hostile file makes a figure large and not wrong.
  *
  * Pure functions: no errors, any thread.
  */
@@ -25,7 +25,7 @@ static inline uint64_t eva_times(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* The nearest whole number; 0 for what is not above 0, or not a number. */
+/* Returns the nearest whole number; 0 for what is not above 0 or not a number. */
 static inline uint64_t eva_whole(double value) {
   if (!(value > 0)) return 0;
   return value < 0x1p64 ? (uint64_t)(value < 0x1p52 ? value + 0.5 : value) : UINT64_MAX;

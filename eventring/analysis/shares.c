@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* shares.c: what the time of spans was spent on.
  *
- * A domain has a clock for each part, and for each ring a table of contexts that have spans
- * open there. A context has a frame for each depth, which holds what the clocks showed when
- * the span began, less what they had counted while the context was suspended.
+ * A domain has a clock for each part, and for each ring a table of contexts that have
+ * spans open there. A context has a frame for each depth, which holds what the clocks
+ * showed when the span began, less what they had counted while the context was suspended.
  *
- * Why frames, when the reader has a stack: the reader follows a ring at a time, so it says of a
- * span what ran within it in its ring. A clock is driven by spans of another ring, and what it
- * shows at a begin depends on the order of the events of all rings, which only the merged
- * delivery has. Durations and own times come from the reader; only readings of clocks are here. */
+ * Why frames, when the reader has a stack: the reader follows one ring at a time, so it
+ * says of a span what ran within it in its ring. A clock is driven by spans of another
+ * ring, and what it shows at a begin depends on the order of the events of all rings,
+ * which only the merged delivery has. Durations and own times come from the reader; only
+ * readings of clocks are here. */
 #include "analysis/shares.h"
 #include "format/array.h"
 #include "format/table.h"
@@ -20,29 +21,30 @@ enum { FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
 #define NEVER UINT64_MAX
 
 struct frame {
-  uint64_t domain_losses;   /* of all rings; NEVER: what the clocks did is not known */
+  uint64_t domain_losses;   /* losses of all rings then; NEVER: what the clocks did is not
+                               known */
   uint64_t at[EVA_PARTS];   /* what the clocks showed */
   uint16_t id;
 };
 
-struct flow { /* of control: a context with open spans */
+struct flow { /* a flow of control: a context with open spans */
   uint64_t context;
-  uint64_t elsewhere[EVA_PARTS]; /* counted by the clocks while it was suspended */
-  uint64_t left_at[EVA_PARTS];   /* what they showed when it was left */
-  uint64_t from;                 /* the context that ran when this one went on, and goes on when
-                                    this one is left */
+  uint64_t elsewhere[EVA_PARTS]; /* what the clocks counted while it was suspended */
+  uint64_t left_at[EVA_PARTS];   /* what the clocks showed when it was left */
+  uint64_t from;                 /* the context that ran before and goes on after it */
   bool is_left;
   uint32_t open, room;
   struct frame *frame;
 };
 
-struct flows { /* of a ring of a domain */
+struct flows { /* the flows of a ring of a domain */
   struct evr_table table;
-  struct flow *present; /* of the last event, if it has spans open and was not left */
-  struct flow *idle;    /* the one whose last span ended last: most begin another one soon */
+  struct flow *present; /* that of the last event, if it has spans open and was not
+                           left */
+  struct flow *idle;    /* the one whose last span ended last: most soon begin another */
 };
 
-struct clock { /* of the topmost spans of a part */
+struct clock { /* a clock of the topmost spans of a part */
   uint64_t counted, since;
   uint64_t context;
   uint32_t depth;
@@ -52,7 +54,7 @@ struct clock { /* of the topmost spans of a part */
 
 struct domain {
   uint32_t incarnation;
-  unsigned clocks_open; /* of the parts */
+  unsigned clocks_open; /* how many clocks of parts are open */
   uint64_t losses;
   struct clock clock[EVA_PARTS];
   struct flows flows[EVENTRING_RINGS];
@@ -64,7 +66,7 @@ struct eva_shares {
 
 struct eva_shares *eva_shares_new(void) { return calloc(1, sizeof(struct eva_shares)); }
 
-/* ---- Contexts ------------------------------------------------------------------------ */
+/* ---- Contexts ---------------------------------------------------------------------- */
 
 static uint64_t hash_of(uint64_t context) { return evr_hash_word(evr_hash_seed(), context); }
 
@@ -73,20 +75,21 @@ static bool has_context(const void *none, uintptr_t value, const void *context) 
   return ((const struct flow *)value)->context == *(const uint64_t *)context;
 }
 
-/* One of the two that are asked for most; NULL: neither. */
+/* Returns the flow of this context if it is one of the two that are asked for most; else
+   NULL. */
 static struct flow *near_flow(const struct flows *flows, uint64_t context) {
   if (flows->present && flows->present->context == context) return flows->present;
   return flows->idle && flows->idle->context == context ? flows->idle : NULL;
 }
 
-/* NULL: it has no spans open. */
+/* Returns the flow of this context; NULL: it has no spans open. */
 static struct flow *find_flow(const struct flows *flows, uint64_t context) {
   struct flow *near = near_flow(flows, context);
   if (near) return near;
   return (struct flow *)evr_table_find(&flows->table, hash_of(context), has_context, NULL, &context);
 }
 
-/* Made if it is not there; NULL: no memory. */
+/* Returns the flow of this context, made if there is none; NULL: no memory. */
 static struct flow *flow_at(struct flows *flows, uint64_t context) {
   struct flow *flow = near_flow(flows, context);
   if (flow) return flow;
@@ -104,8 +107,8 @@ static void free_flow(struct flow *flow) {
   free(flow);
 }
 
-/* Another context goes on. (One that resumes another is not left, so its spans run meanwhile,
-   too; it goes on when that one is left or has no more spans.) */
+/* Lets another context go on. (A context that resumes another is not left, so its spans
+   run meanwhile, too; it goes on when the other is left or has no more spans.) */
 static void enter(struct flows *flows, struct flow *flow) {
   if (flows->present == flow) return;
   flow->from = flows->present ? flows->present->context : flow->context;
@@ -124,7 +127,8 @@ static void drop_flow(struct flows *flows, struct flow *gone) {
   free_flow(gone);
 }
 
-/* Its last span has ended. */
+/* Retires a flow whose last span has ended: it is kept as the idle one, and the idle one
+   before it is dropped. */
 static void retire_flow(struct flows *flows, struct flow *flow) {
   return_from(flows, flow);
   struct flow *before = flows->idle;
@@ -150,7 +154,7 @@ void eva_shares_free(struct eva_shares *shares) {
   free(shares);
 }
 
-/* The domain of a slot, in which another one may have followed. */
+/* Returns the domain of a slot, emptied if another one has followed in it. */
 static struct domain *domain_of(struct eva_shares *shares, uint32_t slot, uint32_t incarnation) {
   struct domain *domain = &shares->domain[slot % EVENTRING_MAX_DOMAINS];
   if (domain->incarnation != incarnation) {
@@ -160,7 +164,7 @@ static struct domain *domain_of(struct eva_shares *shares, uint32_t slot, uint32
   return domain;
 }
 
-/* ---- Clocks -------------------------------------------------------------------------- */
+/* ---- Clocks ------------------------------------------------------------------------ */
 
 static uint64_t shows(const struct clock *clock, uint64_t ns) {
   return clock->counted + (clock->open && ns > clock->since ? ns - clock->since : 0);
@@ -194,7 +198,7 @@ static void drive_clock(struct domain *domain, const struct eventring_event *eve
   drive(domain, event->event_class == EVENTRING_CLASS_GC ? EVA_COLLECTOR : EVA_WAITING, event);
 }
 
-/* ---- Spans --------------------------------------------------------------------------- */
+/* ---- Spans ------------------------------------------------------------------------- */
 
 static void leave(const struct domain *domain, struct flow *flow, uint64_t ns) {
   if (flow->is_left) return;
@@ -219,10 +223,11 @@ static int skip_frames(struct flow *flow, uint32_t count) {
   return EVENTRING_OK;
 }
 
-/* Makes the frames `count`; those that are skipped began before they could be seen. */
+/* Makes the number of open frames `count`; the frames that are skipped belong to spans
+   that began before they could be seen. */
 static inline int open_frames(struct flow *flow, uint32_t count, bool begins) {
   if (count > flow->room || count > flow->open + begins) return skip_frames(flow, count);
-  flow->open = count; /* a begin fills its own */
+  flow->open = count; /* a begin fills its own frame */
   return EVENTRING_OK;
 }
 
@@ -235,7 +240,8 @@ static void begin(const struct domain *domain, struct flow *flow,
     frame->at[p] = shows(&domain->clock[p], event->ns) - flow->elsewhere[p];
 }
 
-/* A part of a span; damage, as times that go back, does not make it more than the span. */
+/* Returns a part of a span. Damage, such as times that go back, does not make it more
+   than the span. */
 static inline uint64_t part_of(const struct domain *domain, const struct flow *flow,
                                const struct frame *frame, enum eva_part part,
                                const struct eventring_event *event) {
@@ -277,12 +283,14 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
   if (*ended) fill(domain, flow, event, time);
   flow->open = event->depth;
   if (!flow->open) retire_flow(flows, flow);
-  if (event->flags & EVENTRING_SYNTHETIC) flows->present = NULL; /* a gap begins (eva_shares_lost) */
+  /* a gap begins (eva_shares_lost) */
+  if (event->flags & EVENTRING_SYNTHETIC) flows->present = NULL;
   return EVENTRING_OK;
 }
 
-/* Any event shows which context runs. A context without open spans was resumed by the one that
-   ran before it, whose spans go on: if it had left them, there would be an event of the switch. */
+/* Notes the context of an event, which runs, as any event shows. A context without open
+   spans was resumed by the one that ran before it, whose spans go on: if that one had
+   left them, there would be an event of the switch. */
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flows->present;
@@ -292,9 +300,9 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
   enter(flows, flow);
 }
 
-/* The events of which there are many: a begin or an end in the context of the last one, or of the
-   last span that ended, in which nothing drives a clock; another one in the context that runs. False: it is none of these, and nothing
-   was done. */
+/* Takes the events of which there are many: a begin or an end in the context of the last
+   event, or of the last span that ended, in which nothing drives a clock; or any other
+   event in the context that runs. False: it is none of these, and nothing was done. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
                        struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
@@ -303,7 +311,8 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
   if (!flow || flow->context != event->context || flow->is_left ||
       domain->incarnation != event->incarnation)
     return false;
-  if (event->kind > EVENTRING_END) return flow == flows->present && flow->open; /* it goes on */
+  /* the context goes on */
+  if (event->kind > EVENTRING_END) return flow == flows->present && flow->open;
   if (domain->clocks_open || drives(event) ||
       event->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN) || depth >= flow->room)
     return false;
@@ -329,7 +338,8 @@ static __attribute__((noinline)) int take_other(struct eva_shares *shares,
                                                 const struct eventring_event *event,
                                                 struct eva_span_time *time, bool *ended) {
   struct domain *domain = domain_of(shares, event->domain, event->incarnation);
-  if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return EVENTRING_OK; /* damage */
+  /* the file is damaged */
+  if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return EVENTRING_OK;
   if (event->kind > EVENTRING_END) {
     note_context(domain, event);
     return EVENTRING_OK;
@@ -349,15 +359,15 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
   return take_other(shares, event, time, ended);
 }
 
-/* ---- Batches ------------------------------------------------------------------------- */
+/* ---- Batches ----------------------------------------------------------------------- */
 
-/* Do the events of the batch drive no clock, while none is driven? */
+/* Tells whether the events of the batch drive no clock, and no clock is being driven. */
 static bool is_plain(const struct domain *domain, const struct eventring_batch *batch) {
   return domain->incarnation == batch->incarnation && !domain->clocks_open &&
          !(batch->classes & driving);
 }
 
-/* The end of a span that began before the batch. */
+/* Takes the end of a span that began before the batch. */
 static int end_outer(const struct domain *domain, struct flow *flow,
                      const struct eventring_batch *batch, const struct eventring_brief *ended,
                      const struct eventring_outer *outer, uint32_t depth,
@@ -372,7 +382,7 @@ static int end_outer(const struct domain *domain, struct flow *flow,
   return EVENTRING_OK;
 }
 
-/* The begins of those that the batch leaves open, at the depth `depth` and below. */
+/* Takes the begins of the spans that the batch leaves open, from the depth `depth` on. */
 static int begin_opened(const struct domain *domain, struct flow *flow,
                         const struct eventring_batch *batch, uint32_t depth) {
   for (size_t i = 0; i < batch->opened_count; i++, depth++) {
@@ -420,7 +430,8 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {
   struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
   domain->losses++;
-  domain->flows[loss->ring % EVENTRING_RINGS].present = NULL; /* until its next event */
+  /* until the next event of the ring */
+  domain->flows[loss->ring % EVENTRING_RINGS].present = NULL;
   for (int p = 0; p < EVA_PARTS; p++)
     if (domain->clock[p].open && domain->clock[p].ring == loss->ring) {
       domain->clock[p].open = false;
@@ -441,7 +452,8 @@ void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch 
   }
 }
 
-/* The flow of control that runs in this ring of a domain; NULL: none with open spans is known. */
+/* Returns the flow of control that runs in this ring of a domain; NULL: none with open
+   spans is known. */
 static const struct flow *running_flow(const struct eva_shares *shares, uint32_t domain,
                                        uint8_t ring) {
   const struct domain *d = &shares->domain[domain % EVENTRING_MAX_DOMAINS];

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* shares.h: what the time of spans was spent on, and which spans were open at a moment.
  *
- * Of each span that ends: how long the collector ran in it, how long the program waited (for
- * other domains, for files: spans of the classes domain and io), for how long its context was
- * suspended, and the rest without that of spans directly within. Collector and waiting stop
- * all contexts of a domain, so they are read from clocks of the domain, which add up the
- * topmost spans of their class; the time for which a context is suspended is taken out. (That
- * a context of a ring was left and went on comes in as eventring_switch: without those, time in
- * the collector while a context is suspended counts as its own.)
+ * For each span that ends it says: how long the collector ran in it, how long the program
+ * waited (for other domains, for files: spans of the classes domain and io), for how long
+ * its context was suspended, and how much of the rest is not in the spans directly
+ * within. The collector and waiting stop all contexts of a domain, so they are read from
+ * clocks of the domain, which add up the topmost spans of their class; the time for which
+ * a context is suspended is taken out. (When a context of a ring is left and goes on,
+ * that comes in as eventring_switch. Without those, time in the collector while a context
+ * is suspended counts as its own.)
  *
- * Feed it what a merged cursor delivers; domains may come one after the other. After a loss nobody knows what the collector did
- * meanwhile: spans that were open then have no such parts, nor has a span that began before
- * reading did.
+ * Feed it what a merged cursor delivers; domains may come one after the other. After a
+ * loss nobody knows what the collector did meanwhile: spans that were open then have no
+ * such parts, nor has a span that began before reading did.
  *
- * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is not
- * taken then. Threads: one at a time.
+ * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is
+ * not taken then. Threads: one at a time.
  */
 #ifndef EVENTRING_ANALYSIS_SHARES_H
 #define EVENTRING_ANALYSIS_SHARES_H
@@ -26,34 +27,34 @@
 /* What stops all contexts of a domain. */
 enum eva_part { EVA_COLLECTOR, EVA_WAITING, EVA_PARTS };
 
-/* Of a span whose begin and end are known. */
+/* The times of a span whose begin and end are known. */
 struct eva_span_time {
   uint64_t ns;              /* all of it */
   uint64_t suspended;
-  uint64_t own;             /* without what is suspended, and what spans within take */
-  uint64_t part[EVA_PARTS]; /* in it, also in spans within */
+  uint64_t own;             /* without the time suspended and that of spans within */
+  uint64_t part[EVA_PARTS]; /* in the span, also in spans within */
   bool knows_own, knows_parts;
 };
 
 struct eva_shares;
 
-/* The order that is needed, for eventring_cursor_order: what one domain does says nothing of the
-   spans of another. */
+/* The order that is needed, for eventring_cursor_order: what one domain does says nothing
+   about the spans of another. */
 #define EVA_SHARES_ORDER EVENTRING_ORDER_DOMAINS
 
-/* NULL: no memory. */
+/* Makes an analysis that has not seen anything. NULL: no memory. */
 struct eva_shares *eva_shares_new(void);
-/* NULL is allowed. */
+/* Frees `shares`, which may be NULL. */
 void eva_shares_free(struct eva_shares *shares);
 
-/* Takes the next event. If it ends a span whose begin is known, `time` is filled and *ended
-   is true. */
+/* Takes the next event. If it ends a span whose begin is known, `time` is filled and
+   *ended is true. */
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended);
-/* Takes the events of a batch, if none drives a clock of a part. `times`: of each of batch->ended
-   that began before the batch, in their order; those that began in it have no such part, and
-   nothing of them is unknown (eva_shares_time). 1; 0: nothing was done, and each event is to be
-   taken by itself; E_MEMORY. */
+/* Takes the events of a batch, if none drives a clock of a part. `times`: gets those of
+   each span of batch->ended that began before the batch, in their order; the spans that
+   began in it have no such part, and nothing about them is unknown (eva_shares_time).
+   Returns 1; 0: nothing was done, and each event is to be taken by itself; E_MEMORY. */
 int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
                      struct eva_span_time *times);
 static inline struct eva_span_time eva_shares_time(const struct eventring_brief *ended) {
@@ -63,10 +64,11 @@ static inline struct eva_span_time eva_shares_time(const struct eventring_brief 
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss);
 void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change);
 
-/* The innermost span that runs in this ring of a domain: its id; -1: none is known, as between
-   a loss and the next event. */
+/* Returns the id of the innermost span that runs in this ring of a domain; -1: none is
+   known, as between a loss and the next event. */
 int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring);
-/* The same by its place: its context, and its depth there. False: none is known. */
+/* Finds the innermost span that runs in this ring of a domain: its context, and its depth
+   there. False: none is known. */
 bool eva_shares_innermost(const struct eva_shares *shares, uint32_t domain, uint8_t ring,
                           uint64_t *context, uint32_t *depth);
 

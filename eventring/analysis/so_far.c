@@ -11,7 +11,8 @@ static void reach(uint64_t *until, uint64_t ns) {
   if (ns > *until) *until = ns;
 }
 
-/* The last that a domain wrote: its newest event, its last stack. */
+/* Returns the last time that a domain wrote: that of its newest event or its last stack;
+   0: none. */
 static uint64_t last_of_domain(eventring_cursor *cursor, unsigned slot) {
   struct eventring_ring_info ring = {.size = sizeof ring};
   struct eventring_last_stack stack;
@@ -28,7 +29,8 @@ static uint32_t process_of(eventring_cursor *cursor, unsigned slot) {
   return eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK ? domain.process : 0;
 }
 
-/* The last that is known of a process besides the events: its end, its error. */
+/* Returns the last time that is known of a process besides its events: that of its end or
+   its error; 0: none. */
 static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
   struct eventring_info info = {.size = sizeof info};
   struct eventring_process process;
@@ -40,13 +42,15 @@ static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
   return last;
 }
 
-/* What one domain wrote shows that the others of its process were there, too. */
+/* Finds the last time that is known of each domain. What one domain wrote shows that the
+   others of its process were there, too. */
 static void find_last(struct eva_known *known, eventring_cursor *cursor) {
   uint64_t last[EVENTRING_MAX_DOMAINS];
   uint32_t process[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info);
-  const unsigned slots = info.domains_laid_out; /* each question reads the front anew */
+  /* read once: each such call reads the front of the file anew */
+  const unsigned slots = info.domains_laid_out;
   for (unsigned slot = 0; slot < slots; slot++) {
     last[slot] = last_of_domain(cursor, slot);
     process[slot] = process_of(cursor, slot);
@@ -84,7 +88,7 @@ uint64_t eva_end(eventring_cursor *cursor) {
   return is_live ? eventring_now() : eva_last_known(cursor);
 }
 
-/* When a domain stopped; UINT64_MAX: it has not, or nothing is known of it. */
+/* Returns when a domain stopped; UINT64_MAX: it has not, or nothing is known of it. */
 static uint64_t stop_of(eventring_cursor *cursor, unsigned slot, uint32_t incarnation) {
   struct eventring_domain_info life = {.size = sizeof life};
   if (eventring_cursor_life(cursor, slot, incarnation, &life) != EVENTRING_OK) return UINT64_MAX;

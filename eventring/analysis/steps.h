@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* steps.h: the steps of the collector: the topmost spans of class gc of each domain, with why
- * they ran, what they did, and what the program was doing.
+/* steps.h: the steps of the collector: the topmost spans of class gc of each domain, with
+ * why they ran, what they did, and what the program was doing.
  *
- * A step is reported when it is complete: the counter "pause_work" (bytes; doc/eventring.md
- * asks this of hosts) follows its end. A torn step is counted and not reported.
+ * A step is reported when it is complete: the counter "pause_work" (bytes;
+ * doc/eventring.md asks hosts for it) follows its end. A torn step is counted and not
+ * reported.
  *
  * Units: nanoseconds of the recording's clock. Errors: none of its own. Threads: one at a
  * time.
@@ -25,21 +26,21 @@ struct eva_phase {
 
 struct eva_step {
   uint64_t begin_ns, ns;
-  int64_t off_cpu; /* ns of it for which its thread was not on a processor; -1: not measured */
+  int64_t off_cpu; /* ns for which its thread was not on a processor; -1: not measured */
   int64_t work;    /* bytes; -1: not known */
   uint32_t domain, incarnation;
-  uint16_t id;     /* of its definition */
-  int reason;      /* id of the definition that says why it ran; -1: not known */
-  int span;        /* id of the innermost span that the program was in; -1: none is known */
-  int function;    /* the same of the ring of calls */
+  uint16_t id;     /* id of its definition */
+  int reason;      /* id of the definition that says why it ran; -1: unknown */
+  int span;        /* id of the innermost span that the program was in; -1: unknown */
+  int function;    /* that of the ring of calls: a function */
   struct eva_phase phase[EVA_STEP_PHASES]; /* the spans directly in it, by id */
   unsigned phases;
 };
 
 typedef void eva_step_callback(void *context, const struct eva_step *step);
 
-struct eva_step_place { /* of a domain */
-  struct eva_step step;  /* the one that goes on, or waits for its work */
+struct eva_step_place { /* the steps of a domain */
+  struct eva_step step;  /* the step that goes on, or waits for its work */
   struct eventring_pause pause;
   uint64_t spans_context;
   bool waits;
@@ -53,20 +54,20 @@ struct eva_steps {
   struct eva_step_place place[EVENTRING_MAX_DOMAINS];
 };
 
-/* Does the work of eva_steps_event. */
+/* Takes an event of class gc, for eva_steps_event. */
 void eva_steps_collector_event(struct eva_steps *steps, const struct eva_shares *shares,
                                const struct eventring_event *event);
-/* Takes the next event, after `shares` has (which may be NULL: what the program was doing is
-   not known then). */
+/* Takes the next event, after `shares` has taken it (`shares` may be NULL: then it is not
+   known what the program was doing). */
 static inline void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
                                    const struct eventring_event *event) {
   if (event->event_class == EVENTRING_CLASS_GC) eva_steps_collector_event(steps, shares, event);
 }
-/* The step that a begin of the list of open spans began, or that an end ends; before the steps
-   take that end. NULL: it is of none. */
+/* Returns the step that the event began or ends: a begin of the list of open spans, or an
+   end that the steps have not taken yet. NULL: it belongs to none. */
 const struct eva_step *eva_steps_open(const struct eva_steps *steps,
                                       const struct eventring_event *event);
-/* Reports the last steps; one that is open is not reported. */
+/* Reports the last steps; a step that is open is not reported. */
 void eva_steps_finish(struct eva_steps *steps);
 
 #endif

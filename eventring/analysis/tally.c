@@ -26,7 +26,7 @@ static struct eva_tally_domain *domain_at(struct eva_tally *tally, uint32_t slot
   return domain;
 }
 
-/* Those below are NULL when there is no memory. */
+/* The next functions return NULL if there is no memory. */
 
 static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_t id) {
   size_t place = id % EVENTRING_MAX_EVENTS;
@@ -103,7 +103,7 @@ static void describe(struct eva_tally_entry *entry,
   entry->unit = event->def && event->def->unit ? event->def->unit : "";
 }
 
-/* `own`: -1: not known. */
+/* Adds a span whose begin and end are known. `own`: its own time in ns; -1: not known. */
 static int add_whole(struct eva_tally_span *span, uint64_t took, int64_t own) {
   if (eva_histogram_add(&span->durations, took) < 0) return EVENTRING_E_MEMORY;
   if (own < 0) return EVENTRING_OK;
@@ -150,7 +150,7 @@ static int add_counter(struct eva_tally_counter *counter,
                                                       : (int64_t)event->value.u);
       break;
     case EVENTRING_DOUBLE: add_double(counter, event->value.d); break;
-    default: return EVENTRING_OK; /* not a number: none that this library writes */
+    default: return EVENTRING_OK; /* not a number: this library writes no such counter */
   }
   counter->samples++;
   return EVENTRING_OK;
@@ -169,7 +169,7 @@ static int add_event(struct eva_tally_domain *domain, struct eva_tally_entry *en
   return EVENTRING_OK;
 }
 
-/* A value that stands for another definition counts as one event of that. */
+/* Counts a value that stands for another definition as one event of that definition. */
 static int add_named(struct eva_tally_domain *domain,
                      const struct eventring_event *event) {
   int id = eva_named_by(event);
@@ -183,7 +183,8 @@ static int add_named(struct eva_tally_domain *domain,
   return EVENTRING_OK;
 }
 
-/* Those that were never seen themselves; without a definition they have no name. */
+/* Gives names to the entries that were never seen themselves: without a definition they
+   have no name ("?"). */
 static void name_entries(struct eva_tally_domain *domain,
                          const eventring_cursor *cursor) {
   for (size_t id = 0; id < domain->end; id++) {
@@ -203,9 +204,9 @@ static bool is_async_end(const struct eventring_event *event) {
          (event->role == EVENTRING_ROLE_BEGIN || event->role == EVENTRING_ROLE_END);
 }
 
-/* The figures of an async span in the domain of `point`; NULL: no memory. `like`: the entry of its
-   definition in `domain`. (That of the point need not have had an event of the definition delivered
-   yet, so all are described here.) */
+/* Returns the figures of an async span in the domain of `point`; NULL: no memory. `like`:
+   the entry of its definition in `domain`. (No event of the definition may have been
+   delivered yet in the domain of the point, so its entry is described here.) */
 static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
                                        const struct eva_link_point *point, uint32_t domain,
                                        const struct eva_tally_entry *like) {
@@ -233,18 +234,19 @@ static int count_outcome(struct eva_tally *tally, const struct eva_tally_entry *
   return eva_histogram_add(&span->durations, outcome->end.ns - outcome->begin.ns);
 }
 
-/* The same of an event that came before. */
+/* Counts what an event that was taken earlier has brought about. */
 static int count_found(void *context, uint16_t id, const struct eva_link_outcome *outcome) {
   struct eva_tally *tally = context;
   const struct eva_link_point *point = outcome->paired ? &outcome->begin : &outcome->torn;
-  /* (made when that came) */
+  /* the entry was made when that event came */
   struct eva_tally_domain *domain = &tally->domains[point->domain % EVENTRING_MAX_DOMAINS];
   struct eva_tally_entry *entry = domain->entries[id % EVENTRING_MAX_EVENTS];
   if (!entry) return EVENTRING_E_MEMORY;
   return count_outcome(tally, entry, id, point->domain, outcome);
 }
 
-/* Up to which time all begins and ends of all rings have come; UINT64_MAX: they come in order. */
+/* Returns the time up to which all begins and ends of all rings have come; UINT64_MAX:
+   they come in order. */
 static uint64_t settled_ns(const struct eva_tally *tally) {
   return tally->apart ? eventring_cursor_settled(tally->apart) : UINT64_MAX;
 }
@@ -253,8 +255,8 @@ static unsigned ring_number(uint32_t domain, unsigned ring) {
   return domain % EVENTRING_MAX_DOMAINS * EVENTRING_RINGS + ring % EVENTRING_RINGS;
 }
 
-/* Takes a begin or an end. What it brings about is known when no other ring can have an earlier one
-   any more. */
+/* Takes a begin or an end of an async span. What it brings about is known once no other
+   ring can have an earlier one any more. */
 static __attribute__((noinline)) int add_async(struct eva_tally *tally,
                                                const struct eva_tally_entry *entry, unsigned ring,
                                                struct eva_link_event event, uint64_t settled) {
@@ -299,7 +301,7 @@ static struct eva_so_far so_far_of(const struct eva_tally *tally,
   return eva_so_far(&tally->known, tally->cursor, &open);
 }
 
-/* At the end: one that still waits. */
+/* Counts what still waits at the end: a begin as open, an end as torn. */
 static void leave_async(void *context, const struct eva_link *link) {
   struct eva_tally *tally = context;
   const struct eva_link_point *points[] = {&link->begin, &link->end};
@@ -340,7 +342,7 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
 
-/* Writes what the clock has counted down to the domain that it ran for, and sets it back. */
+/* Credits what the clock has counted to the domain that it ran for, and resets it. */
 static int credit_clock(struct eva_tally_domain *domain) {
   struct eva_gc_clock *clock = &domain->clock;
   struct eva_life *life = eva_lives_at(&domain->lives, clock->incarnation);
@@ -351,7 +353,7 @@ static int credit_clock(struct eva_tally_domain *domain) {
   return EVENTRING_OK;
 }
 
-/* The clock for this incarnation: that of the one before ends here. */
+/* Turns the clock to this incarnation: the clock of the one before it ends here. */
 static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
   struct eva_gc_clock *clock = &domain->clock;
   if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
@@ -359,9 +361,8 @@ static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
   return credit_clock(domain);
 }
 
-
-/* The clock for what is at `ns`, in a domain of this incarnation. What it has counted before
-   `since` counts for nobody. */
+/* Returns the clock for what is at `ns`, in a domain of this incarnation. What it has
+   counted before `since` counts for no domain. */
 static struct eva_gc_clock *clock_at(struct eva_tally *tally, struct eva_tally_domain *domain,
                                      uint32_t incarnation, uint64_t ns) {
   if (ns < tally->since) return &domain->clock;
@@ -390,9 +391,9 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   return EVENTRING_OK;
 }
 
-/* The events of which there are many: begins and ends of spans of a definition that was seen in
-   the domain before, that at most move its clock on. False: it is none of these, and nothing was
-   done. */
+/* Counts an event of the usual kind: the begin or end of a span of a definition that was
+   seen in the domain before, which at most moves its clock on. False, with nothing done:
+   it is another. */
 static bool count_plain(struct eva_tally *tally, const struct eventring_event *event) {
   struct eva_tally_domain *domain = &tally->domains[event->domain % EVENTRING_MAX_DOMAINS];
   struct eva_gc_clock *clock = &domain->clock;
@@ -411,7 +412,6 @@ static bool count_plain(struct eva_tally *tally, const struct eventring_event *e
   return true;
 }
 
-
 static int on_event(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
   if (tally->status != EVENTRING_OK) return tally->status;
@@ -429,7 +429,7 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 /* ---- Batches --------------------------------------------------------------- */
 
-/* Can the batch be counted as a whole, if its clock takes it so? */
+/* Tells whether the batch can be counted as a whole, if its clock takes it so. */
 static bool is_plain(const struct eva_tally *tally, const struct eventring_batch *batch) {
   const struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
   return domain->counted[batch->ring % EVENTRING_RINGS] == batch->incarnation &&
@@ -437,8 +437,8 @@ static bool is_plain(const struct eva_tally *tally, const struct eventring_batch
          domain->entries && tally->first_ns;
 }
 
-/* Lets the clock take the events of the batch, of which most only move it on. False: it takes them one
-   by one. */
+/* Lets the clock take the events of the batch, most of which only move it on. False: it
+   takes them one by one. */
 static bool drive_clock(struct eva_gc_clock *clock, const struct eventring_batch *batch) {
   const uint64_t clocked = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_FINALIZERS;
   if (batch->ring != EVENTRING_RUNTIME) return true;
@@ -453,7 +453,7 @@ static void move_on(struct eva_tally *tally, const struct eventring_batch *batch
   if (batch->earliest_ns < tally->first_ns) tally->first_ns = batch->earliest_ns;
 }
 
-/* The entry of a definition, of which there may have been no event yet; NULL: no memory. */
+/* Returns the entry of a definition, which may have had no event yet; NULL: no memory. */
 static __attribute__((noinline)) struct eva_tally_entry *
 make_entry(struct eva_tally_domain *domain, const struct eventring_batch *batch, uint16_t id) {
   struct eva_tally_entry *entry = entry_at(domain, id);
@@ -470,7 +470,7 @@ static inline struct eva_tally_entry *entry_of(struct eva_tally_domain *domain,
   return entry && entry->name ? entry : make_entry(domain, batch, id);
 }
 
-/* Makes room for what a definition's spans were; false: no memory. */
+/* Makes the figures of the spans of a definition. False: no memory. */
 static bool make_span(struct eva_tally_domain *domain, const struct eventring_batch *batch,
                       const struct eventring_brief *brief) {
   struct eva_tally_entry *entry = entry_of(domain, batch, brief->id);
@@ -501,7 +501,7 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
   return EVENTRING_OK;
 }
 
-/* Takes a begin or an end of a batch, as add_async. */
+/* Takes a begin or an end of an async span in a batch, as add_async does. */
 static inline __attribute__((always_inline)) int
 add_async_point(struct eva_tally *tally, const struct eva_tally_entry *entry,
                 const struct eventring_batch *batch, const struct eventring_point *point,
@@ -550,7 +550,7 @@ static inline void count_number(struct eva_tally_counter *counter,
   counter->samples++;
 }
 
-/* What is there of a definition that has a number, NULL: no memory. */
+/* Makes the figures of a definition that has numbers; NULL: no memory. */
 static __attribute__((noinline)) struct eva_tally_counter *
 make_counter(struct eva_tally_domain *domain, const struct eventring_batch *batch, uint16_t id) {
   struct eva_tally_entry *entry = entry_of(domain, batch, id);
@@ -560,7 +560,7 @@ make_counter(struct eva_tally_domain *domain, const struct eventring_batch *batc
 static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain,
                         const struct eventring_batch *batch) {
   const struct eventring_point *point = batch->points, *const end = point + batch->point_count;
-  const uint64_t settled = settled_ns(tally); /* (of a block) */
+  const uint64_t settled = settled_ns(tally); /* the same for a whole block */
   int status = EVENTRING_OK;
   for (; point < end && status == EVENTRING_OK; point++) {
     if (point->kind == EVENTRING_COUNTER) {
@@ -735,7 +735,7 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
   eva_known_find(&tally->known, cursor, tally->until);
   int status = eventring_open_spans(cursor, on_open_span, tally);
   if (tally->status == EVENTRING_OK) tally->status = status;
-  /* that which the first event after `until` has ended */
+  /* the span that the first event after `until` has ended */
   if (tally->status == EVENTRING_OK && eva_open_before(&tally->late, tally->until, &late))
     tally->status = on_open_span(tally, &late);
   if (tally->status == EVENTRING_OK) tally->status = eva_link_order_finish(&tally->async);

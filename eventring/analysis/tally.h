@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* tally.h: statistics over the events of one recording.
  *
- * Feed it what a cursor delivers (eva_tally_callbacks), then eva_tally_finish once.
+ * Feed it what a cursor delivers (eva_tally_callbacks), then call eva_tally_finish once.
  * Everything is kept per domain (slot) and definition:
- *  - a span counts when its end is delivered and its begin is known; a torn
- *    one (begin or end lost) counts as torn only and never has a duration; one
- *    whose end has not come when watching ends counts as open;
- *  - an async span counts in the domain that began it; one that lacks its begin, or its
- *    end when another one of the same link began, counts as torn, and as open when its
- *    end has not come by the end (its end may also have been lost);
- *  - counters: samples, sum, least, greatest, last; the sum means something when the
- *    definition's measure is a difference, or not said;
- *  - events, lifecycle events and the points of flows: how many.
+ * - a span counts when its end is delivered and its begin is known; a torn one (begin or
+ *   end lost) counts as torn only and never has a duration; one whose end has not come
+ *   when watching ends counts as open;
+ * - an async span counts in the domain that began it. It counts as torn if it lacks its
+ *   begin, or if it lacks its end when another one of the same link begins; it counts as
+ *   open if its end has not come when watching ends (the end may also have been lost);
+ * - counters: samples, sum, least, greatest, last; the sum means something if the
+ *   definition's measure is a difference, or is not given;
+ * - events, lifecycle events and the points of flows: how many.
+ *
  * How long each of the domains of a slot was watched, and its figures of the collector,
- * are kept by incarnation too (lives).
- * Words allocated and promoted are the sums of the counters of these quantities; a file that
- * has no such counter has no such figures.
+ * are also kept by incarnation (lives). Words allocated and promoted are the sums of the
+ * counters of these quantities; a file that has no such counter has no such figures.
  *
- * A part of the recording, from `since` to `until`: an event counts if it is in this part,
- * so a span counts with all of its duration if it ended there; an async span counts (else
- * it is torn) if it also began there; of time watched and time in the collector what lies
- * there. Feed the events from before `since` that are at hand, too: they show which spans
- * are open then.
+ * With a part of the recording, from `since` to `until`, an event counts if it is in this
+ * part. So a span counts with all of its duration if it ended there; an async span counts
+ * if it also began there (else it is torn); of the time watched and the time in the
+ * collector, what lies there counts. Also feed the events from before `since` that are at
+ * hand: they show which spans are open then.
  *
- * Units: times are nanoseconds, of the recording's clock where they are moments. Errors:
+ * Units: times are nanoseconds; moments are of the recording's clock. Errors:
  * EVENTRING_E_MEMORY; from then on nothing more is counted, `status` says so, and what
- * the tally holds is of no use but to be freed. Threads: a tally is used by one thread at
- * a time, that of its cursor.
+ * the tally holds can only be freed. Threads: a tally is used by one thread at a time,
+ * that of its cursor.
  */
 #ifndef EVENTRING_ANALYSIS_TALLY_H
 #define EVENTRING_ANALYSIS_TALLY_H
@@ -41,19 +41,19 @@
 struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
-  struct eva_so_far longest_open; /* of those that are open */
-  uint64_t suspended; /* ns of these for which their contexts were suspended */
-  uint64_t off_cpu;   /* ns of these for which their threads were not on a processor: known
-                         if the entry's measure is OFF_CPU */
-  uint64_t interrupted; /* how many of these were */
-  uint64_t own;       /* ns of them that are their own, */
-  uint64_t own_count; /* of so many of them, of which that is known */
+  struct eva_so_far longest_open; /* the longest of those that are open */
+  uint64_t suspended; /* ns for which the contexts of these spans were suspended */
+  uint64_t off_cpu;   /* ns for which their threads were not on a processor: known if the
+                         entry's measure is OFF_CPU */
+  uint64_t interrupted; /* how many of these spans were interrupted */
+  uint64_t own;       /* their own ns (without the spans within), */
+  uint64_t own_count; /* of this number of spans, for which that is known */
 };
 
 struct eva_tally_counter {
   uint64_t samples;
-  bool is_double;       /* which of the following are meant */
-  int64_t sum, min, max, last; /* sum: stays at the end of the range */
+  bool is_double;       /* which of the following are set */
+  int64_t sum, min, max, last; /* the sum stays at the end of its range */
   double dsum, dmin, dmax, dlast;
 };
 
@@ -65,13 +65,11 @@ struct eva_tally_entry {
   uint8_t quantity; /* enum eventring_quantity */
   bool is_async;    /* its definition is of async spans */
   const char *name, *unit; /* valid as long as the cursor */
-  struct eva_tally_span *span;       /* NULL: no such event seen */
+  struct eva_tally_span *span;       /* NULL: no such event was seen */
   struct eva_tally_span *async;
   struct eva_tally_counter *counter;
   uint64_t events, lifecycle;
 };
-
-/* Which of the host's counters it is by its name: those that the heading names. */
 
 struct eva_tally_ring {
   bool seen;    /* the domain has such a ring */
@@ -81,12 +79,12 @@ struct eva_tally_ring {
 struct eva_tally_domain {
   bool used;
   struct eventring_domain_info info; /* slot 0 ..; of the newest domain in it */
-  struct eva_lives lives; /* of all; ascending once finished */
+  struct eva_lives lives; /* of all domains in it; ascending once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   size_t end;                       /* no entry has this id or a greater one */
-  struct eva_tally_span **spans;    /* theirs, but of async spans */
+  struct eva_tally_span **spans;    /* those of the entries, but not of async spans */
   struct eva_tally_counter **counters; /* those of which a batch had numbers */
-  struct eva_gc_clock clock; /* of the runtime ring, where a host's collector has its spans */
+  struct eva_gc_clock clock; /* of the runtime ring, with the collector's spans */
   struct eva_tally_ring rings[EVENTRING_RINGS];
   uint32_t counted[EVENTRING_RINGS]; /* the incarnation of the newest event; 0: none */
   /* set by eva_tally_finish */
@@ -97,11 +95,11 @@ struct eva_tally_domain {
 
 struct eva_tally {
   uint64_t since, until; /* set by the user before the first event: 0 and UINT64_MAX (as
-                            made): all of it. Feed nothing after the first event later than
-                            until */
+                            made) take all of it. Feed nothing after the first event later
+                            than `until` */
   struct eva_tally_domain domains[EVENTRING_MAX_DOMAINS];
-  struct eva_tally_domain all; /* the sums over the domains; set by eva_tally_finish. Borrows of
-                                  their histograms */
+  struct eva_tally_domain all; /* the sums over the domains, set by eva_tally_finish;
+                                  borrows from their histograms */
   unsigned domains_used;
   struct eventring_info info;
   struct eventring_totals totals;
@@ -110,36 +108,39 @@ struct eva_tally {
   eventring_cursor *cursor; /* of eva_tally_finish */
   const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
   struct eva_known known; /* set by eva_tally_finish */
-  const eventring_cursor *apart; /* of eva_tally_apart; NULL: events come in the order of times */
+  const eventring_cursor *apart; /* that of eva_tally_apart; NULL: events come in the
+                                    order of their times */
   struct eva_link_order async;   /* async spans that wait for their other end */
-  uint64_t async_ns[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* the latest of each ring */
+  uint64_t async_ns[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* the latest event of async
+                                                                 spans in each ring */
   int status; /* 0, or the error that ended counting */
 };
 
-/* NULL when there is no memory. */
+/* Makes an empty tally. NULL: no memory. */
 struct eva_tally *eva_tally_new(void);
-/* NULL is allowed. */
+/* Frees a tally, which may be NULL. */
 void eva_tally_free(struct eva_tally *tally);
 
-/* Watching begins now, also where nothing has been recorded yet. To be called right after a cursor
-   with EVENTRING_OPEN_NOW was opened; without it watching begins with the first event. */
+/* Begins watching now, also where nothing has been recorded yet. To be called right after
+   a cursor with EVENTRING_OPEN_NOW was opened; without it watching begins with the first
+   event. */
 void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* For eventring_poll, with the tally as context. After an error they end each poll. */
 extern const struct eventring_callbacks eva_tally_callbacks;
 
-/* Lets a cursor deliver a block of a ring at a time: of the rings of a recording only async spans say
-   something together, and the tally keeps those until it has the earlier ones of all rings. Not for
-   a tally with `until`, which must get the events in the order of their times. As
-   eventring_cursor_order. */
+/* Lets a cursor deliver a block of a ring at a time: across the rings of a recording only
+   async spans depend on each other's events, and the tally keeps those until it has the
+   earlier ones of all rings. Not for a tally with `until`, which must get the events in
+   the order of their times. Returns what eventring_cursor_order does. */
 int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor);
 
-/* The same for eventring_cursor_batches. */
+/* Takes a batch: the callback for eventring_cursor_batches, with the tally as context. */
 int eva_tally_batch(void *tally, const struct eventring_batch *batch);
 
-/* Ends watching: takes the open spans, the rings and domains from the cursor,
-   closes the clocks and adds up. The cursor must stay open as long as the
-   tally is used. Returns `status`. */
+/* Ends watching: takes the open spans, the rings and the domains from the cursor, stops
+   the clocks and adds up. The cursor must stay open as long as the tally is used. Returns
+   `status`. */
 int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* Calls `visit` for each entry of a domain in the order of the catalogue. */
@@ -147,9 +148,9 @@ void eva_tally_each(const struct eva_tally_domain *domain,
                 void (*visit)(void *context, const struct eva_tally_entry *entry),
                 void *context);
 
-/* Of the values of a counter; 0 when there is none. */
+/* Returns the mean of the values of a counter; 0 if there is none. */
 double eva_tally_mean(const struct eva_tally_counter *counter);
-/* Does the sum of the counter's values mean something? */
+/* Tells whether the sum of the counter's values means something. */
 bool eva_tally_has_sum(const struct eva_tally_entry *entry);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_lives.c: what of a slot's figures belongs to which of its domains. */
+/* tally_lives.c: which of a slot's figures belong to which of its domains. */
 #include "analysis/tally_lives.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ void eva_lives_join(struct eva_lives *lives) {
   lives->count = kept + 1;
 }
 
-/* Room for one more: what came by twice is joined first. */
+/* Makes room for one more entry; entries of one incarnation are joined first. */
 static int make_room(struct eva_lives *lives) {
   if (lives->count < lives->room) return EVENTRING_OK;
   eva_lives_join(lives);

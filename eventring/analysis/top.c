@@ -13,7 +13,7 @@ static uint64_t key_of(const void *row) {
   return key;
 }
 
-/* Is row `a` to go before row `b`? */
+/* Tells whether row `a` is less than row `b`: by its key, then by `before`. */
 static int is_less(const struct eva_top *top, const void *a, const void *b) {
   if (key_of(a) != key_of(b)) return key_of(a) < key_of(b);
   return top->before && top->before(b, a);

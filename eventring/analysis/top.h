@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* top.h: the greatest of many rows, in the memory of those that are kept.
+/* top.h: the greatest of many rows, in no more memory than the rows that are kept take.
  *
- * A row is a structure that begins with a uint64_t, its key. Of equal ones the first is kept,
- * unless `before` says which.
- * Errors: EVENTRING_E_MEMORY; the row is not taken then. Threads: one at a time.
+ * A row is a structure that begins with a uint64_t, its key. Of rows with equal keys the
+ * first is kept, unless `before` decides. Errors: EVENTRING_E_MEMORY; the row is not
+ * taken then. Threads: one at a time.
  */
 #ifndef EVENTRING_ANALYSIS_TOP_H
 #define EVENTRING_ANALYSIS_TOP_H
@@ -14,15 +14,16 @@
 
 struct eva_top {
   size_t size; /* bytes of a row, set by the user before the first */
-  size_t most; /* rows that are kept, the same */
-  /* Of rows with the same key: is `a` to be kept rather than `b`? A strict order, so that what is
-     kept does not depend on the order in which rows come. NULL: see above */
+  size_t most; /* how many rows are kept, set in the same way */
+  /* Tells whether, of two rows with the same key, `a` is to be kept rather than `b`. It
+     must be a strict order, so that what is kept does not depend on the order in which
+     rows come. NULL: the first row is kept. */
   int (*before)(const void *a, const void *b);
   char *rows;  /* `count` of them; a heap, the least first, until eva_top_sort */
   size_t count, room;
 };
 
-/* Would a row with this key be kept? */
+/* Tells whether a row with this key would be kept (if `before` decides: may be kept). */
 static inline int eva_top_wants(const struct eva_top *top, uint64_t key) {
   uint64_t least;
   if (top->count < top->most) return 1;
@@ -30,7 +31,7 @@ static inline int eva_top_wants(const struct eva_top *top, uint64_t key) {
   memcpy(&least, top->rows, sizeof least);
   return key > least || (key == least && top->before);
 }
-/* No row with a key below this would be kept. */
+/* Returns the key below which no row would be kept. */
 static inline uint64_t eva_top_least(const struct eva_top *top) {
   uint64_t least;
   if (top->count < top->most || !top->count) return 0;

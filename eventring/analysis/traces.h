@@ -6,8 +6,9 @@
 #include "eventring/read.h"
 #include "eventring/trace.h"
 
-/* Returns whether the event says which ids a span has, or what its context has inherited
-   (doc/FORMAT.md, section 9), and stores them. During the callback. */
+/* Tells whether the event says which ids a span has, or which ones its context has
+   inherited (doc/FORMAT.md, section 9), and stores these in *ids. To be called during the
+   callback. */
 static inline bool eva_trace(const struct eventring_event *event, struct eventring_trace *ids) {
   if (event->kind != EVENTRING_INSTANT || event->event_class != EVENTRING_CLASS_USER ||
       event->payload != EVENTRING_BYTES || event->size != sizeof *ids ||

@@ -3,7 +3,7 @@
  *
  * The unit of a parameter is its name. Errors: none; what cannot be said otherwise (a
  * date out of range) is written as a number. Threads: any; "µs" follows the locale's
- * character set, dates the time zone.
+ * character set, dates follow the time zone.
  */
 #ifndef EVENTRING_ANALYSIS_UNITS_H
 #define EVENTRING_ANALYSIS_UNITS_H
@@ -14,7 +14,8 @@
 /* Room for any figure below. */
 enum { EVA_FIGURE = 48 };
 
-/* Each writes into `figure` (EVA_FIGURE bytes) and returns it. */
+/* Writes a figure into `figure` (EVA_FIGURE bytes) and returns it, as do those that
+   follow. */
 char *eva_duration_text(char *figure, uint64_t ns);   /* "1.234 ms", 4 digits */
 char *eva_count_text(char *figure, uint64_t count);   /* "1,234,567" */
 char *eva_signed_text(char *figure, int64_t value);   /* "-1,234,567" */
@@ -24,8 +25,8 @@ char *eva_percent_text(char *figure, uint64_t part, uint64_t whole); /* "12.34 %
 char *eva_seconds_text(char *figure, int64_t ns);     /* "12.345678901" */
 char *eva_wall_text(char *figure, int64_t ns);        /* "2024-05-01 12:00:00.123" */
 
-/* Returns room for a figure, one of 16 of the thread that are used in turn: for arguments of a
-   message. So what the following return is valid until 16 further calls. */
+/* Returns room for a figure, one of 16 of the thread that are used in turn: for arguments
+   of a message. So what the following macros return is valid until 16 further calls. */
 char *eva_figure(void);
 #define eva_duration(ns) eva_duration_text(eva_figure(), ns)
 #define eva_count(count) eva_count_text(eva_figure(), count)

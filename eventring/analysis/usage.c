@@ -11,7 +11,7 @@
 
 enum { THREADS = 20 }; /* in /proc/PID/stat, where the state is number 3 */
 
-/* Reads a file of the process; "": it is not there. */
+/* Reads a file of the process; the text is "" if the file is not there. */
 static void read_text(pid_t pid, const char *name, char *text, size_t room) {
   char path[48];
   snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
@@ -21,7 +21,7 @@ static void read_text(pid_t pid, const char *name, char *text, size_t room) {
   text[size > 0 ? size : 0] = '\0';
 }
 
-/* (The times in /proc/PID/stat are in ticks of 10 ms.) */
+/* Reads the clock of the process. (The times in /proc/PID/stat are in ticks of 10 ms.) */
 bool eva_cpu_time_of(pid_t pid, uint64_t *ns) {
   clockid_t clock;
   struct timespec time;
@@ -31,7 +31,7 @@ bool eva_cpu_time_of(pid_t pid, uint64_t *ns) {
   return true;
 }
 
-/* (What /proc/PID/stat says of it may lack some pages of each processor.) */
+/* Reads statm. (What /proc/PID/stat says of it may lack some pages of each processor.) */
 bool eva_resident_of(pid_t pid, uint64_t *bytes) {
   char text[256];
   unsigned long long all, pages;

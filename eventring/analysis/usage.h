@@ -8,14 +8,14 @@
 #include <sys/types.h>
 
 struct eva_usage {
-  uint64_t cpu_ns;   /* of all its threads */
+  uint64_t cpu_ns;   /* processor time of all its threads */
   uint64_t resident; /* bytes */
   uint32_t threads;
 };
-/* Fills *usage with what the system says of process `pid` now. False: there is none, or it is not to
-   be seen. Any thread. */
+/* Fills *usage with what the system says of process `pid` now. False: there is no such
+   process, or it cannot be seen. Any thread. */
 bool eva_usage_of(pid_t pid, struct eva_usage *usage);
-/* One of these alone, which is cheaper. */
+/* Finds one of these alone, which is cheaper. False: as above. */
 bool eva_cpu_time_of(pid_t pid, uint64_t *ns);
 bool eva_resident_of(pid_t pid, uint64_t *bytes);
 
