@@ -5,7 +5,7 @@
 # The packages that the build needs, those that the tests add, and those that
 # `runtests --all` adds to these (fuzzers, browsers).
 build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev libffi-dev libzstd-dev libzstd1 zlib1g-dev libsqlite3-dev libjansson-dev libncurses-dev libmicrohttpd-dev"
-test_packages="libcmocka-dev jq gojq python3 lua5.4 lua5.1 luajit lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
+test_packages="libcmocka-dev jq python3 lua5.4 lua5.1 luajit lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
   lua-lpeg lua-cjson lua-filesystem lua-check lua-ldoc lua-busted luarocks lua-expat lua-socket lua-sql-sqlite3
   lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g sqlite3 babeltrace2 prometheus
   libssl-dev libx11-dev libexpat1-dev libfreetype-dev
