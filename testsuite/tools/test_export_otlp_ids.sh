@@ -160,7 +160,10 @@ ids() {
 }
 exported run
 ids run.jsonl >all.txt
-for window in "--since 0.001" "--until 0.01" "--domain 1"; do
+start=$("$EVENTRING" show --json run.eventring | jq .start_ns)
+half=$("$EVENTRING" dump --json run.eventring |
+  jq -s --argjson start "$start" '([.[] | select(.kind == "end")] | .[length / 2 | floor].ns - $start) / 1e9')
+for window in "--since 0.001" "--until $half" "--domain 1"; do
   # shellcheck disable=SC2086
   exported run $window
   ids run.jsonl >part.txt
