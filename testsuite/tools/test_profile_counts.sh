@@ -37,6 +37,7 @@ end
 assert(calls > 0)
 END
 
+export LUA_PATH="$TESTSUITE/lua/?.lua;;"
 cp "$TESTSUITE"/lua/language/*.lua .
 compared=0
 for file in *.lua; do
