@@ -30,7 +30,7 @@ milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 began=$(milliseconds)
 "$EVENTRING" record -q --rotate-time 20ms -o paced.eventring $program 2>/dev/null &
 recorder=$!
-until_so [ -e paced.eventring ] || fail "nothing is recorded"
+until_so [ -e paced.1.eventring ] || fail "nothing is recorded"
 start_ms=$(($(milliseconds) - began))
 until_so [ -e paced.2.eventring ] || fail "nothing rotates"
 turn_ms=$(($(milliseconds) - began))
@@ -53,7 +53,7 @@ done
 for ((i = 0; i < 10; i++)); do
   "$EVENTRING" record -q --rotate-time 20ms -o "turn$i.eventring" $program 2>/dev/null &
   recorder=$!
-  after $((turn_ms * 2 + i * 7))
+  after $((turn_ms + i * 7))
   kill -9 $recorder
   wait $recorder 2>/dev/null
   readable "killed while it rotates" turn$i.*eventring
