@@ -71,7 +71,7 @@ static void answer_for_all(struct query *q) {
 }
 
 void query_read(struct query *q, const struct eventring_callbacks *callbacks,
-                   int (*switched)(void *, const struct eventring_switch *), void *context) {
+                int (*switched)(void *, const struct eventring_switch *), void *context) {
   static const struct eventring_callbacks own = {sizeof own, on_event, on_lost};
   q->callbacks = callbacks;
   q->context = context;

@@ -61,7 +61,8 @@ int query_open(struct query *q, const struct operands *operands);
    known which spans are open in the window (query_is_past_start distinguishes them).
    `switched` may be NULL. */
 void query_read(struct query *q, const struct eventring_callbacks *callbacks,
-                   int (*switched)(void *, const struct eventring_switch *), void *context);
+                int (*switched)(void *, const struct eventring_switch *), void *context);
+
 /* A span that had not ended at the end of the window: a row of open_span_view. */
 struct open_span {
   uint64_t ns; /* for how long it has been open, as far as is known */

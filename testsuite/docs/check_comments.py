@@ -59,7 +59,7 @@ def check(path):
         if begin == begins[number] and text.startswith("/*", begin) and text[end:end + 1] == "\n":
             words, after = words_of(text[begin:end]), re.split(r"[;{=]", text[end + 1:end + 600])[0]
             function = FUNCTION.match(after)
-            if function and words[:1] not in ("-", "=") and "SPDX" not in words:
+            if function and words[:2] not in ("--", "==") and "SPDX" not in words:
                 verb = VERB.match(words)
                 if not verb or verb.group(0) in NO_VERB:
                     yield number, f"{function.group(1)}: begins with no verb: {words[:60]}"
