@@ -114,7 +114,7 @@ static void unlink_all_locked(Channel *c) {
 }
 
 Channel *channel_new(Peer *self, uint32_t capacity) {
-  static _Atomic uint32_t next_id = 1;
+  static uint32_t next_id = 1;
   Channel *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
   /* the lock is held for a moment only: spin before sleeping */
@@ -123,7 +123,7 @@ Channel *channel_new(Peer *self, uint32_t capacity) {
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
   pthread_mutex_init(&c->lock, &attributes);
   pthread_mutexattr_destroy(&attributes);
-  c->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+  c->id = __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED);
   c->capacity = capacity;
   /* with a ring, a message can fail to fit only if there are others in it */
   if (grow_ring(c) && channel_hold(c, self)) {
@@ -433,14 +433,14 @@ static bool is_orphaned(const Channel *c) { return c->nports <= 1 && c->in_fligh
 
 /* Tries once to send. Returns CHANNEL_TIMEOUT if it would have to wait. *wake is for
  * peer_wake. */
-static ChannelResult try_send_locked(Channel *c, Message *m, _Atomic uint32_t **wake) {
+static ChannelResult try_send_locked(Channel *c, Message *m, uint32_t **wake) {
   if (c->closed) return CHANNEL_CLOSED;
   if (!has_room(c) || !put_locked(c, m)) return CHANNEL_TIMEOUT;
   *wake = waiter_notify_first(&c->receivers);
   return CHANNEL_OK;
 }
 
-static ChannelResult try_receive_locked(Channel *c, Message **m, _Atomic uint32_t **wake) {
+static ChannelResult try_receive_locked(Channel *c, Message **m, uint32_t **wake) {
   if (c->count == 0) return c->closed ? CHANNEL_CLOSED : CHANNEL_TIMEOUT;
   *m = take_locked(c);
   *wake = waiter_notify_first(&c->senders);
@@ -449,7 +449,7 @@ static ChannelResult try_receive_locked(Channel *c, Message **m, _Atomic uint32_
 
 /* Leaves the queue. Passes a wake-up that was not used on to the next waiter, if it can
  * go on. */
-static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_can_go) {
+static uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_can_go) {
   waiter_remove(queue, w);
   return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
 }
@@ -478,7 +478,7 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
   Waiter w = {.peer = self};
   ChannelResult waited = CHANNEL_OK;
   for (bool again = false;; again = true) {
-    _Atomic uint32_t *wake = NULL, *other = NULL;
+    uint32_t *wake = NULL, *other = NULL;
     lock_channel(c);
     ChannelResult result = try_send_locked(c, m, &wake);
     if (again) other = leave_locked(&c->senders, &w, result != CHANNEL_OK && has_room(c));
@@ -502,7 +502,7 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
 
 /* Queues a receiver. In a channel without a buffer a waiting domain makes room, so that a
  * sender can go on: the result is for peer_wake, as in leave_locked. */
-static _Atomic uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
+static uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
   waiter_enqueue(&c->receivers, w);
   return c->capacity == 0 && has_room(c) ? waiter_notify_first(&c->senders) : NULL;
 }
@@ -511,7 +511,7 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   Waiter w = {.peer = self};
   ChannelResult waited = CHANNEL_OK;
   for (bool again = false;; again = true) {
-    _Atomic uint32_t *wake = NULL;
+    uint32_t *wake = NULL;
     lock_channel(c);
     /* woken for a message that another domain has taken */
     if (again) waiter_remove(&c->receivers, &w);
@@ -552,12 +552,12 @@ typedef struct Selection {
 static void leave_selected(const Selection *s, uint32_t i) {
   Channel *c = s->channels[i];
   lock_channel(c);
-  _Atomic uint32_t *wake = leave_locked(&c->receivers, &s->waiters[i], c->count > 0);
+  uint32_t *wake = leave_locked(&c->receivers, &s->waiters[i], c->count > 0);
   unlock_channel(c);
   peer_wake(wake);
 }
 
-static void enter_selected_locked(Selection *s, uint32_t i, _Atomic uint32_t **wake) {
+static void enter_selected_locked(Selection *s, uint32_t i, uint32_t **wake) {
   Channel *c = s->channels[i];
   if (!s->prepared) peer_prepare(s->self, WAIT_SELECT, s->channels[0]->id);
   s->prepared = true;
@@ -568,7 +568,7 @@ static void enter_selected_locked(Selection *s, uint32_t i, _Atomic uint32_t **w
 /* Tries to receive from channel i. If there is nothing, queues its waiter. */
 static ChannelResult try_selected(Selection *s, uint32_t i) {
   Channel *c = s->channels[i];
-  _Atomic uint32_t *wake = NULL;
+  uint32_t *wake = NULL;
   lock_channel(c);
   if (s->again) waiter_remove(&c->receivers, &s->waiters[i]);
   ChannelResult result = try_receive_locked(c, s->message, &wake);

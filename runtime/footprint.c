@@ -4,7 +4,6 @@
 #include "footprint.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include "channel.h"
@@ -161,13 +160,12 @@ void footprint_measure(Domain *d) {
 
 /* Time from which the C library may be asked again: it is asked at most once a second,
  * and for at most a ten-thousandth of the time. */
-static _Atomic uint64_t malloc_due_ns;
+static uint64_t malloc_due_ns;
 
 static void note_asked(uint64_t begun) {
   const uint64_t share = 10000;
   uint64_t took = (monotonic_ns() - begun) * share;
-  atomic_store_explicit(&malloc_due_ns, begun + (took > OLD_NS ? took : OLD_NS),
-                        memory_order_relaxed);
+  __atomic_store_n(&malloc_due_ns, begun + (took > OLD_NS ? took : OLD_NS), __ATOMIC_RELAXED);
 }
 
 void footprint_reckon(Domain *d) {
@@ -179,7 +177,7 @@ void footprint_reckon(Domain *d) {
   string_table_each_part(&d->strings, add_bytes, &f.amount[FOOTPRINT_STRINGS]);
   gc_each_list(&d->gc, add_bytes, &f.amount[FOOTPRINT_COLLECTOR]);
   uint64_t now = monotonic_ns();
-  bool asks = now >= atomic_load_explicit(&malloc_due_ns, memory_order_relaxed);
+  bool asks = now >= __atomic_load_n(&malloc_due_ns, __ATOMIC_RELAXED);
   write_rows(d, &f, false, asks ? EVENTRING_FOOTPRINT_SYSTEM : 0);
   if (asks) note_asked(now);
   d->footprint_ns = mapping_now();

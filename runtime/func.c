@@ -6,7 +6,6 @@
  */
 #include "func.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "gc.h"
@@ -26,9 +25,9 @@ Prototype *prototype_new(lua_State *L) {
 }
 
 void prototype_number(Prototype *p) {
-  static _Atomic uint32_t numbers;
+  static uint32_t numbers;
   /* relaxed: the number alone matters */
-  p->function_id = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+  p->function_id = __atomic_fetch_add(&numbers, 1, __ATOMIC_RELAXED) + 1;
 }
 
 LuaClosure *lua_closure_new(lua_State *L, Prototype *p) {

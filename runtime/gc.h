@@ -429,7 +429,7 @@ bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes);
 /* It holds the number of bytes in the counter. This domain adds to the counter before it
  * calls this; others subtract from it. The counter lasts until 0 is set. Never raises;
  * collects at the next safepoint. */
-void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
+void gc_follow_external(lua_State *L, Userdata *u, const size_t *bytes);
 
 /* A luaL_Buffer's memory is about to change its size in bytes; false: the domain may not
  * use as much. It is in use, so it is no reason for a collection. */

@@ -37,7 +37,6 @@
 #include "gc_internal.h"
 
 #include <malloc.h>
-#include <stdatomic.h>
 
 #include "gc.h"
 #include "gc_inline.h"
@@ -51,7 +50,7 @@
 
 /* When another thread has reduced it. */
 static void follow_counter(Domain *d, LargeHeader *held) {
-  size_t now = atomic_load_explicit(held->now, memory_order_relaxed);
+  size_t now = __atomic_load_n(held->now, __ATOMIC_RELAXED);
   if (now < held->size) heap_large_set_external(d, held, now);
 }
 
@@ -114,9 +113,9 @@ void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
 }
 
 /* A decrease needs no action: the next cycle sees it. */
-void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes) {
+void gc_follow_external(lua_State *L, Userdata *u, const size_t *bytes) {
   Domain *d = L->domain;
-  size_t now = atomic_load_explicit(bytes, memory_order_relaxed);
+  size_t now = __atomic_load_n(bytes, __ATOMIC_RELAXED);
   if (u->external != NULL && now <= u->external->size) return;
   if (now == 0 || !gc_try_set_external(L, u, now)) return;
   u->external->now = bytes;

@@ -121,7 +121,7 @@ typedef struct LargeHeader {
   size_t size;                     /* bytes asked for */
   union {
     uint8_t *cards;                /* one byte a card, of parts; NULL for objects */
-    const _Atomic size_t *now;     /* external: what it follows; NULL: nothing */
+    const size_t *now;             /* external: what it follows (atomic); NULL: nothing */
     uint64_t died;                 /* dying: when (mapping_now); `size` is the epoch then */
   };
   uint8_t mark;                    /* as a line byte: 0 while young */

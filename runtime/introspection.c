@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@
 
 enum { PLACES = 2 * PEER_MAX, NO_PLACE = -1 };
 
-static _Atomic(Domain *) domains[PLACES];
+static Domain *domains[PLACES]; /* atomic */
 struct eventring_request introspection_request;
 
 /* Found through the note. Hidden, since nothing else refers to it by name. */
@@ -278,34 +277,34 @@ void introspection_lines_seen(void) {
 /* ---- domains ------------------------------------------------------------- */
 
 /* Places in use. Relaxed: a domain that finds no place free is left out. */
-static _Atomic int taken;
+static int taken;
 
 void introspection_add(Domain *d) {
   __atomic_store_n(&introspection_request.allowed, may_be_asked(), __ATOMIC_RELAXED);
   d->place = NO_PLACE;
-  if (atomic_load_explicit(&taken, memory_order_relaxed) >= PLACES) return;
+  if (__atomic_load_n(&taken, __ATOMIC_RELAXED) >= PLACES) return;
   for (int n = 0; n < PLACES; n++) {
     Domain *none = NULL;
-    if (atomic_load_explicit(&domains[n], memory_order_relaxed) != NULL) continue;
+    if (__atomic_load_n(&domains[n], __ATOMIC_RELAXED) != NULL) continue;
     /* release: pairs with the acquire load in introspection_domain. Whoever finds the
      * domain there finds it complete */
-    if (!atomic_compare_exchange_strong_explicit(&domains[n], &none, d, memory_order_release,
-                                                 memory_order_relaxed))
+    if (!__atomic_compare_exchange_n(&domains[n], &none, d, false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED))
       continue;
     d->place = n;
-    atomic_fetch_add_explicit(&taken, 1, memory_order_relaxed);
+    __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
     return;
   }
 }
 
 static void free_place(int n) {
-  atomic_store_explicit(&domains[n], NULL, memory_order_relaxed);
-  atomic_fetch_sub_explicit(&taken, 1, memory_order_relaxed);
+  __atomic_store_n(&domains[n], NULL, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&taken, 1, __ATOMIC_RELAXED);
 }
 
 void introspection_remove(Domain *d) {
   if (d->place == NO_PLACE ||
-      atomic_load_explicit(&domains[d->place], memory_order_relaxed) != d)
+      __atomic_load_n(&domains[d->place], __ATOMIC_RELAXED) != d)
     return; /* a fork has removed it already */
   free_place(d->place);
 }
@@ -314,13 +313,13 @@ bool introspection_domain(unsigned n, Domain **d) {
   if (n >= PLACES) return false;
   /* acquire: pairs with the release exchange in introspection_add, so that the domain is
    * complete */
-  *d = atomic_load_explicit(&domains[n], memory_order_acquire);
+  *d = __atomic_load_n(&domains[n], __ATOMIC_ACQUIRE);
   return true;
 }
 
 void introspection_keep_only(const Domain *d) {
   for (int n = 0; n < PLACES; n++)
-    if (atomic_load_explicit(&domains[n], memory_order_relaxed) != NULL &&
-        atomic_load_explicit(&domains[n], memory_order_relaxed) != d)
+    if (__atomic_load_n(&domains[n], __ATOMIC_RELAXED) != NULL &&
+        __atomic_load_n(&domains[n], __ATOMIC_RELAXED) != d)
       free_place(n);
 }

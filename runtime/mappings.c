@@ -7,7 +7,6 @@
 #include "mappings.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -145,13 +144,13 @@ static void *map_aligned(size_t size, size_t align) {
 
 /* Relaxed: each is a guess. */
 static struct {
-  _Atomic uint64_t from, wait;
-  _Atomic uint32_t unsure; /* touches until SURE_AFTER, since one was slow */
-  _Atomic bool known;      /* the thread of mapping_ahead.h is there */
+  uint64_t from, wait;
+  uint32_t unsure; /* touches until SURE_AFTER, since one was slow */
+  bool known;      /* the thread of mapping_ahead.h is there */
 } huge = {0, WAIT_LEAST_NS, 0, false};
 
-#define load(x) atomic_load_explicit(&(x), memory_order_relaxed)
-#define store(x, value) atomic_store_explicit(&(x), value, memory_order_relaxed)
+#define load(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define store(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 
 bool mapping_huge_at_hand(void) {
   if (load(huge.known) && load(huge.unsure) > 0) return false;
@@ -209,10 +208,10 @@ void *mapping_new(size_t size, size_t align) {
 
 /* The last place that was found; the next one lies before it, so that one call finds it. Relaxed:
  * it is a guess, and the system says whether it is free. */
-static _Atomic uintptr_t last_begin;
+static uintptr_t last_begin;
 
 static void *map_before_last(size_t size, size_t align) {
-  uintptr_t last = atomic_load_explicit(&last_begin, memory_order_relaxed);
+  uintptr_t last = __atomic_load_n(&last_begin, __ATOMIC_RELAXED);
   if (last <= align || (last & (align - 1)) != 0) return NULL;
   void *place = (void *)(last - align);
   void *p = mmap(place, size, PROT_READ | PROT_WRITE,
@@ -225,7 +224,7 @@ static void *map_before_last(size_t size, size_t align) {
 static void *map_begin(size_t size, size_t align) {
   char *p = map_before_last(size, align);
   if (p == NULL && (p = map_aligned(align, align)) != NULL) munmap(p + size, align - size);
-  if (p != NULL) atomic_store_explicit(&last_begin, (uintptr_t)p, memory_order_relaxed);
+  if (p != NULL) __atomic_store_n(&last_begin, (uintptr_t)p, __ATOMIC_RELAXED);
   return p;
 }
 

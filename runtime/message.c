@@ -38,8 +38,8 @@ size_t message_memory(const Message *m, size_t *mapped) {
 MessageLoad *message_load_new(void) {
   MessageLoad *load = malloc(sizeof *load);
   if (load == NULL) return NULL;
-  atomic_init(&load->bytes, 0);
-  atomic_init(&load->references, 1);
+  load->bytes = 0;
+  load->references = 1;
   return load;
 }
 
@@ -47,7 +47,7 @@ MessageLoad *message_load_new(void) {
  * acquires what all others have released, so the load is freed after every other thread
  * has finished with it. */
 void message_load_release(MessageLoad *load) {
-  if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1)
+  if (load != NULL && __atomic_fetch_sub(&load->references, 1, __ATOMIC_ACQ_REL) == 1)
     free(load);
 }
 
@@ -56,13 +56,13 @@ void message_load_release(MessageLoad *load) {
 void message_weigh(Message *m, MessageLoad *load) {
   m->load = load;
   m->weight = message_weight(m);
-  atomic_fetch_add_explicit(&load->references, 1, memory_order_relaxed);
-  atomic_fetch_add_explicit(&load->bytes, m->weight, memory_order_relaxed);
+  __atomic_fetch_add(&load->references, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&load->bytes, m->weight, __ATOMIC_RELAXED);
 }
 
 static void unload_message(const Message *m) {
   if (m->load == NULL) return;
-  atomic_fetch_sub_explicit(&m->load->bytes, m->weight, memory_order_relaxed);
+  __atomic_fetch_sub(&m->load->bytes, m->weight, __ATOMIC_RELAXED);
   message_load_release(m->load);
 }
 

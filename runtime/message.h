@@ -16,7 +16,6 @@
 #ifndef SAROS_RUNTIME_MESSAGE_H
 #define SAROS_RUNTIME_MESSAGE_H
 
-#include <stdatomic.h>
 
 #include "object.h"
 
@@ -24,10 +23,10 @@ struct Channel;
 struct LargeHeader;
 
 typedef struct MessageLoad {
-  /* of the messages that were weighed and are not freed yet; any thread */
-  _Atomic size_t bytes;
-  /* one for each of these messages, and one of its creator */
-  _Atomic uint32_t references;
+  /* atomic: of the messages that were weighed and are not freed yet; any thread */
+  size_t bytes;
+  /* atomic: one for each of these messages, and one of its creator */
+  uint32_t references;
 } MessageLoad;
 
 typedef struct Message {

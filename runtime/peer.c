@@ -12,6 +12,13 @@
  *
  * Waiting: peer_wait.c.
  *
+ * Memory order
+ *   Threads share these without a lock: the words that `registry` marks as atomic,
+ *   `peer_waits`, and the atomic fields of Peer (peer.h). Accesses to `attention`, `park`, `tid`,
+ *   `peer_waits` and the registry's words are sequentially consistent, because the
+ *   arguments below and in peer_wait.c need one total order of them, and none is on a hot
+ *   path. A load is relaxed where its result is only a hint.
+ *
  * All domains wait
  *   `peer_waits` counts domains: in its high half those that are alive, in its low half
  *   those in BLOCKED. A domain that finds the halves equal after its step to BLOCKED, or
@@ -85,22 +92,23 @@ static struct {
   pthread_mutex_t lock;
   pthread_cond_t ended;                    /* a spawned domain's thread is about to end */
   Peer *all; /* also those that have ended, until they are freed */
-  _Atomic(Peer *) spawned[PEER_MAX]; /* written under the lock */
-  _Atomic uint32_t running;                /* spawned domains in the table */
-  _Atomic uint32_t threads;                /* started by peer_spawn, and not ended yet */
-  _Atomic uint32_t hosts;                  /* domains of the host's threads */
-  _Atomic uint32_t next_id;
-  _Atomic uint32_t asking; /* threads that read `spawned` without the lock */
+  /* atomic: */
+  Peer *spawned[PEER_MAX]; /* written under the lock */
+  uint32_t running;        /* spawned domains in the table */
+  uint32_t threads;        /* started by peer_spawn, and not ended yet */
+  uint32_t hosts;          /* domains of the host's threads */
+  uint32_t next_id;
+  uint32_t asking; /* threads that read `spawned` without the lock */
   /* the main script has ended: nothing more comes from main */
-  _Atomic bool closing;
-  _Atomic bool ending;
-  _Atomic int exiting; /* number of the thread that ends the program, or 0 */
-  /* when the end of the program first cancelled all, ns; 0: not yet */
+  bool closing;
+  bool ending;
+  int exiting; /* number of the thread that ends the program, or 0 */
+  /* not atomic: when the end of the program first cancelled all, ns; 0: not yet */
   uint64_t cancelled_at;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-/* on a cache line of its own: a domain that spins reads it all the time */
-_Alignas(64) _Atomic uint64_t peer_waits;
+/* Atomic; on a cache line of its own: a domain that spins reads it all the time */
+_Alignas(64) uint64_t peer_waits;
 
 /* of the domain for which this thread was spawned, or of the host's last domain in it */
 static __thread Peer *own;
@@ -114,9 +122,9 @@ static Peer *new_peer(const char *name) {
   Peer *i = calloc(1, sizeof *i);
   if (i == NULL) return NULL;
   pthread_mutex_init(&i->lock, NULL);
-  i->id = atomic_fetch_add_explicit(&registry.next_id, 1, memory_order_relaxed);
+  i->id = __atomic_fetch_add(&registry.next_id, 1, __ATOMIC_RELAXED);
   i->slot = -1;
-  atomic_init(&i->references, 1);
+  i->references = 1;
   i->spin = SPIN_MOST;
   i->probe_in = i->probe_every = 1;
   if (name != NULL) snprintf(i->name, sizeof i->name, "%s", name);
@@ -136,7 +144,9 @@ static void unlink_locked(Peer *i) {
   else if (registry.all == i) registry.all = i->next;
 }
 
-static bool is_over(void) { return atomic_load(&registry.closing) || peer_program_ends(); }
+static bool is_over(void) {
+  return __atomic_load_n(&registry.closing, __ATOMIC_SEQ_CST) || peer_program_ends();
+}
 
 /* Prints an error with its traceback. Line ends and tabs are kept. */
 static void print_lines(FILE *out, const char *text) {
@@ -153,9 +163,9 @@ static void print_lines(FILE *out, const char *text) {
  * the program, or of a cancelled domain, is not reported. The acquire load pairs with the
  * release store in peer_finish: `failure` and `was_cancelled` were written before it. */
 static void warn_of_lost_error(Peer *i) {
-  if (atomic_load_explicit(&i->status, memory_order_acquire) != PEER_FAILED) return;
+  if (__atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
-  if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
+  if (__atomic_exchange_n(&i->joined, true, __ATOMIC_RELAXED)) return;
   char name[4 * sizeof i->name + 1];
   fflush(stdout);
   fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: ",
@@ -171,7 +181,7 @@ static void free_peer(Peer *i) {
   lock_registry();
   unlink_locked(i);
   unlock_registry();
-  while (atomic_load(&registry.asking) != 0) sched_yield();
+  while (__atomic_load_n(&registry.asking, __ATOMIC_SEQ_CST) != 0) sched_yield();
   warn_of_lost_error(i);
   message_free(i->outcome);
   free(i->failure);
@@ -179,31 +189,31 @@ static void free_peer(Peer *i) {
   free(i);
 }
 
-void peer_hold(Peer *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
+void peer_hold(Peer *i) { __atomic_fetch_add(&i->references, 1, __ATOMIC_RELAXED); }
 
 /* Drops a reference, and frees the peer with the last one. acq_rel: the last decrement
  * acquires what all others have released, so the thread that frees the peer sees all that
  * others did with it. */
 void peer_release(Peer *i) {
-  if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_peer(i);
+  if (__atomic_fetch_sub(&i->references, 1, __ATOMIC_ACQ_REL) == 1) free_peer(i);
 }
 
 uint32_t peer_count(void) {
-  return atomic_load_explicit(&registry.running, memory_order_relaxed) +
-         atomic_load_explicit(&registry.hosts, memory_order_relaxed);
+  return __atomic_load_n(&registry.running, __ATOMIC_RELAXED) +
+         __atomic_load_n(&registry.hosts, __ATOMIC_RELAXED);
 }
 
 bool peer_program_ends(void) {
-  return atomic_load_explicit(&registry.ending, memory_order_relaxed);
+  return __atomic_load_n(&registry.ending, __ATOMIC_RELAXED);
 }
 
 /* ---- all domains wait ---------------------------------------------------- */
 
-static bool is_alive(const Peer *i) { return atomic_load(&i->tid) != 0; }
+static bool is_alive(const Peer *i) { return __atomic_load_n(&i->tid, __ATOMIC_SEQ_CST) != 0; }
 
 static bool all_blocked_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (is_alive(i) && atomic_load(&i->park) != PARK_BLOCKED) return false;
+    if (is_alive(i) && __atomic_load_n(&i->park, __ATOMIC_SEQ_CST) != PARK_BLOCKED) return false;
   return true;
 }
 
@@ -212,14 +222,14 @@ static void set_attention(Peer *i, uint32_t what) {
    * store to park in peer_prepare: in the total order of these sequentially consistent
    * operations, either that load comes after this and sees the request, or this exchange
    * comes after that store and wakes the domain */
-  atomic_fetch_or(&i->attention, what);
-  uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
-  if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
+  __atomic_fetch_or(&i->attention, what, __ATOMIC_SEQ_CST);
+  uint32_t before = __atomic_exchange_n(&i->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
+  if (before == PARK_BLOCKED) __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
   if (before == PARK_BLOCKED || before == PARK_SLEEPING) peer_wake(&i->park);
 }
 
 static void report_deadlock_locked(void) {
-  bool hosts = atomic_load_explicit(&registry.hosts, memory_order_relaxed) > 0;
+  bool hosts = __atomic_load_n(&registry.hosts, __ATOMIC_RELAXED) > 0;
   for (Peer *i = registry.all; i != NULL; i = i->next)
     if (is_alive(i) && !(hosts && i->spawned)) set_attention(i, ATTENTION_DEADLOCK);
 }
@@ -244,10 +254,10 @@ static void describe_waits(char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
   lock_registry();
   for (Peer *i = registry.all; i != NULL && used < size; i = i->next) {
-    uint32_t kind = atomic_load_explicit(&i->wait_kind, memory_order_relaxed);
+    uint32_t kind = __atomic_load_n(&i->wait_kind, __ATOMIC_RELAXED);
     if (!is_alive(i) || kind == WAIT_NOTHING) continue;
     int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", i->id, i->name,
-                     wait_texts[kind], atomic_load_explicit(&i->wait_id, memory_order_relaxed));
+                     wait_texts[kind], __atomic_load_n(&i->wait_id, __ATOMIC_RELAXED));
     used += n > 0 ? (size_t)n : 0;
   }
   unlock_registry();
@@ -262,7 +272,7 @@ static void on_wake_signal(int number) {
   Peer *i = own;
   Domain *d = i != NULL ? i->domain : NULL;
   if (d == NULL || d->current == NULL || d->hooks.interrupt == NULL) return;
-  if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_ASKED)
+  if (__atomic_load_n(&i->attention, __ATOMIC_RELAXED) & ATTENTION_ASKED)
     d->hooks.interrupt(d->current);
 }
 
@@ -271,7 +281,9 @@ void peer_ask_in_handler(Peer *i, uint32_t what) {
   i->domain->hooks.interrupt(i->domain->current);
 }
 
-void peer_withdraw(Peer *i, uint32_t what) { atomic_fetch_and(&i->attention, ~what); }
+void peer_withdraw(Peer *i, uint32_t what) {
+  __atomic_fetch_and(&i->attention, ~what, __ATOMIC_SEQ_CST);
+}
 
 static void install_handler(void) {
   struct sigaction action = {.sa_handler = on_wake_signal, .sa_flags = SA_RESTART};
@@ -288,7 +300,7 @@ static void request_and_wake(Peer *i, uint32_t what) {
     on_wake_signal(WAKE_SIGNAL);
     return;
   }
-  int tid = atomic_load(&i->tid);
+  int tid = __atomic_load_n(&i->tid, __ATOMIC_SEQ_CST);
   if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
 }
 
@@ -296,7 +308,7 @@ void peer_cancel(Peer *i) { request_and_wake(i, ATTENTION_CANCEL); }
 
 static void end_thread(void) {
   lock_registry();
-  atomic_fetch_sub(&registry.threads, 1);
+  __atomic_fetch_sub(&registry.threads, 1, __ATOMIC_SEQ_CST);
   pthread_cond_broadcast(&registry.ended);
   unlock_registry();
 }
@@ -310,12 +322,12 @@ _Noreturn static void stand_still(void) {
     probes_domain_stop(own->domain);
   }
   if (is_spawned_thread()) end_thread();
-  else atomic_fetch_sub(&registry.hosts, 1);
+  else __atomic_fetch_sub(&registry.hosts, 1, __ATOMIC_SEQ_CST);
   for (;;) pause();
 }
 
 void peer_obey_stop(const Peer *i) {
-  if (atomic_load(&i->attention) & ATTENTION_STOP) stand_still();
+  if (__atomic_load_n(&i->attention, __ATOMIC_SEQ_CST) & ATTENTION_STOP) stand_still();
 }
 
 Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
@@ -327,7 +339,8 @@ void peer_unmask(Peer *i) {
 }
 
 void peer_hand_over(Peer *i) {
-  i->put_off = (atomic_load(&i->attention) & ATTENTION_ASKED) == 0 ? 0 : i->put_off + 1;
+  const uint32_t attention = __atomic_load_n(&i->attention, __ATOMIC_SEQ_CST);
+  i->put_off = (attention & ATTENTION_ASKED) == 0 ? 0 : i->put_off + 1;
   i->handing_over = HAND_OVER_STEPS;
 }
 
@@ -345,7 +358,9 @@ static uint32_t unmasked_requests(const Peer *i) {
   return i->masks > 0 ? requests & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : requests;
 }
 
-uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked_requests(i); }
+uint32_t peer_asked(const Peer *i) {
+  return __atomic_load_n(&i->attention, __ATOMIC_SEQ_CST) & unmasked_requests(i);
+}
 
 /* Raises the error of a cancelled domain. A message handler in Lua reaches a safepoint as
  * soon as it starts. While the program ends, each safepoint raises the cancellation
@@ -361,7 +376,8 @@ static _Noreturn void raise_cancelled(lua_State *L, bool again) {
 void peer_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
   uint32_t taken = unmasked_requests(i);
-  uint32_t asked = atomic_fetch_and(&i->attention, ~taken | ATTENTION_END) & taken;
+  uint32_t asked =
+      __atomic_fetch_and(&i->attention, ~taken | ATTENTION_END, __ATOMIC_SEQ_CST) & taken;
   i->handing_over = i->put_off = 0;
   char text[2000];
   if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
@@ -386,22 +402,22 @@ static bool must_end(const Peer *i) {
 
 /* Tells whether all spawned threads have ended, except the caller's. */
 static bool all_ended(void) {
-  return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread();
+  return __atomic_load_n(&registry.threads, __ATOMIC_SEQ_CST) <= (uint32_t)is_spawned_thread();
 }
 
 /* Makes a request to all spawned domains. All have it before the first one is woken: what
  * follows from the end of that one (a join, an orphaned channel) then finds the others
  * asked, and they obey instead of failing because of it. */
 static void ask_spawned(uint32_t what) {
-  atomic_fetch_add(&registry.asking, 1);
+  __atomic_fetch_add(&registry.asking, 1, __ATOMIC_SEQ_CST);
   for (int wakes = 0; wakes < 2; wakes++)
     for (int s = 0; s < PEER_MAX; s++) {
-      Peer *i = atomic_load(&registry.spawned[s]);
+      Peer *i = __atomic_load_n(&registry.spawned[s], __ATOMIC_SEQ_CST);
       if (i == NULL || i == own) continue;
       if (wakes) request_and_wake(i, what);
-      else atomic_fetch_or(&i->attention, what);
+      else __atomic_fetch_or(&i->attention, what, __ATOMIC_SEQ_CST);
     }
-  atomic_fetch_sub(&registry.asking, 1);
+  __atomic_fetch_sub(&registry.asking, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Stops the host's domains, if a spawned one ends the program. */
@@ -412,11 +428,11 @@ static void stop_hosts_locked(void) {
 }
 
 static bool hosts_stopped(void) {
-  return !is_spawned_thread() || atomic_load(&registry.hosts) == 0;
+  return !is_spawned_thread() || __atomic_load_n(&registry.hosts, __ATOMIC_SEQ_CST) == 0;
 }
 
 void peer_cancel_all_in_handler(void) {
-  atomic_store(&registry.ending, true);
+  __atomic_store_n(&registry.ending, true, __ATOMIC_SEQ_CST);
   ask_spawned(ATTENTION_CANCEL);
 }
 
@@ -446,7 +462,7 @@ static void report_lost_errors_locked(void) {
  * then each safepoint raises again, so that nothing can catch the error for long. */
 static void cancel_all(void) {
   lock_registry();
-  atomic_store(&registry.ending, true);
+  __atomic_store_n(&registry.ending, true, __ATOMIC_SEQ_CST);
   if (registry.cancelled_at == 0) {
     registry.cancelled_at = monotonic_ns();
     stop_hosts_locked(); /* before a domain ends for which they wait */
@@ -470,7 +486,7 @@ void peer_await_end(void) {
 
 static void wait_for_all(void) {
   lock_registry();
-  atomic_store(&registry.ending, true);
+  __atomic_store_n(&registry.ending, true, __ATOMIC_SEQ_CST);
   while (!all_ended()) wait_for_end_locked(END_LOOK_MS);
   unlock_registry();
 }
@@ -479,11 +495,14 @@ static void wait_for_all(void) {
  * twice. */
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
-  if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
+  if (!__atomic_compare_exchange_n(&registry.exiting, &who, mine, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST) &&
+      who != mine)
+    stand_still();
 }
 
 void peer_begin_end(bool cancel) {
-  atomic_store(&registry.closing, true);
+  __atomic_store_n(&registry.closing, true, __ATOMIC_SEQ_CST);
   if (!cancel) return;
   claim_exit();
   cancel_all();
@@ -504,14 +523,14 @@ void peer_end_all(bool cancel) {
 
 static void begin_life(Peer *i) {
   own = i;
-  atomic_fetch_add(&peer_waits, ALIVE);
-  atomic_store(&i->tid, (int)syscall(SYS_gettid));
+  __atomic_fetch_add(&peer_waits, ALIVE, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&i->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
 }
 
 static void end_life(Peer *i) {
-  atomic_store(&i->tid, 0);
+  __atomic_store_n(&i->tid, 0, __ATOMIC_SEQ_CST);
   if (own == i) own = NULL;
-  peer_look_for_deadlock(atomic_fetch_sub(&peer_waits, ALIVE) - ALIVE);
+  peer_look_for_deadlock(__atomic_fetch_sub(&peer_waits, ALIVE, __ATOMIC_SEQ_CST) - ALIVE);
 }
 
 Peer *peer_attach(Domain *d) {
@@ -524,7 +543,7 @@ Peer *peer_attach(Domain *d) {
   lock_registry();
   link_locked(i);
   unlock_registry();
-  atomic_fetch_add_explicit(&registry.hosts, 1, memory_order_relaxed);
+  __atomic_fetch_add(&registry.hosts, 1, __ATOMIC_RELAXED);
   i->domain = d;
   begin_life(i);
   return i;
@@ -539,13 +558,13 @@ void peer_forget_domain(Peer *i) {
   i->domain = NULL;
   /* pairs with on_wake_signal, which may interrupt this thread at any point: from here on
    * it finds no domain */
-  atomic_signal_fence(memory_order_seq_cst);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 void peer_detach(Peer *i) {
   if (i->spawned) return; /* peer_finish does it */
   channel_find_cycles();
-  atomic_fetch_sub_explicit(&registry.hosts, 1, memory_order_relaxed);
+  __atomic_fetch_sub(&registry.hosts, 1, __ATOMIC_RELAXED);
   end_life(i);
   peer_release(i);
 }
@@ -554,18 +573,18 @@ void peer_detach(Peer *i) {
 static bool take_slot_locked(Peer *i) {
   if (peer_count() >= PEER_MAX) return false;
   for (int s = 0; s < PEER_MAX && i->slot < 0; s++)
-    if (atomic_load_explicit(&registry.spawned[s], memory_order_relaxed) == NULL) i->slot = s;
+    if (__atomic_load_n(&registry.spawned[s], __ATOMIC_RELAXED) == NULL) i->slot = s;
   if (i->slot < 0) return false;
-  atomic_store(&registry.spawned[i->slot], i);
-  atomic_fetch_add(&registry.running, 1);
+  __atomic_store_n(&registry.spawned[i->slot], i, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add(&registry.running, 1, __ATOMIC_SEQ_CST);
   return true;
 }
 
 static void free_slot(Peer *i) {
   lock_registry();
-  atomic_store(&registry.spawned[i->slot], NULL);
+  __atomic_store_n(&registry.spawned[i->slot], NULL, __ATOMIC_SEQ_CST);
   i->slot = -1;
-  atomic_fetch_sub(&registry.running, 1);
+  __atomic_fetch_sub(&registry.running, 1, __ATOMIC_SEQ_CST);
   unlock_registry();
 }
 
@@ -582,7 +601,7 @@ void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   /* release: pairs with the acquire loads in has_ended and warn_of_lost_error, and with
    * that in stdlib/lib_domain.c, which read what is stored above (outcome, failure,
    * was_cancelled) after them */
-  atomic_store_explicit(&i->status, status, memory_order_release);
+  __atomic_store_n(&i->status, status, __ATOMIC_RELEASE);
   waiter_notify_all(&i->joiners);
   pthread_mutex_unlock(&i->lock);
 }
@@ -590,7 +609,7 @@ void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
 static void *run_thread(void *argument) {
   Peer *i = argument;
   own = i;
-  atomic_store(&i->tid, (int)syscall(SYS_gettid));
+  __atomic_store_n(&i->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
   i->body(i, i->argument);
   end_life(i);
   peer_release(i);
@@ -629,13 +648,14 @@ static void unlock_after_fork(void) {
 /* Ends a domain in the child that runs in the parent only. Joins see its end; it is not
  * an error that must be reported. */
 static void stay_in_parent(Peer *i) {
-  atomic_store(&i->tid, 0);
-  atomic_store(&i->park, PARK_RUNNING); /* it does not count as blocked */
+  __atomic_store_n(&i->tid, 0, __ATOMIC_SEQ_CST);
+  /* it does not count as blocked */
+  __atomic_store_n(&i->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
   i->joiners = (WaitQueue){0};
-  if (atomic_load(&i->status) != PEER_RUNNING) return;
+  if (__atomic_load_n(&i->status, __ATOMIC_SEQ_CST) != PEER_RUNNING) return;
   i->failure = strdup("the domain stayed in the process that forked");
   i->elsewhere = true;
-  atomic_store(&i->status, PEER_FAILED);
+  __atomic_store_n(&i->status, PEER_FAILED, __ATOMIC_SEQ_CST);
 }
 
 /* Ends all other domains in the child. Their heaps and stacks stay allocated and
@@ -644,7 +664,8 @@ static void forget_others_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next)
     if (i != own) stay_in_parent(i);
   for (int s = 0; s < PEER_MAX; s++)
-    if (own == NULL || s != own->slot) atomic_store(&registry.spawned[s], NULL);
+    if (own == NULL || s != own->slot)
+      __atomic_store_n(&registry.spawned[s], NULL, __ATOMIC_SEQ_CST);
 }
 
 static void begin_in_child(void) {
@@ -652,12 +673,12 @@ static void begin_in_child(void) {
   mapping_unlock();
   unlock_peers();
   forget_others_locked();
-  if (mine) atomic_store(&own->tid, (int)syscall(SYS_gettid));
+  if (mine) __atomic_store_n(&own->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
   introspection_keep_only(mine ? own->domain : NULL);
-  atomic_store(&registry.running, spawned);
-  atomic_store(&registry.threads, spawned);
-  atomic_store(&registry.hosts, mine && !spawned);
-  atomic_store(&peer_waits, mine ? ALIVE : 0);
+  __atomic_store_n(&registry.running, spawned, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&registry.threads, spawned, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&registry.hosts, mine && !spawned, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&peer_waits, mine ? ALIVE : 0, __ATOMIC_SEQ_CST);
   pthread_cond_init(&registry.ended, NULL);
   unlock_registry();
   channel_forget_others(own);
@@ -692,8 +713,8 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
   SpawnResult entered = enter_registry(i);
   if (entered == SPAWN_OK) {
     peer_hold(i); /* for the thread */
-    atomic_fetch_add(&peer_waits, ALIVE);
-    atomic_fetch_add(&registry.threads, 1);
+    __atomic_fetch_add(&peer_waits, ALIVE, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&registry.threads, 1, __ATOMIC_SEQ_CST);
     if (start_thread(i) == 0) {
       *result = i;
       return SPAWN_OK;
@@ -713,7 +734,7 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
 static bool has_ended(Peer *i) {
   /* acquire: pairs with the release store in peer_finish; the outcome was stored before
    * it */
-  return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING;
+  return __atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_RUNNING;
 }
 
 /* Enters the queue of joiners, unless the domain has ended. Returns whether it has

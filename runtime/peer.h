@@ -7,7 +7,6 @@
 #define SAROS_RUNTIME_PEER_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include "domain.h"
 #include "message.h"
 
@@ -74,12 +73,14 @@ struct Peer {
   char name[PEER_NAME_MAX + 1];   /* constant */
   bool spawned;                   /* by peer_spawn; otherwise its thread is the host's */
   int slot; /* index in the table of spawned ones; guarded by the registry's lock */
-  _Atomic uint32_t references;       /* one of its thread, one of each handle */
-  _Atomic uint32_t attention;        /* ATTENTION_* */
-  _Atomic uint32_t park;             /* Park */
-  _Atomic uint32_t wait_kind;        /* WaitKind; written by its thread */
-  _Atomic uint32_t wait_id;          /* of the channel or domain that it waits for */
-  _Atomic int tid; /* of its thread; 0 before it begins and after it ends */
+  /* Atomic (the orders: peer.c) */
+  uint32_t references;               /* one of its thread, one of each handle */
+  uint32_t attention;                /* ATTENTION_* */
+  uint32_t park;                     /* Park */
+  uint32_t wait_kind;                /* WaitKind; written by its thread */
+  uint32_t wait_id;                  /* of the channel or domain that it waits for */
+  int tid; /* of its thread; 0 before it begins and after it ends */
+  /* Not atomic */
   size_t memory_limit;               /* bytes of heap, 0: none; constant */
   Peer *next, *prev;              /* in the list of all; guarded by the registry's lock */
   /* Own thread */
@@ -97,12 +98,12 @@ struct Peer {
   /* The end. Its thread writes these fields before it stores `status` with release
    * (peer_finish); they are read after a load of `status` with acquire (has_ended in
    * peer.c). */
-  _Atomic uint32_t status;           /* PeerStatus */
+  uint32_t status;                   /* PeerStatus; atomic */
   Message *outcome; /* its results, or its error; NULL: there was no memory for it */
   /* text of the error with its traceback, malloc'ed; NULL if it is done */
   char *failure;
   bool elsewhere; /* in a forked child: it runs in the process that forked */
-  _Atomic bool joined;               /* another domain has received the outcome */
+  bool joined;                       /* another domain has received the outcome; atomic */
   pthread_mutex_t lock;              /* of joiners */
   WaitQueue joiners;
   void (*body)(Peer *peer, void *argument); /* what its thread runs */
@@ -193,9 +194,9 @@ void waiter_enqueue(WaitQueue *queue, Waiter *waiter);
 void waiter_remove(WaitQueue *queue, Waiter *waiter); /* harmless when it is not queued */
 /* Removes the first waiter from the queue and notifies it. The result, unless NULL, is to
  * be passed to peer_wake, which may be called after the lock was released. */
-_Atomic uint32_t *waiter_notify_first(WaitQueue *queue);
+uint32_t *waiter_notify_first(WaitQueue *queue);
 void waiter_notify_all(WaitQueue *queue);
-void peer_wake(_Atomic uint32_t *park);
+void peer_wake(uint32_t *park);
 
 /* Returns the requests to the domain that no mask delays. Own thread. */
 uint32_t peer_asked(const Peer *peer);

@@ -8,7 +8,7 @@
 /* Counts of domains. High half: those that are alive; low half: those that are
  * PARK_BLOCKED. */
 #define ALIVE ((uint64_t)1 << 32)
-HIDDEN extern _Atomic uint64_t peer_waits;
+HIDDEN extern uint64_t peer_waits;
 
 /* ns that a wait may spin, and does at first: as long as waking a processor may take */
 #define SPIN_MOST 100000

@@ -54,11 +54,11 @@ int peer_processors(void) {
 
 /* Returns the number of processors as it was at the first call. */
 static uint32_t processor_count(void) {
-  static _Atomic uint32_t found; /* relaxed: every thread finds the same */
-  uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
+  static uint32_t found; /* relaxed: every thread finds the same */
+  uint32_t n = __atomic_load_n(&found, __ATOMIC_RELAXED);
   if (n == 0) {
     n = (uint32_t)peer_processors();
-    atomic_store_explicit(&found, n, memory_order_relaxed);
+    __atomic_store_n(&found, n, __ATOMIC_RELAXED);
   }
   return n;
 }
@@ -73,36 +73,36 @@ static void relax_processor(void) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static long futex_call(_Atomic uint32_t *word, int operation, uint32_t value,
+static long futex_call(uint32_t *word, int operation, uint32_t value,
                        const struct timespec *timeout) {
   return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-void peer_wake(_Atomic uint32_t *park) {
+void peer_wake(uint32_t *park) {
   if (park != NULL) futex_call(park, FUTEX_WAKE, 1, NULL);
 }
 
 void peer_prepare(Peer *i, WaitKind kind, uint32_t id) {
-  atomic_store_explicit(&i->wait_kind, kind, memory_order_relaxed);
-  atomic_store_explicit(&i->wait_id, id, memory_order_relaxed);
-  atomic_store(&i->park, PARK_WAITING);
+  __atomic_store_n(&i->wait_kind, kind, __ATOMIC_RELAXED);
+  __atomic_store_n(&i->wait_id, id, __ATOMIC_RELAXED);
+  __atomic_store_n(&i->park, PARK_WAITING, __ATOMIC_SEQ_CST);
 }
 
 void peer_end_wait(Peer *i) {
-  atomic_store_explicit(&i->wait_kind, WAIT_NOTHING, memory_order_relaxed);
-  atomic_store(&i->park, PARK_RUNNING);
+  __atomic_store_n(&i->wait_kind, WAIT_NOTHING, __ATOMIC_RELAXED);
+  __atomic_store_n(&i->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
 }
 
 static bool is_notified(const Peer *i) {
   /* acquire: pairs with the exchange of park in waiter_notify_first or in set_attention
    * (peer.c); what the waker did before it is seen */
-  return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
+  return __atomic_load_n(&i->park, __ATOMIC_ACQUIRE) == PARK_NOTIFIED;
 }
 
 /* Tells whether more domains are awake than there are processors. Those that spin count
  * as awake. */
 static bool is_crowded(void) {
-  uint64_t now = atomic_load_explicit(&peer_waits, memory_order_relaxed);
+  uint64_t now = __atomic_load_n(&peer_waits, __ATOMIC_RELAXED);
   return (uint32_t)(now >> 32) - (uint32_t)now > processor_count();
 }
 
@@ -140,7 +140,7 @@ static void learn_from_sleep(Peer *i, uint64_t slept) {
 
 static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
   /* acquire: pairs with the exchange of a waker, as in is_notified */
-  while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
+  while (__atomic_load_n(&i->park, __ATOMIC_ACQUIRE) == state) {
     if (deadline == NO_DEADLINE) {
       futex_call(&i->park, FUTEX_WAIT, state, NULL);
       continue;
@@ -157,16 +157,18 @@ static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
 /* Takes the step from WAITING to `state`. Returns false if the domain was notified. */
 static bool begin_sleep(Peer *i, uint32_t state) {
   uint32_t expected = PARK_WAITING;
-  return atomic_compare_exchange_strong(&i->park, &expected, state);
+  return __atomic_compare_exchange_n(&i->park, &expected, state, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
 }
 
 static void sleep_blocked(Peer *i) {
-  atomic_fetch_add(&peer_waits, 1); /* first, since waking it subtracts it again */
+  /* first, since waking it subtracts it again */
+  __atomic_fetch_add(&peer_waits, 1, __ATOMIC_SEQ_CST);
   if (!begin_sleep(i, PARK_BLOCKED)) {
-    atomic_fetch_sub(&peer_waits, 1);
+    __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
     return;
   }
-  peer_look_for_deadlock(atomic_load(&peer_waits));
+  peer_look_for_deadlock(__atomic_load_n(&peer_waits, __ATOMIC_SEQ_CST));
   sleep_until(i, PARK_BLOCKED, NO_DEADLINE);
 }
 
@@ -226,14 +228,14 @@ void waiter_remove(WaitQueue *queue, Waiter *w) {
   w->queued = false;
 }
 
-_Atomic uint32_t *waiter_notify_first(WaitQueue *queue) {
+uint32_t *waiter_notify_first(WaitQueue *queue) {
   Waiter *w = queue->first;
   if (w == NULL) return NULL;
   Peer *i = w->peer;
   waiter_remove(queue, w);
   w->notified = true;
-  uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
-  if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
+  uint32_t before = __atomic_exchange_n(&i->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
+  if (before == PARK_BLOCKED) __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
   return before == PARK_BLOCKED || before == PARK_SLEEPING ? &i->park : NULL;
 }
 

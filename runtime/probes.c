@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +151,7 @@ static void take_up_changed(Domain *d) {
 static void see_question(Domain *d) {
   struct eventring_question question;
   if (likely(!eventring_question_open(d->rings, &question)) && d->answerer == 0) return;
-  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_QUESTION, memory_order_relaxed);
+  __atomic_fetch_or(&d->peer->attention, ATTENTION_QUESTION, __ATOMIC_RELAXED);
   if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
 }
 
@@ -229,7 +228,8 @@ static int ensure_catalogue(struct eventring_error *error) {
   return registration_status;
 }
 
-static _Atomic uint64_t causes_warned_of; /* bit n: error code -n */
+/* Bit n: error code -n. Relaxed: nothing else depends on who sets a bit. */
+static uint64_t causes_warned_of;
 
 /* Warns that the recording is in a directory that nobody has named. */
 static void warn_elsewhere(const char *warner, const struct eventring_error *error) {
@@ -255,7 +255,7 @@ static void warn(void *context, const struct eventring_error *error) {
     fprintf(stderr, "saros: warning: %s\n", error->text);
     return;
   }
-  if (atomic_fetch_or(&causes_warned_of, cause) & cause) return;
+  if (__atomic_fetch_or(&causes_warned_of, cause, __ATOMIC_RELAXED) & cause) return;
   if (error->code == EVENTRING_LOSING)
     fprintf(stderr, "saros: warning: %s\n", error->text);
   else if (error->code == EVENTRING_E_LEFT)
@@ -304,7 +304,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   if (status == 0) status = configure_samples(config, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
   config->warn = warn;
-  atomic_store(&causes_warned_of, 0);
+  __atomic_store_n(&causes_warned_of, 0, __ATOMIC_RELAXED);
   return status;
 }
 

@@ -91,7 +91,7 @@ void probes_attend(Domain *d) __attribute__((cold, noinline));
 
 static inline void probes_safe_point(Domain *d) {
   const uint32_t *word = __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED);
-  if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_attend(d);
+  if (unlikely(__atomic_load_n(word, __ATOMIC_RELAXED) != 0)) probes_attend(d);
 }
 
 /* Sets the word that safepoints test while no domain waits for a start. When it is not 0,

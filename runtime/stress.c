@@ -4,15 +4,18 @@
 
 #ifdef SAROS_STRESS
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
-/* Atomic only because threads share them: the counts need be right only if one thread
- * allocates. */
-static _Atomic uint64_t count, first_to_fail;
-static _Atomic bool fail_all, has_failed, calm;
-static _Atomic int paused;
-static _Atomic uint64_t records, failing_record;
+/* Atomic only because threads share them, and relaxed: the counts need to be right only
+ * if one thread allocates. */
+static uint64_t count, first_to_fail;
+static bool fail_all, has_failed, calm;
+static int paused;
+static uint64_t records, failing_record;
+
+#define get(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define set(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+#define add(x, n) __atomic_add_fetch(&(x), n, __ATOMIC_RELAXED)
 
 static __attribute__((constructor)) void read_environment(void) {
   const char *n = secure_getenv("SAROS_STRESS_FAIL");
@@ -22,33 +25,32 @@ static __attribute__((constructor)) void read_environment(void) {
 }
 
 bool stress_allocation_fails(void) {
-  if (paused != 0) return false;
-  uint64_t number = ++count;
-  if (first_to_fail == 0 || number < first_to_fail || (number > first_to_fail && !fail_all))
-    return false;
-  has_failed = true;
+  if (get(paused) != 0) return false;
+  const uint64_t number = add(count, 1), first = get(first_to_fail);
+  if (first == 0 || number < first || (number > first && !get(fail_all))) return false;
+  set(has_failed, true);
   return true;
 }
 
 void stress_fail(uint64_t n, bool all) {
-  count = 0;
-  has_failed = false;
-  fail_all = all;
-  first_to_fail = n;
+  set(count, 0);
+  set(has_failed, false);
+  set(fail_all, all);
+  set(first_to_fail, n);
 }
 
 bool stress_record_fails(void) {
-  uint64_t each = failing_record;
-  return each != 0 && ++records % each == 0;
+  const uint64_t each = get(failing_record);
+  return each != 0 && add(records, 1) % each == 0;
 }
 
-void stress_fail_records(uint64_t n) { failing_record = n; }
+void stress_fail_records(uint64_t n) { set(failing_record, n); }
 
-uint64_t stress_allocations(void) { return count; }
-bool stress_has_failed(void) { return has_failed; }
-void stress_pause(void) { paused++; }
-void stress_resume(void) { paused--; }
-void stress_collect(bool on) { calm = !on; }
-bool stress_collects(void) { return !calm; }
+uint64_t stress_allocations(void) { return get(count); }
+bool stress_has_failed(void) { return get(has_failed); }
+void stress_pause(void) { add(paused, 1); }
+void stress_resume(void) { add(paused, -1); }
+void stress_collect(bool on) { set(calm, !on); }
+bool stress_collects(void) { return !get(calm); }
 
 #endif

@@ -53,7 +53,6 @@
 #include "table.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "gc.h"
@@ -104,23 +103,23 @@ static const struct Modulus {
 
 /* For scattered tables. It is the same in all domains, and never 0 once there is a
  * domain. */
-static _Atomic uint64_t secret;
+static uint64_t secret;
 
-bool table_has_secret(void) { return atomic_load_explicit(&secret, memory_order_relaxed) != 0; }
+bool table_has_secret(void) { return __atomic_load_n(&secret, __ATOMIC_RELAXED) != 0; }
 
 void table_set_secret(uint64_t random) {
   uint64_t none = 0;
   /* Relaxed: no other data depends on it, and the start of a domain happens before what
    * runs in it. */
-  atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed,
-                                          memory_order_relaxed);
+  __atomic_compare_exchange_n(&secret, &none, random | 1, false, __ATOMIC_RELAXED,
+                              __ATOMIC_RELAXED);
 }
 
 __extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UnsignedWide;
 
 static NOINLINE uint32_t scattered_hash(uint64_t bits) {
-  uint64_t s = atomic_load_explicit(&secret, memory_order_relaxed);
+  uint64_t s = __atomic_load_n(&secret, __ATOMIC_RELAXED);
   UnsignedWide product = (UnsignedWide)(bits ^ s) * (s * UINT64_C(0x9E3779B97F4A7C15) | 1);
   return (uint32_t)((uint64_t)product ^ (uint64_t)(product >> 64));
 }

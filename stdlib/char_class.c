@@ -13,14 +13,14 @@
  * that leak, tables equal to the ones in force are dropped instead of published.
  */
 #include "char_class.h"
+#include "object.h"
 #include "stress.h"
 
 #include <ctype.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static _Atomic(const CharClasses *) current;
+static const CharClasses *current;
 
 /* Computes word `at` of all sets. (It does 64 bytes at a time, so that the bits gather in
    registers.) */
@@ -73,22 +73,22 @@ static void publish_tables(const CharClasses *former) {
   /* release: pairs with the acquire loads of `current` in char_classes and
      char_classes_refresh, which thus see the tables filled */
   if (redundant ||
-      !atomic_compare_exchange_strong_explicit(&current, &former, fresh, memory_order_release,
-                                               memory_order_relaxed))
+      !__atomic_compare_exchange_n(&current, &former, fresh, false, __ATOMIC_RELEASE,
+                                   __ATOMIC_RELAXED))
     free(fresh);
 }
 
 const CharClasses *char_classes(void) {
   /* acquire, here and below: pairs with the release in publish_tables */
-  const CharClasses *classes = atomic_load_explicit(&current, memory_order_acquire);
-  if (__builtin_expect(classes != NULL, 1)) return classes;
+  const CharClasses *classes = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+  if (likely(classes != NULL)) return classes;
   publish_tables(NULL);
-  return atomic_load_explicit(&current, memory_order_acquire);
+  return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 }
 
 void char_classes_refresh(void) {
   /* acquire: pairs with the release in publish_tables, which reads the former tables */
-  publish_tables(atomic_load_explicit(&current, memory_order_acquire));
+  publish_tables(__atomic_load_n(&current, __ATOMIC_ACQUIRE));
 }
 
 const ByteSet *char_class_set(const CharClasses *classes, unsigned char letter) {

@@ -27,7 +27,6 @@
 #include "transfer.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,11 +48,11 @@ typedef struct Birth {
 } Birth;
 
 /* The number of domains that were started and do not have their arguments yet; in a
- * forked child, also those that were left behind. */
-static atomic_int arriving;
+ * forked child, also those that were left behind. Atomic, sequentially consistent. */
+static int arriving;
 
 static void arrive(Birth *b) {
-  if (!b->arrived) atomic_fetch_sub(&arriving, 1);
+  if (!b->arrived) __atomic_fetch_sub(&arriving, 1, __ATOMIC_SEQ_CST);
   b->arrived = true;
 }
 
@@ -403,13 +402,13 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
 static bool may_end_soon(uint64_t since) {
   const uint64_t now = monotonic_ns(), orphaned = channel_last_orphaned();
   return (orphaned != 0 && now < orphaned + PATIENCE_NS) ||
-         (atomic_load(&arriving) > 0 && now < since + PATIENCE_NS);
+         (__atomic_load_n(&arriving, __ATOMIC_SEQ_CST) > 0 && now < since + PATIENCE_NS);
 }
 
 static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
   /* it may have arrived already */
-  if (result == SPAWN_OK) atomic_fetch_add(&arriving, 1);
+  if (result == SPAWN_OK) __atomic_fetch_add(&arriving, 1, __ATOMIC_SEQ_CST);
   return result;
 }
 
@@ -480,11 +479,13 @@ static Peer *check_handle(lua_State *L, int index) {
 /* Decodes the outcome, in the first join of all. Pushes it as a list with its length `n`,
  * or with the error in the field `error`. */
 static void take_outcome(lua_State *L, Peer *i) {
-  if (atomic_exchange(&i->joined, true)) luaL_error(L, "domain was joined by another one");
+  if (__atomic_exchange_n(&i->joined, true, __ATOMIC_RELAXED))
+    luaL_error(L, "domain was joined by another one");
   Message *m = i->outcome;
   i->outcome = NULL;
   int base = lua_gettop(L), n = 0;
-  bool is_error = atomic_load(&i->status) == PEER_FAILED;
+  /* acquire: pairs with the release store of status in peer_finish */
+  bool is_error = __atomic_load_n(&i->status, __ATOMIC_ACQUIRE) == PEER_FAILED;
   if (m != NULL) { /* `i` is not used from here on: a finalizer may release the handle */
     n = transfer_decode(L, m);
   } else if (is_error) {
@@ -555,12 +556,12 @@ static int handle_cancel(lua_State *L) {
 static const char *status_text(Peer *i) {
   /* acquire: pairs with the release in peer_finish (peer.c), so that was_cancelled is
      seen */
-  switch ((PeerStatus)atomic_load_explicit(&i->status, memory_order_acquire)) {
+  switch ((PeerStatus)__atomic_load_n(&i->status, __ATOMIC_ACQUIRE)) {
     case PEER_DONE: return "done";
     case PEER_FAILED: return i->was_cancelled ? "cancelled" : "failed";
     case PEER_RUNNING: break;
   }
-  return atomic_load_explicit(&i->wait_kind, memory_order_relaxed) != WAIT_NOTHING ? "waiting"
+  return __atomic_load_n(&i->wait_kind, __ATOMIC_RELAXED) != WAIT_NOTHING ? "waiting"
                                                                                    : "running";
 }
 

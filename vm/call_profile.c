@@ -268,7 +268,7 @@ static NOINLINE void write_at_call(CallProfile *p) {
   Domain *d = p->domain;
   call_profile_write(p, false);
   if (p->only_spans || d->hooks.interrupt == NULL) return;
-  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_QUESTION, memory_order_relaxed);
+  __atomic_fetch_or(&d->peer->attention, ATTENTION_QUESTION, __ATOMIC_RELAXED);
   d->hooks.interrupt(d->current);
 }
 

@@ -14,7 +14,6 @@
  * second.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +32,14 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static CallProfileOptions options; /* written before `wanted` (release) */
-static _Atomic bool wanted;
+static bool wanted;               /* atomic */
 static bool ticks;                 /* whether the thread runs; guarded by the mutex */
 static uint32_t pulse;             /* atomic */
+
+static bool is_wanted(void) {
+  /* acquire: pairs with the release stores of `wanted`, so that `options` is seen */
+  return __atomic_load_n(&wanted, __ATOMIC_ACQUIRE);
+}
 
 /* ---- the variable -------------------------------------------------------- */
 
@@ -98,9 +102,8 @@ void call_profile_begin_process(const char *warner) {
     return;
   }
   options = read;
-  /* release: pairs with the acquire loads of `wanted` in follow and call_profile_attach,
-     after which `options` is read */
-  atomic_store_explicit(&wanted, true, memory_order_release);
+  /* release: pairs with is_wanted, after which `options` is read */
+  __atomic_store_n(&wanted, true, __ATOMIC_RELEASE);
   probes_start_asked = true;
 }
 
@@ -117,7 +120,7 @@ static bool end_pulse(bool for_asked) {
     raised += OFTEN_NS;
   } while (for_asked && raised < PULSE_NS && eventring_calls_wait(0));
   pthread_mutex_lock(&mutex);
-  const bool goes_on = ticks = atomic_load(&wanted);
+  const bool goes_on = ticks = is_wanted();
   __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&mutex);
   return goes_on;
@@ -170,7 +173,7 @@ static void note_forks(void) { pthread_atfork(NULL, NULL, forget_after_fork); }
 /* Chooses the word that safepoints test while there is nothing to do. */
 static void choose_word(Domain *d) {
   const uint32_t *word = NULL;
-  if (atomic_load(&wanted)) word = &pulse;
+  if (is_wanted()) word = &pulse;
   else if (d->rings != NULL) word = eventring_calls_word(d->rings);
   probes_set_idle_word(word);
 }
@@ -179,8 +182,8 @@ static void begin_profiling(Domain *d) {
   static pthread_once_t noted = PTHREAD_ONCE_INIT;
   pthread_once(&noted, note_forks);
   pthread_mutex_lock(&mutex);
-  /* release: pairs with the acquire loads in follow and call_profile_attach */
-  atomic_store_explicit(&wanted, true, memory_order_release);
+  /* release: pairs with is_wanted */
+  __atomic_store_n(&wanted, true, __ATOMIC_RELEASE);
   __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the others */
   begin_beat_locked();
   pthread_mutex_unlock(&mutex);
@@ -190,8 +193,7 @@ static void begin_profiling(Domain *d) {
 static void follow(lua_State *L) {
   Domain *d = L->domain;
   bool no_memory;
-  /* acquire: pairs with the release stores of `wanted`, so that `options` is seen */
-  if (atomic_load_explicit(&wanted, memory_order_acquire)) {
+  if (is_wanted()) {
     if (d->own_profile == NULL) d->own_profile = call_profile_start(L, &options, &no_memory);
   } else if (d->own_profile != NULL) {
     CallProfile *p = d->own_profile;
@@ -215,13 +217,14 @@ static void obey_control(Domain *d) {
   if (asked & CALL_PROFILE_WORD_SPANS)
     __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_SPANS, __ATOMIC_RELAXED);
   const bool on = asked & CALL_PROFILE_WORD_CALLS;
-  if (on && !atomic_load(&wanted)) begin_profiling(d);
-  if (!atomic_load(&wanted)) return;
+  if (on && !is_wanted()) begin_profiling(d);
+  if (!is_wanted()) return;
   if (!(asked & CALL_PROFILE_WORD_OBEYED)) {
     say_that_it_runs(word);
     begin_profiling(d); /* in the child of a fork, the thread that beats is gone */
   } else if (!on) {
-    atomic_store(&wanted, false);
+    /* release: pairs with is_wanted */
+    __atomic_store_n(&wanted, false, __ATOMIC_RELEASE);
     __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
   }
 }
@@ -234,7 +237,7 @@ void call_profile_obey(Domain *d) {
   call_profile_check_spans(L);
   CallProfile *p = call_profile_of(d);
   if (p != NULL) call_profile_write_if_due(p);
-  if (!atomic_load(&wanted)) choose_word(d);
+  if (!is_wanted()) choose_word(d);
 }
 
 /* ---- domains ------------------------------------------------------------- */
@@ -245,9 +248,7 @@ void call_profile_attach(lua_State *L) {
   d->hooks.profile_end = call_profile_detach;
   /* the end may have been asked for, and no other domain may have seen it yet */
   obey_control(d);
-  /* acquire: pairs with the release in call_profile_begin_process: begin_profiling starts
-     a thread that reads `options` */
-  if (atomic_load_explicit(&wanted, memory_order_acquire)) begin_profiling(d);
+  if (is_wanted()) begin_profiling(d); /* which starts a thread that reads `options` */
   else choose_word(d);
   follow(L);
   call_profile_check_spans(L);

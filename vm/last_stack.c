@@ -187,9 +187,9 @@ static void say_activity(const Domain *d, struct eventring_stack_text *stack) {
   stack->activity = d->gc.in_finalizers ? EVENTRING_ACTIVITY_FINALIZING
                     : d->gc.running     ? EVENTRING_ACTIVITY_COLLECTING
                                         : EVENTRING_ACTIVITY_RUNNING;
-  if (atomic_load_explicit(&peer->wait_kind, memory_order_relaxed) == 0) return;
+  if (__atomic_load_n(&peer->wait_kind, __ATOMIC_RELAXED) == 0) return;
   stack->activity = EVENTRING_ACTIVITY_WAITING;
-  stack->subject = atomic_load_explicit(&peer->wait_id, memory_order_relaxed);
+  stack->subject = __atomic_load_n(&peer->wait_id, __ATOMIC_RELAXED);
 }
 
 static void write_stack(Domain *d, int reason, int64_t value, bool in_handler) {

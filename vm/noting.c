@@ -39,7 +39,7 @@ static void set_noting(lua_State *L, bool on) {
   d->noting_left = LOOPS_BETWEEN;
   if (d->noting == on) return;
   d->noting = on;
-  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_WATCHED, memory_order_relaxed);
+  __atomic_fetch_or(&d->peer->attention, ATTENTION_WATCHED, __ATOMIC_RELAXED);
   vm_update_dispatch(L);
 }
 

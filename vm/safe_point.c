@@ -31,7 +31,7 @@ static bool is_handing_over(const lua_State *L) {
  * errors would be lost: it ends soon. */
 void vm_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
-  if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_QUESTION) {
+  if (__atomic_load_n(&i->attention, __ATOMIC_RELAXED) & ATTENTION_QUESTION) {
     peer_withdraw(i, ATTENTION_QUESTION);
     if (L->domain->hooks.profile_obey != NULL) L->domain->hooks.profile_obey(L->domain);
     vm_answer_question(L);

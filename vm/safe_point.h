@@ -14,7 +14,7 @@
 
 /* Tells whether there is a request to the domain (runtime/peer.h). */
 ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
-  return atomic_load_explicit(&d->peer->attention, memory_order_relaxed) & ATTENTION_ASKED;
+  return __atomic_load_n(&d->peer->attention, __ATOMIC_RELAXED) & ATTENTION_ASKED;
 }
 /* Obeys the request: raises, or returns. The frame's pc and L->top are those of a
    call. */

@@ -71,7 +71,7 @@ void vm_update_dispatch(lua_State *L) {
     /* pairs with lua_sethook in a signal handler of this thread, which stores the mask
        and then calls this function: both words are stored before the mask is read
        again */
-    atomic_signal_fence(memory_order_seq_cst);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
   } while (*hook_mask != mask);
   if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_each;
 }
@@ -157,7 +157,7 @@ bool watch_calls(lua_State *L, CallWatcher *watcher) {
   d->watch++;
   d->watcher = watcher;
   d->watched = L;
-  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_WATCHED, memory_order_relaxed);
+  __atomic_fetch_or(&d->peer->attention, ATTENTION_WATCHED, __ATOMIC_RELAXED);
   const ErrorJump *jump = d->error_jump;
   for (lua_State *waits = L; waits != NULL; waits = watch_waiting(waits, &jump)) {
     vm_update_dispatch(waits);

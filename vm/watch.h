@@ -100,8 +100,8 @@ ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
   d->current = L;
   /* pairs with on_wake_signal (runtime/peer.c) in this thread, which reads d->current
      after the request was stored: it is stored here before the requests are read */
-  atomic_signal_fence(memory_order_seq_cst);
-  const uint32_t attention = atomic_load_explicit(&d->peer->attention, memory_order_relaxed);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  const uint32_t attention = __atomic_load_n(&d->peer->attention, __ATOMIC_RELAXED);
   if (unlikely(L != NULL && attention != 0)) vm_look_after_current(L);
 }
 

@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,14 +157,14 @@ static long resident_kib(void) {
 
 struct watched {
   long most;    /* KiB */
-  atomic_bool over;
+  bool over; /* atomic */
 };
 
 /* Watches the resident memory until it is told to end. (If it were ended by a
    cancellation, its frames would stay poisoned for AddressSanitizer.) */
 static void *watch_memory(void *argument) {
   struct watched *watched = argument;
-  while (!atomic_load(&watched->over)) {
+  while (!__atomic_load_n(&watched->over, __ATOMIC_RELAXED)) {
     long now = resident_kib();
     if (now > watched->most) watched->most = now;
     usleep(5000);
@@ -196,7 +195,7 @@ static struct filled fill_stream(const char *place, unsigned threads, uint64_t b
   }
   for (unsigned i = 0; i < threads; i++) pthread_join(filler[i].thread, NULL);
   filled.seconds = (double)(wall_ns() - begun) / 1e9;
-  atomic_store(&watched.over, true);
+  __atomic_store_n(&watched.over, true, __ATOMIC_RELAXED);
   pthread_join(watcher, NULL);
   eventring_stop();
   filled.cpu_ns = filler[0].cpu_ns;

@@ -8,7 +8,10 @@
   "Writes ...", "Tells whether ...".
 - No line of a comment is longer than 90 columns.
 - A memory order that is not relaxed has a comment on its line or on one of the four above it (it
-  names the partner).
+  names the partner), unless it is SEQ_CST and the file's first comment says what is sequentially
+  consistent in it.
+- Atomic operations are those of GCC (__atomic_load_n, ...), not those of <stdatomic.h>: words of a
+  mapped file are plain integers, and a file that has both is read twice.
 Prints what is wrong; status 1 if there is something.
 """
 import os
@@ -24,6 +27,8 @@ NO_VERB = {"This", "Its", "As", "Those", "Others", "Likewise", "Less", "Is", "Wa
            "Ids", "Threads", "Times", "Errors", "Things", "Domains", "Readers", "Spans", "Us"}
 FUNCTION = re.compile(r"(?!typedef\b|extern\b|(?:static |const )*(?:struct|union|enum)(?: \w+)? ?\{)"
                       r"(?:[\w*]+[\s*]+)*(?:__attribute__\s*\(\(.*?\)\)\s*)?(?:[\w*]+[\s*]+)+([a-z_]\w*)\s*\(")
+TOTAL = re.compile("sequentially\\s[*\\s]*consistent")
+C11_ATOMIC = re.compile(r"\b_Atomic\b|\bmemory_order_|\batomic_(?:load|store|fetch|exchange|compare|init|bool|int)")
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST|CONSUME)|"
                    r"memory_order_(?:acquire|release|acq_rel|seq_cst)")
 
@@ -63,7 +68,13 @@ def check(path):
                 verb = VERB.match(words)
                 if not verb or verb.group(0) in NO_VERB:
                     yield number, f"{function.group(1)}: begins with no verb: {words[:60]}"
+    total = any(TOTAL.search(text[begin:end]) for begin, end in found[:2])
     for at, line in enumerate(lines):
+        code = COMMENT.sub("", line)
+        if C11_ATOMIC.search(code) and "ffi" not in path:
+            yield at, "a C11 atomic beside those of GCC"
+        if total and "SEQ_CST" in code:
+            continue
         if ORDER.search(COMMENT.sub("", line)) and not line.lstrip().startswith("#define") \
                 and not commented.intersection(range(at - ABOVE, at + 1)):
             yield at, "a memory order without its partner"

@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -77,20 +76,30 @@ static void sleeps_while_nothing_comes(void **state) {
   }
 }
 
+static void set(bool *flag, bool to) {
+  /* release: pairs with the acquire load in await */
+  __atomic_store_n(flag, to, __ATOMIC_RELEASE);
+}
+
+static void await(const bool *flag, bool value) {
+  /* acquire: pairs with the release store in set */
+  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != value) nap(MS);
+}
+
 struct writer {
   eventring_domain *domain;
-  atomic_bool ready, go;
+  bool ready, go; /* atomic */
 };
 
 /* Writes one event of its domain after a while. */
 static void *write_later(void *context) {
   struct writer *writer = context;
   writer->domain = start_domain("writer");
-  writer->ready = true;
-  while (!writer->go) nap(MS);
+  set(&writer->ready, true);
+  await(&writer->go, true);
   nap(30 * MS);
   write_point(writer->domain);
-  while (writer->go) nap(MS);
+  await(&writer->go, false);
   eventring_domain_stop(writer->domain);
   return NULL;
 }
@@ -101,12 +110,12 @@ static void wakes_for_any_domain(void **state) {
   pthread_t threads[DOMAINS];
   for (int i = 0; i < DOMAINS; i++) {
     pthread_create(&threads[i], NULL, write_later, &writers[i]);
-    while (!writers[i].ready) nap(MS);
+    await(&writers[i].ready, true);
   }
   eventring_cursor *cursor[3];
   for (int way = 0; way < 3; way++) poll_all(cursor[way] = open_way(way));
   for (int i = 0; i < DOMAINS; i++) {
-    writers[i].go = true;
+    set(&writers[i].go, true);
     for (int way = 0; way < 3; way++) {
       struct log log = {0};
       assert_int_equal(eventring_wait(cursor[way], SOON), 1);
@@ -116,7 +125,7 @@ static void wakes_for_any_domain(void **state) {
       clear_log(&log);
     }
   }
-  for (int i = 0; i < DOMAINS; i++) writers[i].go = false;
+  for (int i = 0; i < DOMAINS; i++) set(&writers[i].go, false);
   for (int i = 0; i < DOMAINS; i++) pthread_join(threads[i], NULL);
   for (int way = 0; way < 3; way++) eventring_close(cursor[way]);
 }
@@ -130,7 +139,7 @@ static void wakes_for_a_new_domain(void **state) {
   pthread_create(&thread, NULL, write_later, &writer);
   assert_int_equal(eventring_wait(cursor, SOON), 1);
   assert_true(eventring_poll(cursor, NULL, NULL, 0) > 0);
-  writer.go = false;
+  set(&writer.go, false);
   pthread_join(thread, NULL);
   eventring_close(cursor);
 }
@@ -284,7 +293,7 @@ static void a_safepoint_needs_no_mutex(void **state) {
 
 /* Requests stacks as another process does: through a mapping of its own of the file. */
 static void *ask_later(void *ready) {
-  while (!*(atomic_bool *)ready) nap(MS);
+  await(ready, true);
   nap(30 * MS);
   eventring_control(own_path(), EVENTRING_CHANGE(STACKS, .on = true), NULL);
   return NULL;
@@ -301,10 +310,10 @@ static int setup_with_stacks(void **state) {
 static void wakes_for_a_request_from_outside(void **state) {
   (void)state;
   for (int i = 0; i < 3; i++) {
-    atomic_bool ready = false;
+    bool ready = false;
     pthread_t thread;
     pthread_create(&thread, NULL, ask_later, &ready);
-    ready = true;
+    set(&ready, true);
     const long before = sleeps();
     assert_true(eventring_calls_wait(60000 * MS));
     assert_true(sleeps() - before < 1000);
@@ -316,12 +325,12 @@ static void wakes_for_a_request_from_outside(void **state) {
 
 struct later {
   const struct eventring_change *change;
-  atomic_bool ready;
+  bool ready; /* atomic */
 };
 
 static void *change_later(void *context) {
   struct later *later = context;
-  while (!later->ready) nap(MS);
+  await(&later->ready, true);
   nap(30 * MS);
   eventring_control(own_path(), later->change, NULL);
   return NULL;
@@ -334,7 +343,7 @@ static uint64_t waits_for(const struct eventring_change *change) {
   pthread_create(&thread, NULL, change_later, &later);
   assert_false(eventring_calls_wait(0));
   const uint64_t begun = eventring_now();
-  later.ready = true;
+  set(&later.ready, true);
   assert_true(eventring_calls_wait(60000 * MS));
   const uint64_t passed = eventring_now() - begun;
   pthread_join(thread, NULL);
