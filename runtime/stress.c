@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Atomic only because threads share them: the counts need be right only if one thread
+/* Atomic only because threads share them: the counts are exact only if a single thread
  * allocates. */
 static _Atomic uint64_t count, first_to_fail;
 static _Atomic bool fail_all, has_failed, calm;
