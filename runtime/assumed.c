@@ -3,24 +3,25 @@
  *
  * `math.abs` is two lookups, in the globals and in `math`, whose results hardly any
  * program ever changes. Code that has found a primitive in this way gets the number of an
- * AssumedField. From then on it only compares whether its globals are those of the field
- * (GETASSUMED in vm/opcodes.def). The tables stay as they were for all other code; only
- * code that sets one of the two nodes has to report it. Both nodes have Node.assumed, so
- * that the interpreter's own stores, which compare a node's tags and this mark at once,
- * leave them to the slow paths. Their tables have TABLE_ASSUMED, which slow paths look
- * at. When a node is set, or a table gets other nodes or becomes weak, all fields are
- * dropped: the code finds that its globals differ, looks up as it did before, and may
- * assume again. After MOST_CHANGES of these nothing is assumed any more, so that a
- * program that changes something again and again does not pay for it.
+ * AssumedField. From then on it does no lookup: it only compares its globals with those
+ * of the field (GETASSUMED in vm/opcodes.def). The tables stay as they were for all other
+ * code; only code that sets one of the two nodes has to report it. Both nodes have
+ * Node.assumed set, so that the interpreter's own stores, which compare a node's tags and
+ * this mark at once, leave them to the slow paths. Their tables have TABLE_ASSUMED, which
+ * slow paths test. When a node is set, or a table gets other nodes or becomes weak, all
+ * fields are dropped. The code then finds that its globals differ, does the lookups
+ * again, and may assume again. After MOST_CHANGES changes (a node was set, or the globals
+ * were others) nothing is assumed any more, so that a program that changes a function
+ * again and again does not pay for it.
  *
- * Marks may be left behind: they cost one slow path each. A number stands for the same
- * two names for ever, since code with an old number may run at any time. Names are
- * compared by the addresses of strings, which the constants of the code keep alive.
+ * Marks may be left behind: each costs one slow path. A number stands for the same two
+ * names for ever, since code with an old number may run at any time. Names are compared
+ * by the addresses of strings, which the constants of the code keep alive.
  *
  * The globals are those of the registry. They are kept alive until the fields are
- * dropped, since another table at the same address would be taken for them; primitives
- * are not collected. Virtual machines with compilers call this a dependency on a
- * constant.
+ * dropped: otherwise another table at the same address would be taken for them.
+ * Primitives are not collected. Virtual machines with compilers call this a dependency on
+ * a constant.
  */
 #include "assumed.h"
 

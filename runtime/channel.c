@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/channel.c: channels.
  *
- * A channel is a ring of messages with a lock, a queue of domains that wait to
- * receive and one of those that wait to send. Sending wakes the first receiver,
- * receiving the first sender. A woken domain tries again, and may find that another one
- * was quicker. A woken domain that leaves without having used the wake-up (after a
- * timeout, or in `select`, through another channel) wakes the next one instead: a wake-up
- * is never lost.
+ * A channel is a ring of messages with a lock, a queue of domains that wait to receive
+ * and a queue of domains that wait to send. A send wakes the first receiver, a receive
+ * the first sender. A woken domain tries again, and may find that another one was
+ * quicker. A woken domain may leave without having used the wake-up (after a timeout, or
+ * because `select` received from another channel). Then it wakes the next one, so a
+ * wake-up is never lost.
  *
  * If the capacity is 0, one message can be put in for each domain that waits to receive.
  *
@@ -14,26 +14,27 @@
  *   `ports` counts the handles of each domain, `in_flight` the messages that name
  *   the channel. A wait returns that the channel is orphaned when the domain is the only
  *   one with a port and no message names the channel: no domain is left that could ever
- *   send or receive. When the number of holders falls, all that wait check again. A
+ *   send or receive. When the number of holders falls, all waiting domains check again. A
  *   channel is freed, with the messages in it, when it has neither ports nor messages
- *   that name it. That releases the channels that its messages name, and so on: one
- *   message after the other (work_off), not by recursion.
+ *   that name it. That releases the channels that its messages name, and so on. Messages
+ *   are freed one after the other (work_off), not by recursion.
  *
  * Cycles
  *   Channels that lie in each other and are named by nothing else keep each other alive.
- *   They are found by trial deletion (search): for each channel without a port, the
- *   messages that name it are counted, except those that lie in such channels. If any are
- *   left, something alive holds the channel, and with it what lies in it, and so on. The
- *   messages of all other channels are taken out and freed, and then their counts free
- *   the channels. A channel that lost a holder and has messages but no port may be part
- *   of a cycle. A search is made when this has happened often enough, compared with the
- *   cost of the last search, or when a domain ends.
+ *   They are found by trial deletion (search_all_locked). For each channel without a
+ *   port, the messages that name it are counted, except those that lie in channels
+ *   without a port. If the count is not 0, something alive holds the channel, and with it
+ *   the channels that its messages name, and so on. The messages of all other channels
+ *   without a port are taken out and freed, which frees these channels. A channel that
+ *   lost a holder and has messages but no port may be part of a cycle. A search is made
+ *   when this has happened often enough, compared with the cost of the last search, or
+ *   when a domain ends.
  *
  *   `all.lock` is held while the number of holders falls, and while a channel gets its
  *   first port. So during a search a channel without a port does not change: no thread
  *   can put a message into it, take one out, or name it in another one.
  *
- * Locks: all.lock, then that of one channel at a time; no other lock under that.
+ * Locks: all.lock, then the lock of one channel at a time; no other lock under it.
  */
 #include "channel.h"
 
@@ -70,7 +71,7 @@ struct Channel {
 static struct {
   pthread_mutex_t lock;
   Channel *first;
-  size_t suspicions; /* since the last search */
+  size_t suspicions; /* channels that may be in a cycle, counted since the last search */
   size_t work;       /* channels and messages that the last search examined */
   uint64_t orphaned_ns; /* when a channel was last left with a single holder; 0: never */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -192,7 +193,7 @@ static bool hold_locked(Channel *c, const Peer *self) {
   return port != NULL;
 }
 
-/* Adds the first port of the channel: with all.lock held, so not during a search. */
+/* Adds the first port of the channel, with all.lock held, so that no search runs. */
 static bool hold_first(Channel *c, const Peer *self) {
   pthread_mutex_lock(&all.lock);
   lock_channel(c);
@@ -291,8 +292,8 @@ void channel_find_cycles(void) {
 
 /* ---- holders ------------------------------------------------------------- */
 
-/* Handles the loss of a holder: wakes those that wait if the channel is orphaned now,
- * frees it if it has no holder. Releases the channel's lock and all.lock. */
+/* Handles the loss of a holder: wakes the waiting domains if the channel is orphaned now,
+ * and frees it if it has no holder. Releases the channel's lock and all.lock. */
 static void after_letting_go(Channel *c) {
   bool gone = c->nports == 0 && c->in_flight == 0, suspect = c->nports == 0 && c->count > 0;
   if (!gone && c->nports <= 1 && c->in_flight == 0) {
@@ -346,8 +347,8 @@ static void forget_others(Channel *c, const Peer *self) {
   c->receivers = c->senders = (WaitQueue){0};
 }
 
-/* Frees the channels that only other domains held, except those with messages on their
- * way to them. */
+/* Frees the channels that only other domains held, except those that are named by a
+ * message on its way to such a domain. */
 void channel_forget_others(const Peer *self) {
   for (Channel *c = all.first, *next; c != NULL; c = next) {
     next = c->next;
@@ -431,8 +432,8 @@ static bool is_orphaned(const Channel *c) { return c->nports <= 1 && c->in_fligh
 
 /* ---- sending and receiving ----------------------------------------------- */
 
-/* Tries once to send. Returns CHANNEL_TIMEOUT if it would have to wait. *wake is for
- * peer_wake. */
+/* Tries once to send. Returns CHANNEL_TIMEOUT if it would have to wait. *wake is to be
+ * passed to peer_wake. */
 static ChannelResult try_send_locked(Channel *c, Message *m, uint32_t **wake) {
   if (c->closed) return CHANNEL_CLOSED;
   if (!has_room(c) || !put_locked(c, m)) return CHANNEL_TIMEOUT;
@@ -454,8 +455,8 @@ static uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_can_go) 
   return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
 }
 
-/* Leaves with CHANNEL_ORPHANED. Requests to the domain come first: later they would be an
- * error in the code that closes its variables. */
+/* Leaves with CHANNEL_ORPHANED. Requests to the domain are obeyed first: obeyed later,
+ * they would raise in the code that closes its variables. */
 static ChannelResult leave_orphaned(Peer *self) {
   if (peer_asked(self) != 0) return CHANNEL_ATTENTION;
   self->abandoned = true;
@@ -500,8 +501,8 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
   }
 }
 
-/* Queues a receiver. In a channel without a buffer a waiting domain makes room, so that a
- * sender can go on: the result is for peer_wake, as in leave_locked. */
+/* Queues a receiver. In a channel without a buffer a waiting receiver makes room, so a
+ * sender may go on. The result is to be passed to peer_wake, as that of leave_locked. */
 static uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
   waiter_enqueue(&c->receivers, w);
   return c->capacity == 0 && has_room(c) ? waiter_notify_first(&c->senders) : NULL;
@@ -513,7 +514,7 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   for (bool again = false;; again = true) {
     uint32_t *wake = NULL;
     lock_channel(c);
-    /* woken for a message that another domain has taken */
+    /* it was woken for a message, which another domain may have taken since then */
     if (again) waiter_remove(&c->receivers, &w);
     ChannelResult result = try_receive_locked(c, m, &wake);
     if (result == CHANNEL_TIMEOUT) {
@@ -544,7 +545,7 @@ typedef struct Selection {
   Message **message;
   bool again;     /* the waiters have been in the queues */
   bool prepared;
-  bool may_wait;  /* to be queued again where there is no message */
+  bool may_wait;  /* a channel without a message gets its waiter queued again */
 } Selection;
 
 /* Removes the waiter from queue i. A wake-up that was not used is passed on to the next

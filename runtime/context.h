@@ -14,7 +14,7 @@
  * values in the first slot of the thread's stack. */
 typedef struct Context {
   uint64_t id;
-  uint32_t hidden;              /* open spans outside of those in `open` */
+  uint32_t hidden;              /* outer open spans, which are not in `open` */
   uint16_t count;
   bool has_finalizer : 1;
   bool has_traces : 1;          /* struct ContextTraces follows */

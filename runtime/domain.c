@@ -51,8 +51,8 @@ HashSeed domain_fixed_seed(uint64_t *seed) {
 
 #define SEEDS 32
 
-/* Gets a random seed. Asks the system for those of several states at once, since a system
- * call takes as long as much of the remaining work for a new state. */
+/* Gets a random seed. Asks the system for the seeds of several states at once, since one
+ * system call takes about as long as much of the remaining work for a new state. */
 static bool next_seed(uint64_t *seed) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static uint64_t seeds[SEEDS];
@@ -91,8 +91,8 @@ static Domain *allocate_domain(lua_Alloc f, void *ud) {
   return memory != NULL ? memset(memory, 0, sizeof(Domain)) : NULL;
 }
 
-/* Frees the domain and its heap. The domain lies in the heap unless that had an allocator
- * from the beginning. */
+/* Frees the domain and its heap. The domain lies in the heap, unless the heap had an
+ * allocator from the beginning. */
 static void release_domain(Domain *d) {
   bool at_home = d->heap.home != NULL;
   heap_close(&d->heap);

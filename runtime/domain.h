@@ -16,9 +16,9 @@
 #include "runtime_hooks.h"
 #include "str.h"
 
-/* What the environment says of the seed of the hashes. A fixed seed gives the same
- * hashes, and so the same instruction counts, in each run. It must not be used for
- * programs that take input from others. */
+/* How the environment sets the seed of the hashes. A fixed seed gives the same hashes,
+ * and so the same instruction counts, in each run. It must not be used for programs that
+ * take input from others. */
 typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } HashSeed;
 
 /* Reads SAROS_HASH_SEED. *seed is set if it returns HASH_SEED_FIXED. Any thread. */
@@ -31,7 +31,7 @@ struct Peer;
  * also in the registry. */
 typedef struct Sharing {
   Table *loaded;            /* package.loaded */
-  /* those that domains agree on: metatable -> name, name -> metatable */
+  /* metatables that domains agree on: metatable -> name, name -> metatable */
   Table *metatables;
   Table *channel_metatable; /* of the userdata that are handles of channels */
   /* pushes this domain's handle; raises */
@@ -94,7 +94,7 @@ struct Domain {
   Assumptions assumed;
   uint64_t contexts;      /* ids that coroutines were given (vm/contexts.c) */
   bool traces;            /* a span or thread has, or has had, a trace (vm/traces.c) */
-  /* numbers that were given to spans which hide a trace (vm/traces.c) */
+  /* numbers that were given to spans that hide a trace (vm/traces.c) */
   uint32_t unrecorded_spans;
   Sharing sharing;
   /* the part that other domains may access; not NULL once the domain is complete */
@@ -104,7 +104,7 @@ struct Domain {
   bool rings_wait;
   /* monotonic time at which the footprint was last written (footprint.c) */
   uint64_t footprint_ns;
-  /* MemprofOrigin of what is allocated; MEMPROF_ORIGINS: the frame decides */
+  /* MemprofOrigin of what is allocated; MEMPROF_ORIGINS: the running frame decides */
   uint8_t origin;
   /* child that answers a question of a tool, or 0 (vm/question.c) */
   int answerer;
@@ -117,7 +117,7 @@ struct Domain {
   struct CallWatcher *watcher; /* NULL: calls are not watched */
   lua_State *watched;      /* the running thread, as last reported to the watcher */
   uint8_t noting;       /* each instruction is stored in its frame (vm/noting.c) */
-  /* loops and calls until the next check whether that is still wanted */
+  /* loops and calls until the next check whether `noting` is still wanted */
   uint32_t noting_left;
   uint64_t stack_ns;    /* when its last stack was written in the child of a fork */
   /* number of the last request for a last stack (vm/last_stack.c) */

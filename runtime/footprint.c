@@ -42,8 +42,8 @@ static void set(Footprint *f, FootprintId id, size_t bytes) {
   f->amount[id] = (MemoryAmount){bytes, bytes};
 }
 
-/* Sets a part of what is live, and subtracts it from that. The amount is as of the last
- * marking. */
+/* Sets the amount of a part of the live memory, and subtracts it from FOOTPRINT_LIVE. The
+ * amount is that of the last marking. */
 static void set_part_of_live(Footprint *f, FootprintId id, size_t bytes) {
   MemoryAmount *live = &f->amount[FOOTPRINT_LIVE];
   if (bytes > live->resident) bytes = live->resident;
@@ -71,7 +71,7 @@ static bool is_hosted(const Domain *d, FootprintId id) {
   return heap_is_hosted(&d->heap) && id <= FOOTPRINT_HEAP_OWN;
 }
 
-/* Writes the rows of the domain, or (`all`) also those of the process. */
+/* Writes the rows of the domain and, if `all`, also those of the process. */
 static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) {
   struct eventring_footprint_row rows[FOOTPRINT_COUNT];
   size_t n = 0;
@@ -83,8 +83,8 @@ static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) 
     rows[n].resident = f->amount[id].resident;
     rows[n++].reserved = f->amount[id].reserved;
   }
-  /* an error is ignored: without room for it the recording has no footprint, and nothing
-   * depends on that */
+  /* an error is ignored: a recording without room has no footprint, and nothing depends
+   * on it */
   eventring_footprint_write(d->rings, rows, n, flags);
 }
 
@@ -113,7 +113,7 @@ static void add_bytes(void *amount, const void *items, size_t bytes) {
   a->reserved += bytes;
 }
 
-/* Measures the stack of this thread, unless it is the main thread, whose stack has a name
+/* Measures the stack of this thread, unless this is the main thread: its stack has a row
  * of its own in the system's list. */
 static void measure_stack(struct eventring_pages *pages, MemoryAmount *amount) {
   pthread_attr_t attributes;

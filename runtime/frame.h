@@ -97,12 +97,12 @@ struct CallInfo {
   uint32_t entries;
 };
 
-/* The order in which a frame is filled, so that readers in other processes
+/* A frame is filled in a fixed order, so that readers in other processes
  * (doc/INTROSPECTION.md) never see a function in it that does not run there: first what
- * runs (k, running), then the status, then `entries`. At last the frame becomes the
- * current one. The release stores keep the compiler from changing this order; on x86-64
- * they are plain moves. They have no acquire loads as partners: readers copy the memory
- * with process_vm_readv. */
+ * runs (k, running), then the status, then `entries`. Last, the frame becomes the current
+ * one. The release stores keep the compiler from changing this order; on x86-64 they are
+ * plain moves. They have no acquire loads as partners: readers copy the memory with
+ * process_vm_readv. */
 #define frame_set_status(frame, bits) __atomic_store_n(&(frame)->status, (bits), __ATOMIC_RELEASE)
 #define frame_publish(L, frame) __atomic_store_n(&(L)->ci, (frame), __ATOMIC_RELEASE)
 

@@ -17,7 +17,7 @@ UpValue *upvalue_find(lua_State *L, TValue *slot);
 /* Closes all open upvalues at or above level. */
 void upvalue_close(lua_State *L, TValue *level);
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues);
-/* Returns what identifies the C function, which is the same in all closures of it.
+/* Returns what identifies the C function. It is the same in all closures of the function.
  * Returns NULL for a value that is not a C function. */
 const void *c_function_identity(const TValue *func);
 /* Returns the name of the n-th active local (from 1), or NULL. */

@@ -2,9 +2,9 @@
 /* runtime/introspection.c: where readers in other processes find domains, threads, frames
  * and functions (<eventring/introspection.h>, doc/INTROSPECTION.md).
  *
- * It is only data, filled in by the compiler, and the table of the domains. Readers get
- * consistent views because frames are filled in a certain order (frame.h), and because
- * the words named here are written by plain aligned stores.
+ * This file holds only data that the compiler fills in, and the table of the domains.
+ * Readers get consistent views because frames are filled in a certain order (frame.h),
+ * and because the words named here are written by plain aligned stores.
  */
 #include "introspection.h"
 
@@ -276,7 +276,8 @@ void introspection_lines_seen(void) {
 
 /* ---- domains ------------------------------------------------------------- */
 
-/* Places in use. Relaxed: a domain that finds no place free is left out. */
+/* Number of places in use. Relaxed: if an old value hides a free place, the domain is
+ * only left out. */
 static int taken;
 
 void introspection_add(Domain *d) {
@@ -286,8 +287,8 @@ void introspection_add(Domain *d) {
   for (int n = 0; n < PLACES; n++) {
     Domain *none = NULL;
     if (__atomic_load_n(&domains[n], __ATOMIC_RELAXED) != NULL) continue;
-    /* release: pairs with the acquire load in introspection_domain. Whoever finds the
-     * domain there finds it complete */
+    /* release: pairs with the acquire load in introspection_domain, which thus finds the
+     * domain complete */
     if (!__atomic_compare_exchange_n(&domains[n], &none, d, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED))
       continue;

@@ -32,7 +32,7 @@ void introspection_reply(int why);
 /* Returns the time until which each instruction is to be noted for readers in other
    processes: ns of CLOCK_MONOTONIC; 0: nobody has asked. Any thread. */
 uint64_t introspection_lines_until(void);
-/* Clears the bit that sends safepoints here for the lines. */
+/* Clears the bit that makes safepoints come here for the lines. */
 void introspection_lines_seen(void);
 
 #endif

@@ -4,27 +4,28 @@
  * Design
  * ------
  * Each word that the program asks for is a sample with probability `rate`, independently
- * of all others. The words are numbered as they are asked for, by two meters: one for
- * those at the heap's cursor, one for all others (second cursor, large blocks, parts used
- * again). For each meter the number of the next sample is drawn (memprof_random.c). That
- * of the first meter is planted in the limit of the heap's fast path (heap_plant): an
- * allocation that reaches it takes the slow path, which reports each block here; one that
- * does not costs nothing. The functions of the heap that count on the second meter
- * compare it with the next sample. So a meter never has to know what the other one
+ * of all others. Two meters number the words as they are asked for: one those at the
+ * heap's cursor, the other all others (second cursor, large blocks, parts used again).
+ * For each meter the number of the next sample is drawn (memprof_random.c). The number
+ * for the first meter is planted in the limit of the heap's fast path (heap_plant). An
+ * allocation that reaches it takes the slow path, which reports each block here; all
+ * other allocations cost nothing. The functions of the heap that count on the second
+ * meter compare it with the next sample. So neither meter has to know what the other one
  * counts. Memory outside the heap is reported by its owner, and counts as a part on the
  * second meter.
  *
  * A sampled block is *tracked*: an entry of 64 bytes says where it lies, what it is, who
  * owns it, and whether it is young. Objects do not move, so entries need no correction,
- * except those of large parts. What has become of blocks is found in passes over compact
- * lists:
+ * except those of large parts. Passes over compact lists find out what has become of
+ * blocks:
  *
  *   young   by the minor collection, when all that can be reached is promoted
  *           (memprof_minor): what is still young is dead
  *   old     by the major cycle, after the strings are swept (memprof_major): what is not
- *           marked is dead. Then finalizers have revived what they want, and no lookup
+ *           marked is dead. By then finalizers have revived what they want, and no lookup
  *           can bring a string back
- *   parts   with their owner, or before, when they are given back (memprof_part_gone)
+ *   parts   when their owner dies, or earlier, when they are given back
+ *           (memprof_part_gone)
  *   all     at the end of the domain
  *
  * A part has no header. The heap's report says who owns it. The parts of a new table are
@@ -35,13 +36,13 @@
  * its own samples, at its own rate, and has its own entries, so neither can disturb the
  * other.
  *
- * Callbacks of the guest. An entry goes through allocation, promotion and death; for each
- * of these that its profile wants to know it is put in the queue. Callbacks run at the
- * next safepoint of a Lua function (memprof_safe_point), one after the other: allocate,
- * track, call back. So whatever a callback does, its block exists, and an error leaves
- * the later ones in the queue. They do not run inside each other, in finalizers, in
- * hooks, in the collector, or below a C function. Entries whose allocation was not called
- * back when their profile stops are dropped.
+ * Callbacks of the guest. An entry goes through allocation, promotion and death. For each
+ * of these that its profile wants to know, the entry is put in the queue. Callbacks run
+ * at the next safepoint of a Lua function (memprof_safe_point), one after the other:
+ * allocate, track, call back. So the block of a callback exists whatever the callback
+ * does, and an error leaves the later ones in the queue. They do not run inside each
+ * other, in finalizers, in hooks, in the collector, or below a C function. When a profile
+ * stops, entries whose allocation was not called back yet are dropped.
  *
  * Failure. If there is no memory for an entry, the sample is lost, and counted.
  */
@@ -201,9 +202,9 @@ void memprof_free(Domain *d) {
 
 uint64_t memprof_asked(const Domain *d) { return heap_asked(&d->heap) + d->memprof->external; }
 
-/* Makes room for more entries. Each entry has a cache line of its own. Where realloc
- * moves pages instead of bytes (large arrays), the place in the line stays the same, and
- * nothing is copied. */
+/* Makes room for more entries. Each entry has a cache line of its own. realloc keeps the
+ * offset of the array within a line when it moves pages instead of bytes (large arrays);
+ * then nothing is copied. */
 static bool grow_tracked(Memprof *m) {
   uint32_t room = m->tracked_room == 0 ? 256 : 2 * m->tracked_room;
   size_t used = m->tracked != NULL ? m->ntracked * sizeof *m->tracked : 0;
@@ -339,8 +340,8 @@ void memprof_enqueue(Domain *d, uint32_t id) {
 static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
 /* Puts a new entry without a sample into its list. Returns NULL if out of memory. The
- * entry has no stack until the caller captures it: capturing may forget stacks, and looks
- * at those of all entries (mark_block). */
+ * entry has no stack until the caller captures it: capturing may forget stacks, for which
+ * it reads those of all entries (mark_block). */
 ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
                       GCObject *owner, uint32_t *id) {
   Memprof *m = d->memprof;
@@ -388,8 +389,8 @@ static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t wor
   if (has_callbacks(p)) memprof_enqueue(d, id);
 }
 
-/* Tracks a block for the recording. If there is no memory to track it, the block counts
- * as one that lives for ever. */
+/* Tracks a block for the recording. If there is no memory for that, the block counts as
+ * one that lives for ever. */
 ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t words,
                            MemprofKind kind, GCObject *owner) {
   uint32_t id;
@@ -399,8 +400,8 @@ ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, u
   if (t != NULL) note_if_part(L->domain, t, id);
 }
 
-/* Tracks a block that has taken the meter to `end`, for each subscriber that has a sample
- * in it. */
+/* Tracks a block that has taken the meter to `end`, for each subscriber with a sample in
+ * the block. */
 SAMPLE_PATH
 static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
                          MemprofKind kind, GCObject *owner) {
@@ -445,8 +446,8 @@ SAMPLE_PATH void memprof_took(lua_State *L, void *p, size_t size, MemprofKind ki
   heap_plant(h); /* there may be orphans now, or none any more */
 }
 
-/* Counts the bytes as if they were asked for now. Afterwards the next sample is as far
- * away as it would be if the meter had counted them. */
+/* Counts the bytes as asked for now. The meter does not count them, so the next sample is
+ * moved back by as many bytes. */
 void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *owner) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
@@ -522,7 +523,7 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
                                    .depth = depth, .from = memprof_asked(d)};
   m->sampling = profile;
   m->module = module;
-  /* what it asks for is not sampled */
+  /* what a callback asks for is not sampled */
   if (m->calling) m->calling_from = memprof_asked(d);
   stacks_forget_notes(&m->stacks);
   stream_start(&m->streams[SUBSCRIBER_GUEST], rate, &d->heap);

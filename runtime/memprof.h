@@ -36,8 +36,8 @@ void memprof_minor(Domain *d);
    nothing is reclaimed yet. Examines some of them, for `most` work, and adds its work to
    *work. Returns true when the last one was examined. */
 bool memprof_major(Domain *d, size_t most, size_t *work);
-/* Samples for the recording as the recording wants it from now on. Must not be called
- * within an allocation. */
+/* Makes the domain sample for the recording at the rate that the recording wants now.
+ * Must not be called within an allocation. */
 void memprof_follow_recording(Domain *d);
 /* Returns the rate at which the domain samples for the recording; 0: it does not. */
 double memprof_recording_rate(const Domain *d);
@@ -103,8 +103,8 @@ uint32_t memprof_running(const Domain *d); /* the one that samples; 0: none */
 void memprof_stop(Domain *d, uint32_t profile);
 /* Stops the profile, and ends the tracking of its blocks: no callback follows. */
 void memprof_discard(Domain *d, uint32_t profile);
-/* Stops a profile for which nobody will ask any more. The callbacks for its tracked
- * blocks still follow; after the last one its number is given again. */
+/* Stops a profile that nobody will use any more. The callbacks for its tracked blocks
+ * still follow; after the last one the number of the profile may be given again. */
 void memprof_give_up(Domain *d, uint32_t profile);
 
 /* Runs the callbacks that are due, from a C function of the module. Raises what they
@@ -139,7 +139,8 @@ MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample);
  * otherwise it ends. */
 void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value);
 
-/* Returns a value that no block has any more, each of them once; 0: there is none. */
+/* Returns a value that no block has any more, or 0 if there is none. Returns each such
+ * value once. */
 uint32_t memprof_dropped(Domain *d);
 
 /* Calls f for each block of the profile that is tracked and alive. */
@@ -174,11 +175,11 @@ typedef struct MemprofFrame {
 } MemprofFrame;
 
 /* Returns the frames of a stack, innermost first, and their number in *depth. They are
- * valid until the next allocation. The stack is not forgotten before another one is asked
- * for. */
+ * valid until the next allocation. The stack is not forgotten before this is called for
+ * another one. */
 const MemprofFrame *memprof_stack(const Domain *d, uint32_t stack, uint32_t *depth);
-/* Returns a number that changes when the number of a stack may stand for another stack
- * than before. */
+/* Returns a number that changes whenever numbers of stacks may have come to stand for
+ * other stacks. */
 uint32_t memprof_stacks_age(const Domain *d);
 /* Returns the function with that index. Its texts are valid while a stack has it, the
  * struct until the next allocation. */

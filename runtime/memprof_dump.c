@@ -3,12 +3,12 @@
  * read while the program runs and after it was killed.
  *
  * At the end of a major cycle of any domain, and at the end of the process, the heap
- * profiles of the recording are read as any reader does it, and what is alive is written
- * as folded stacks: a line each, outermost frame first, with the bytes. The text goes to
- * a new file beside FILE, readable by the user alone, which replaces FILE when it is
- * complete: if others have put something there, in a directory where they may write, it
- * is neither followed nor written to. Only a fraction of the time is spent on this: if
- * cycles follow each other closely, some of them write nothing.
+ * profiles of the recording are read as any reader does it. What is alive is written as
+ * folded stacks: one line each, outermost frame first, with the bytes. The text goes to a
+ * new file beside FILE, readable by the user alone, which replaces FILE when it is
+ * complete. If others have put something at FILE, in a directory where they may write,
+ * that is neither followed nor written to. Only a fraction of the time is spent on this:
+ * if cycles follow each other closely, some of them write nothing.
  *
  * Only the first failure is reported, and the program goes on. */
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "gc_internal.h"
 #include "thread.h"
 
-/* of examining one entry: it is a cache miss, and so is its block */
+/* work of examining one entry: the entry and its block are a cache miss each */
 #define TRACKED_WORK 64
 #define PREFETCH_AHEAD 16 /* in blocks; entries are prefetched twice as far ahead */
 
@@ -64,8 +64,8 @@ ALWAYS_INLINE void promote(Domain *d, uint32_t id) {
 
 /* ---- minor collections --------------------------------------------------- */
 
-/* Tells whether the object is a string that may stay young and alive, since it belongs to
- * the running function (gc_thread.c). */
+/* Tells whether the object is a string that may stay young and alive because it belongs
+ * to the running function (gc_thread.c). */
 static bool stays_young(const GCObject *o) {
   return o->type == TYPE_LONG_STRING && heap_is_large(string_bytes((const String *)o)) &&
          heap_large_of(o)->stays;
@@ -99,7 +99,7 @@ ALWAYS_INLINE void unlist(Memprof *m, uint32_t id) {
   release(m, id);
 }
 
-/* Gives up the tracking of a block for lack of memory. */
+/* Ends the tracking of a block for lack of memory. */
 static NOINLINE void lose(Memprof *m, uint32_t id) {
   Tracked *t = &m->tracked[id];
   if (t->flags & TRACKED_PART) tracked_forget_part(m, id);

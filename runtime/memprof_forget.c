@@ -2,33 +2,33 @@
 /* runtime/memprof_forget.c: forgets stacks that nobody needs any more
  * (memprof_stack.c).
  *
- * A program that makes chunks, or runs for a long time, always has new stacks. So when
- * there are as many new ones as were in use the last time, and at least LEAST_NEW, those
- * stacks are forgotten that
- *   - no tracked block has,
- *   - were not found again since then: what recurs stays, so that its lines and names are
- *     not looked up each time,
- *   - are not the one that was asked for last (memprof_stack), which may be in use;
- * and so are functions that no stack has. The work is in proportion to blocks and stacks,
- * so that each new stack pays for a few of them.
+ * A program that makes chunks, or runs for a long time, always has new stacks. So stacks
+ * are forgotten when as many are new as were in use the last time, and at least
+ * LEAST_NEW. A stack is forgotten if
+ *   - no tracked block has it,
+ *   - it was not found again since the last time: a stack that recurs stays, so that its
+ *     lines and names are not looked up each time,
+ *   - it is not the one that was asked for last (memprof_stack), which may be in use.
+ * Functions that no stack has any more are forgotten, too. The work is in proportion to
+ * blocks and stacks, so that each new stack pays for a few of them.
  *
- * It is done in steps, before a stack is captured, when neither keys nor the number of
- * one are in use. A step examines LEAST_STEP entries, and so many more that all of it
- * takes at most STEPS steps; there is room for that many new stacks meanwhile.
+ * The work is done in steps, before a stack is captured, when neither keys nor the number
+ * of a stack are in use. A step examines LEAST_STEP entries, and enough more that at most
+ * STEPS steps are needed. Meanwhile there is room for that many new stacks.
  *
  *   marking    goes through all entries of blocks, by their numbers, which do not change,
  *              and notes their stacks
  *   sweeping   goes through all stacks, and frees those that were not noted
  *
- * A block that is tracked meanwhile has a stack that was captured meanwhile, which notes
- * the stack: the notes of frames become void at the beginning, and all stacks that are
- * found or added are noted. A stack that was swept before it is found was kept; otherwise
- * it is a new one.
+ * A block that becomes tracked meanwhile has a stack that was captured meanwhile, and
+ * capturing notes the stack: the notes of frames become void at the beginning, so each
+ * stack is found again or added, and is noted then. If a stack is found after it was
+ * swept, it was kept; otherwise it is added as a new one.
  *
  * A block of the recording knows only the number that its stack has in the recording.
  * Several stacks can have the same number there: if their functions differ but have the
  * same name and lines (a chunk that is loaded again), or if they found no room in the
- * recording. One of them stays for all.
+ * recording. One stack is kept for each number.
  *
  * The numbers of stacks do not change. Those of forgotten stacks are given again after
  * the end, which Stacks.age shows. If there is no memory, nothing is forgotten until
@@ -170,7 +170,7 @@ static bool sweep_some(Stacks *s) {
 
 /* ---- beginning and end ---------------------------------------------------- */
 
-/* Returns how many may be new before the next time: as many as are in use, while there is
+/* Returns how many may be added before the next time: as many as are in use, if there is
  * room for them. */
 static uint32_t how_many_new(uint32_t used, uint32_t least, uint32_t most) {
   uint32_t room = most > used && most - used > most / 4 ? most - used : most / 4;

@@ -100,7 +100,7 @@ typedef struct Stacks {
   InternedStack *stacks; /* from 1 on */
   uint32_t *buckets, mask; /* 0: empty */
   uint32_t noted;        /* notes that are valid */
-  /* the last stack that was captured of fewer frames than there are, and of how many */
+  /* the last stack captured without its outer frames, and how many frames it has */
   uint32_t latest, latest_depth;
   /* how many may still be added before stacks are forgotten again */
   uint32_t new_stacks, new_frames;
@@ -175,7 +175,7 @@ _Static_assert(sizeof(MemprofSample) == 40, "as much as the recording keeps");
 _Static_assert(sizeof(Tracked) == 64, "the price of a tracked block: a line of the cache");
 _Static_assert(sizeof(struct eventring_tracked) <= sizeof(uint64_t[5]), "room in an entry");
 
-/* Returns what the recording keeps in an entry of its own. */
+/* Returns what the recording keeps in the entry of a block. */
 ALWAYS_INLINE struct eventring_tracked *tracked_of(const Tracked *t) {
   return (struct eventring_tracked *)t->recording;
 }
@@ -211,14 +211,14 @@ struct Memprof {
   size_t queue_first;
   Ids dropped;         /* values of blocks that nothing refers to any more */
   Profile *profiles;   /* [0] is unused */
-  uint32_t nprofiles, sampling; /* sampling: the guest's profile that does; 0: none */
+  uint32_t nprofiles, sampling; /* sampling: the guest's profile that samples; 0: none */
   const MemprofModule *module; /* NULL: no profile was started */
   bool calling;        /* a callback runs */
   uint32_t called;     /* the block for which it is called; 0: none */
   uint64_t calling_from; /* memprof_asked when it began */
   double recording_rate; /* 0: the recording wants no samples */
   uint64_t recording_from; /* memprof_asked when its profile began */
-  uint32_t nfates;     /* number of `fates`, which were not passed to the recording yet */
+  uint32_t nfates;     /* number of `fates` that were not passed to the recording yet */
   struct eventring_fate fates[FATES_AT_ONCE];
   uint64_t external;   /* bytes since the beginning that are not in heap_asked */
   uint64_t seed;
@@ -261,14 +261,14 @@ uint64_t memprof_asked(const Domain *d); /* heap_asked and external, in bytes */
 /* Returns the id of the innermost open span, plus 1; 0: none. */
 uint16_t memprof_span(const lua_State *L);
 void memprof_enqueue(Domain *d, uint32_t id);
-/* Frees what tracked blocks and stacks took, now that the recording samples no more,
+/* Frees what tracked blocks and stacks took, when the recording has stopped sampling,
    unless the guest has profiles, or had. The stacks are freed in steps, since each has
    memory of its own. */
 void memprof_give_back(Memprof *m);
 /* Makes a step of freeing the stacks, after each minor collection. */
 void memprof_release(Domain *d);
-/* Frees the entry, and takes the block out of the account of its profile, if nothing
-   refers to it. */
+/* Frees the entry, and takes the block out of the account of its profile, unless
+   something refers to it. */
 void tracked_release(Memprof *m, uint32_t id);
 /* Removes chain i from the heap's filter if it has become empty. */
 ALWAYS_INLINE void parts_update_filter(Memprof *m, uint32_t i) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof_random.c: distances between samples.
  *
- * Not every word need be drawn: the number of words before the next sample has a
- * geometric distribution, floor(E / -ln(1 - rate)), where E is exponential with mean 1. E
- * is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): the area below
- * exp(-x) is covered by 256 layers of equal area, 255 boxes and a box with the tail. A
- * layer and a place in it are drawn. In 99 % of cases a comparison shows that the place
- * is below the curve; only for the others is the exponential computed. Up to the rounding
- * of doubles the distribution is exact. Distances are drawn 64 at a time, so that the
+ * No random number is needed for each word: the number of words before the next sample
+ * has a geometric distribution, floor(E / -ln(1 - rate)), where E is exponential with
+ * mean 1. E is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): 256 layers
+ * of equal area, 255 boxes and a box with the tail, cover the area below exp(-x). A layer
+ * and a place in it are drawn. In 99 % of cases a comparison shows that the place is
+ * below the curve; only for the others is the exponential computed. Up to the rounding of
+ * doubles the distribution is exact. Distances are drawn 64 at a time, so that the
  * processor works on several at once.
  *
  * A block of very many samples (an array of megabytes at a high rate) gets their number
@@ -53,7 +53,7 @@ static double uniform(MemprofStream *s) {
 
 #define LAYERS 256
 #define TAIL 7.69711747013104972          /* where the tail of the lowest layer begins */
-/* of each layer, the lowest one with the tail */
+/* area of each layer; that of the lowest one includes the tail */
 #define LAYER_AREA 0.0039496598225815571993
 
 /* Layer i reaches from 0 to right[i], and is below the curve up to right[i + 1].
@@ -74,8 +74,8 @@ static void make_layers(void) {
 
 static double exponential(MemprofStream *s);
 
-/* Decides about an x that is in the layer but may be above the curve. The tail is a curve
- * of the same kind. */
+/* Decides about an x that is in the layer but may be above the curve. The tail has the
+ * same distribution as the whole, from TAIL on. */
 static NOINLINE double beyond_certainty(MemprofStream *s, unsigned layer, double x) {
   if (layer == 0) return TAIL + exponential(s);
   double y = height[layer] + uniform(s) * (height[layer + 1] - height[layer]);
@@ -130,7 +130,7 @@ SAMPLE_PATH uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end) {
     return words;
   }
   at += 8;
-  if (words > s->many_words) { /* the first word is one already */
+  if (words > s->many_words) { /* the first word is a sample already */
     n += draw_many(s, words - 1);
     at += 8 * (words - 1);
   }

@@ -2,12 +2,12 @@
 /* runtime/memprof_record.c: samples for the recording (design: top of memprof.c).
  *
  * The recording says at which rate it wants samples (eventring_memory_rate). A domain
- * looks at that when it begins and at each minor collection. A change begins a new
+ * reads the rate when it begins and at each minor collection. A change begins a new
  * profile, and what was tracked for the former one is dropped. Samples and fates are
  * passed to libeventring as they are found. It writes the events and keeps the heap
  * profile of the file, which each collection brings up to date.
  *
- * Stacks and functions are interned here (memprof_stack.c), and get their numbers in the
+ * Stacks and functions are interned here (memprof_stack.c). They get numbers in the
  * recording when these are first needed.
  */
 #include <string.h>
@@ -34,9 +34,10 @@ static struct eventring_place place_of(void *context, size_t i) {
 }
 
 /* Returns the position by which the recording knows a frame of a function. It is a hash
- * of its place in the source, so that a chunk that is loaded again has the same sites.
- * (Two places of a function have the same hash only if their lines are some thousand
- * apart and their columns match.) Without lines it is the index of the instruction. */
+ * of the frame's line and column, so that a chunk that is loaded again has the same
+ * sites. (Two places of a function have the same hash only if their lines are some
+ * thousand apart and their columns match.) Without lines it is the index of the
+ * instruction. */
 static uint32_t position_of(const MemprofFrame *frame, StackKey key) {
   return frame->line != 0 ? frame->line * UINT32_C(0x9E3779B1) + frame->column : key.pc;
 }
@@ -148,8 +149,8 @@ void memprof_leave(Domain *d) {
 }
 
 /* Ends the recording's profile of a domain of the host before its blocks die, so that the
- * file says what was alive at the end. That of a spawned domain goes on: its blocks die
- * with it. */
+ * file shows what was alive at the end. The profile of a spawned domain goes on: its
+ * blocks die with the domain. */
 void memprof_end_recording(Domain *d) {
   Memprof *m = d->memprof;
   if (m == NULL || m->recording_rate <= 0) return;

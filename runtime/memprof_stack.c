@@ -5,17 +5,19 @@
  * key for each frame): the frames of the running thread, then those of the thread that
  * resumed it, and so on. Keys lie outermost first. They contain no text yet, and nothing
  * refers to the heap. A stack that was seen before is found by a hash of its keys, of 128
- * bits: two stacks whose hashes agree are taken for one. (To compare the keys as well
- * would be a fifth of a capture. The hash begins with the seed of the sampler.) For a new
- * stack, lines and names are looked up at once (RuntimeHooks.frame_place, frame_name),
- * since its functions may be gone when somebody asks for them.
+ * bits: two stacks with the same hash are taken for one. (Comparing the keys as well
+ * would take a fifth of the time of a capture. The hash begins with the seed of the
+ * sampler.) For a new stack, lines and names are looked up at once
+ * (RuntimeHooks.frame_place, frame_name), since its functions may be gone when somebody
+ * asks for them.
  *
  * Most stacks have most frames in common with the one captured before. So the frames of
  * the main thread are noted. CallInfo.entries counts the functions that began in a frame,
  * so a Lua frame with the same count and the same instruction is the same activation,
- * waiting in the same place. Then so are its callers, and the walk ends there. (Exactly
- * 2^32 calls in one frame between two samples would deceive it.) Notes become invalid
- * when frames are given back (memprof_frames_gone) and when sampling begins.
+ * waiting in the same place. Then its callers are unchanged, too, and the walk ends
+ * there. (Exactly 2^32 calls in one frame between two samples would deceive it.) Notes
+ * become invalid when frames are given back (memprof_frames_gone) and when sampling
+ * begins.
  *
  * Stacks are forgotten when nobody needs them (memprof_forget.c). There is room for
  * MEMPROF_MOST_STACKS and MEMPROF_MOST_FRAMES (some 24 MiB). Samples of stacks beyond
@@ -60,8 +62,8 @@ static uint32_t new_function(Stacks *s) {
   return function;
 }
 
-/* Adds a function, the prototype with that number or, if it is 0, a C function. Returns
- * its index, or 0 if out of memory. */
+/* Adds a function: the prototype with that number, or a C function if the number is 0.
+ * Returns its index, or 0 if out of memory. */
 static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame, uint32_t number,
                              const void *f_of_c) {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
@@ -281,8 +283,8 @@ static uint32_t capture_all(lua_State *L, Stacks *s, uint32_t depth) {
 
 static const Instruction no_instruction; /* for frames that are not Lua frames */
 
-/* Notes the frames of L that are not as they were noted, from the innermost one outwards.
- * Returns how many are unchanged, from the outermost one inwards. */
+/* Notes the frames of L that differ from their notes, from the innermost one outwards.
+ * Returns how many are unchanged, counted from the outermost one. */
 static uint32_t note_changed(lua_State *L, Stacks *s) {
   CallInfo *frame = L->ci;
   uint32_t i = frame->depth, noted = s->noted;
@@ -403,8 +405,8 @@ Stacks *stacks_set_aside(Stacks *s, uint64_t seed) {
   return aside;
 }
 
-/* Frees the newest stacks first: what malloc gave last lies at the end of its heap, which
- * it gives back to the system. */
+/* Frees the newest stacks first: malloc placed them at the end of its heap, which it
+ * gives back to the system. */
 bool stacks_release(Stacks *aside, size_t *bytes) {
   for (int n = 0; n < RELEASED_AT_ONCE && aside->nstacks > 1; n++) {
     const InternedStack *stack = &aside->stacks[--aside->nstacks];

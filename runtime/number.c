@@ -2,9 +2,8 @@
 /* runtime/number.c: numbers as text, conversions, arithmetic and order.
  *
  * Text. Numerals are read with '.' whatever the locale, and with the locale's own
- * point as a second try. Most decimal floats take an exact short cut in both
- * directions; strtod and snprintf do the rest, so that results are those of the C
- * library to the last bit.
+ * point as a second try. Most decimal floats take an exact shortcut in both directions;
+ * strtod and snprintf do the rest, so results agree with the C library to the last bit.
  *
  * Integers and floats. An integer is compared with a float by exact value. It is never
  * rounded first if that could lose bits.
@@ -36,7 +35,7 @@ static const double exact_powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5, 
 ALWAYS_INLINE bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 ALWAYS_INLINE bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-/* Returns the value of a hexadecimal digit; 16 or more: it is none. */
+/* Returns the value of a hexadecimal digit, or 16 or more if c is not one. */
 ALWAYS_INLINE unsigned hex_digit(char c) {
   if (is_digit(c)) return (unsigned)(c - '0');
   unsigned letter = (unsigned)((c | 0x20) - 'a');
@@ -76,7 +75,7 @@ static const char *parse_hex_integer(const char *s, uint64_t *value) {
   return s == start ? NULL : s;
 }
 
-/* Parses a decimal integer. Returns the first character after the digits, or NULL if
+/* Parses a decimal integer. Returns the first character after the digits. Returns NULL if
  * there are none, or if the value does not fit: then the numeral is a float. */
 static const char *parse_decimal_integer(const char *s, bool negative, uint64_t *value) {
   const char *start = s;
@@ -164,9 +163,9 @@ static const char *read_decimal(const char *s, Decimal *d) {
   return s;
 }
 
-/* Converts a decimal of moderate size to a float. If its digits are exactly a float and
- * the power of ten is too, one rounding gives the right result. Digits that were cut off
- * matter only if they could lead to another float: then it returns false. */
+/* Converts a decimal of moderate size to a float. If the digits and the power of ten are
+ * both exact as floats, one rounding gives the right result. Digits that were cut off
+ * matter only if they could lead to another float; then this returns false. */
 static bool decimal_to_float(const Decimal *d, double *n) {
   int exponent = (int)d->exponent;
   if (d->exponent < -MAX_EXACT_POWER || d->exponent > MAX_EXACT_POWER) return false;
@@ -494,14 +493,13 @@ int64_t number_int_mod(lua_State *L, int64_t a, int64_t b) {
   return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
 }
 
-/* The remainder has the sign of b; that of fmod has the sign of a. */
 #define MANTISSA_BITS 52
-/* biased, of a divisor: the remainder is not a subnormal number */
+/* biased exponent of a divisor, from which on the remainder is never subnormal */
 #define LEAST_EXPONENT 64
 
 /* Computes fmod by divisions of integers. a and b are multiples of the last bit of b's
- * mantissa. Each division takes 11 bits of the quotient (fmod of glibc 2.36 takes
- * one). */
+ * mantissa. Each division yields 11 bits of the quotient (fmod of glibc 2.36: one
+ * bit). */
 static double float_rest(double a, double b) {
   uint64_t x, y;
   memcpy(&x, &a, sizeof x);
@@ -529,6 +527,7 @@ double number_float_mod(double a, double b) {
     rest = copysign((double)((int64_t)a % (int64_t)b), a);
   else
     rest = float_rest(a, b);
+  /* `rest` has the sign of a, as with fmod; the result has the sign of b */
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
@@ -597,10 +596,11 @@ bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue
 
 /* ---- order --------------------------------------------------------------- */
 
-/* Tells whether an integer is exactly a float; used to compute i < n, i <= n, n < i and n
- * <= i by exact value, which are false for NaN. Up to 2^53 the integer is a float. Beyond
- * that the float is converted to an integer, rounded so that the order is preserved; a
- * float outside the integers' range is above or below all of them. */
+/* Tells whether an integer is exactly a float, as all integers up to 2^53 are.
+ * Comparisons of such an integer with a float are made between floats. For a larger
+ * integer the float is converted to an integer, rounded so that the order is preserved; a
+ * float outside the integers' range is above or below all of them. All comparisons with
+ * NaN are false. */
 ALWAYS_INLINE bool fits_float(int64_t i) {
   return (uint64_t)i + EXACT_LIMIT <= 2 * (uint64_t)EXACT_LIMIT;
 }

@@ -27,11 +27,11 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((noinline, cold))
-/* For data that other files of this library read often: a shared library finds it without
- * a look into its table of addresses. */
+/* For data that other files of this library read often: in a shared library, code finds
+ * it without a load from the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
-/* For code that runs for each sample of an allocation. It lies together, so that it takes
- * few cache lines from the program that it interrupts. */
+/* For code that runs for each sample of an allocation. It is placed in one section, so
+ * that it evicts few cache lines of the program that it interrupts. */
 #define SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -85,7 +85,7 @@
 #define GC_MARK 0x04     /* colour of the major cycle; its sense flips (Gc.mark_sense) */
 #define GC_LARGE 0x08    /* allocated on its own, not in a block */
 #define GC_FINALIZE 0x10 /* registered for finalization */
-/* key of ephemerons that wait until it is reached (gc_ephemeron.c) */
+/* it is the key of ephemerons that wait until it is reached (gc_ephemeron.c) */
 #define GC_AWAITED 0x40
 
 #define GCHEADER uint8_t type; uint8_t gc
@@ -290,13 +290,13 @@ struct Prototype {
   TValue *k;           /* different in each prototype, even if there are no constants */
   Prototype **p;
   UpvalueDesc *upvalues;
-  /* of each code word in the source (position.h, vm/debuginfo.h); npositions == ncode, or
-   * 0 when stripped */
+  /* position of each code word in the source (position.h, vm/debuginfo.h); npositions ==
+   * ncode, or 0 when stripped */
   uint32_t *positions;
   LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
   String *source;      /* chunk name; NULL when stripped */
-  /* by which it is defined, "f", "M.a.b:c"; NULL: none, or stripped. For profiles only:
-   * messages have the name in the call */
+  /* the name by which it is defined, "f", "M.a.b:c"; NULL: none, or stripped. For
+   * profiles only: messages have the name in the call */
   String *name;
 };
 
@@ -333,8 +333,8 @@ struct CClosure {
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* Libraries of this runtime that must recognize their own userdata at once, whatever its
- * metatable. */
+/* Userdata of libraries of this runtime, which must recognize their own at once, whatever
+ * their metatable. */
 typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } UserdataKind;
 
 struct Userdata {

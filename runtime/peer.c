@@ -5,27 +5,26 @@
  *   Peer      one for each domain, malloc'ed, counted: its thread and each handle hold
  *             one reference. It outlives the domain until the last handle is gone.
  *   registry  list of all peers, and a table of the spawned ones that run; one lock. A
- *             signal handler reads the table without it: the entries are atomic, and a
- *             peer is removed from the table before it can be freed. (A peer that was
- *             read just before that is freed, at the earliest, when the program has
- *             joined it; the main thread does not run while the handler does.)
+ *             signal handler reads the table without the lock: the entries are atomic,
+ *             a peer is removed from the table before it is freed, and free_peer waits
+ *             until no thread reads the table any more (registry.asking).
  *
  * Waiting: peer_wait.c.
  *
  * Memory order
  *   Threads share these without a lock: the words that `registry` marks as atomic,
- *   `peer_waits`, and the atomic fields of Peer (peer.h). Accesses to `attention`, `park`, `tid`,
- *   `peer_waits` and the registry's words are sequentially consistent, because the
- *   arguments below and in peer_wait.c need one total order of them, and none is on a hot
- *   path. A load is relaxed where its result is only a hint.
+ *   `peer_waits`, and the atomic fields of Peer (peer.h). Accesses to `attention`,
+ *   `park`, `tid`, `peer_waits` and the registry's words are sequentially consistent:
+ *   the arguments below and in peer_wait.c need one total order of them, and none is on
+ *   a hot path. A load is relaxed where its result is only a hint.
  *
  * All domains wait
  *   `peer_waits` counts domains: in its high half those that are alive, in its low half
- *   those in BLOCKED. A domain that finds the halves equal after its step to BLOCKED, or
- *   after its end, checks under the lock whether every park word is BLOCKED: then no
- *   other domain is left that could change that. It asks the host's domain (or, if that
- *   has ended, all) to raise an error. A domain that waits until a deadline is not
- *   blocked.
+ *   those in BLOCKED. A domain may find the halves equal after its step to BLOCKED, or
+ *   after its end. Then it checks under the lock whether every park word is BLOCKED: if
+ *   so, no domain is left that could wake another. It asks the host's domain (or, if that
+ *   has ended, all domains) to raise an error. A domain that waits until a deadline is
+ *   not blocked.
  *
  * Stopping
  *   A request sets a bit of `attention` and sends SIGURG to the thread. The handler, in
@@ -77,7 +76,7 @@
 #define WAKE_SIGNAL SIGTRAP
 #endif
 #ifndef WAKE_SIGNAL
-/* ignored unless there is a handler: a stray one does no harm */
+/* it is ignored if there is no handler, so a stray one does no harm */
 #define WAKE_SIGNAL SIGURG
 #endif
 
@@ -159,9 +158,10 @@ static void print_lines(FILE *out, const char *text) {
   }
 }
 
-/* Reports the error of a domain, if nothing has read it. An error caused by the end of
- * the program, or of a cancelled domain, is not reported. The acquire load pairs with the
- * release store in peer_finish: `failure` and `was_cancelled` were written before it. */
+/* Reports the error of a domain, if nothing has read it. Does not report an error that
+ * the end of the program caused, or one of a cancelled domain. The acquire load pairs
+ * with the release store in peer_finish: `failure` and `was_cancelled` were written
+ * before it. */
 static void warn_of_lost_error(Peer *i) {
   if (__atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
@@ -248,8 +248,8 @@ static const char *const wait_texts[] = {[WAIT_NOTHING] = "runs",
                                          [WAIT_JOIN] = "waits to join domain",
                                          [WAIT_SLEEP] = "sleeps"};
 
-/* Describes what all domains wait for. Called only while all of them wait, so that this
- * does not change, except for those that were asked as well. */
+/* Describes what all domains wait for. Called only while all of them wait, so what it
+ * reads does not change, except in domains that were also asked to raise. */
 static void describe_waits(char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
   lock_registry();
@@ -313,7 +313,8 @@ static void end_thread(void) {
   unlock_registry();
 }
 
-/* Stops this domain, and waits until another thread ends the process. Counts as ended. */
+/* Stops this domain, and waits until another thread ends the process. The domain counts
+ * as ended. */
 _Noreturn static void stand_still(void) {
   if (own != NULL && own->domain != NULL) {
     memprof_collected(own->domain);
@@ -335,7 +336,7 @@ Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
 void peer_mask(Peer *i) { i->masks++; }
 
 void peer_unmask(Peer *i) {
-  if (--i->masks == 0) peer_hand_over(i); /* to hand over the results of that part */
+  if (--i->masks == 0) peer_hand_over(i); /* its results are to be handed over */
 }
 
 void peer_hand_over(Peer *i) {
@@ -350,8 +351,8 @@ void peer_begin_message(lua_State *L) {
     peer_take_up(L);
 }
 
-/* Returns the requests that raise something now. A question of a tool ends no wait: it is
- * answered at the next safepoint (vm_take_up), or, for a domain that is asleep, by a
+/* Returns the requests that raise something now. A question of a tool ends no wait. It is
+ * answered at the next safepoint (vm_take_up) or, for a domain that is asleep, by a
  * thread of libeventring (answer_aside). */
 static uint32_t unmasked_requests(const Peer *i) {
   const uint32_t requests = ATTENTION_ASKED & ~ATTENTION_QUESTION;
@@ -395,7 +396,7 @@ void peer_take_up(lua_State *L) {
   }
 }
 
-/* Tells whether the domain is to end. Then it must not see how others ended. */
+/* Tells whether the domain is to end. Such a domain must not see how others ended. */
 static bool must_end(const Peer *i) {
   return (peer_asked(i) & (ATTENTION_CANCEL | ATTENTION_END | ATTENTION_STOP)) != 0;
 }
@@ -405,9 +406,9 @@ static bool all_ended(void) {
   return __atomic_load_n(&registry.threads, __ATOMIC_SEQ_CST) <= (uint32_t)is_spawned_thread();
 }
 
-/* Makes a request to all spawned domains. All have it before the first one is woken: what
- * follows from the end of that one (a join, an orphaned channel) then finds the others
- * asked, and they obey instead of failing because of it. */
+/* Makes a request to all spawned domains. All have it before the first one is woken. When
+ * that one ends, others may fail because of it (a join, an orphaned channel); they find
+ * the request first and obey it instead. */
 static void ask_spawned(uint32_t what) {
   __atomic_fetch_add(&registry.asking, 1, __ATOMIC_SEQ_CST);
   for (int wakes = 0; wakes < 2; wakes++)
@@ -420,7 +421,7 @@ static void ask_spawned(uint32_t what) {
   __atomic_fetch_sub(&registry.asking, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Stops the host's domains, if a spawned one ends the program. */
+/* Stops the host's domains if a spawned domain ends the program. */
 static void stop_hosts_locked(void) {
   if (!is_spawned_thread()) return;
   for (Peer *i = registry.all; i != NULL; i = i->next)
@@ -458,8 +459,9 @@ static void report_lost_errors_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
-/* Cancels all domains and waits for them. Their to-be-closed variables have some time;
- * then each safepoint raises again, so that nothing can catch the error for long. */
+/* Cancels all domains and waits for them. They have some time for their to-be-closed
+ * variables; then each safepoint raises again, so that nothing can catch the error for
+ * long. */
 static void cancel_all(void) {
   lock_registry();
   __atomic_store_n(&registry.ending, true, __ATOMIC_SEQ_CST);
@@ -491,7 +493,7 @@ static void wait_for_all(void) {
   unlock_registry();
 }
 
-/* Lets only one thread end the process. A second one stands still: exit must not run
+/* Lets only one thread end the process. Any other one stands still: exit must not run
  * twice. */
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
@@ -588,9 +590,9 @@ static void free_slot(Peer *i) {
   unlock_registry();
 }
 
-/* Ends a spawned domain. Its slot is free before any other domain can see that it has
- * ended. If it failed before it obeyed the end of the program, that end was the
- * reason. */
+/* Ends a spawned domain. Frees its slot before any other domain can see that it has
+ * ended. If a request to end was pending while the program ended, that counts as the
+ * reason for its failure. */
 void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   if (peer_program_ends() && must_end(i)) i->was_cancelled = true;
   i->outcome = outcome;
@@ -598,9 +600,9 @@ void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   channel_find_cycles();
   free_slot(i);
   pthread_mutex_lock(&i->lock);
-  /* release: pairs with the acquire loads in has_ended and warn_of_lost_error, and with
-   * that in stdlib/lib_domain.c, which read what is stored above (outcome, failure,
-   * was_cancelled) after them */
+  /* release: pairs with the acquire loads in has_ended, in warn_of_lost_error and in
+   * stdlib/lib_domain.c. Code behind these loads reads what is stored above: outcome,
+   * failure, was_cancelled */
   __atomic_store_n(&i->status, status, __ATOMIC_RELEASE);
   waiter_notify_all(&i->joiners);
   pthread_mutex_unlock(&i->lock);
@@ -645,8 +647,8 @@ static void unlock_after_fork(void) {
   unlock_registry();
 }
 
-/* Ends a domain in the child that runs in the parent only. Joins see its end; it is not
- * an error that must be reported. */
+/* Ends, in the child, a domain that runs only in the parent. Joins see its end, which is
+ * not reported as an error. */
 static void stay_in_parent(Peer *i) {
   __atomic_store_n(&i->tid, 0, __ATOMIC_SEQ_CST);
   /* it does not count as blocked */

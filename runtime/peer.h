@@ -20,7 +20,7 @@ typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 
 /* Peer.attention: requests to a domain, which it obeys at its next safepoint. */
 #define ATTENTION_CANCEL 1u    /* raise "cancelled" */
-#define ATTENTION_DEADLOCK 2u  /* to one that waits: all domains wait */
+#define ATTENTION_DEADLOCK 2u  /* raise an error: all domains wait for each other */
 #define ATTENTION_INTERRUPT 4u /* raise INTERRUPTED_TEXT: the user's SIGINT */
 /* to a domain of the host: another domain ends the program; stand still */
 #define ATTENTION_STOP 8u
@@ -92,9 +92,9 @@ struct Peer {
   /* an error was raised in it because all domains were blocked */
   bool abandoned;
   bool was_cancelled;                /* the error of a cancellation was raised in it */
-  uint32_t masks; /* parts of the program it is in that delay cancelling and SIGINT */
-  uint32_t handing_over;             /* steps that delay these, too (peer_hand_over) */
-  uint32_t put_off; /* messages that it took while requests were delayed */
+  uint32_t masks; /* nested parts of the program that delay cancelling and SIGINT */
+  uint32_t handing_over; /* steps that still delay them (peer_hand_over) */
+  uint32_t put_off; /* messages that it took while a request was delayed */
   /* The end. Its thread writes these fields before it stores `status` with release
    * (peer_finish); they are read after a load of `status` with acquire (has_ended in
    * peer.c). */
@@ -121,8 +121,7 @@ void peer_record_end(Peer *peer);
 /* Separates the peer from its domain, which is about to be freed: a signal finds none
  * from now on. */
 void peer_forget_domain(Peer *peer);
-/* Ends the part of a peer in the end of its domain: nothing may wait for it or wake it
- * any more. */
+/* Detaches the peer when its domain ends: nothing may wait for it or wake it any more. */
 void peer_detach(Peer *peer);
 void peer_hold(Peer *peer);
 void peer_release(Peer *peer);
@@ -148,8 +147,8 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
                           void (*body)(Peer *, void *), void *argument);
 /* Waits briefly for the end of any spawned domain. */
 void peer_await_end(void);
-/* Publishes the end of the domain to those that wait for it. Called by the body. Takes
- * over outcome and failure. */
+/* Publishes the end of the domain to the domains that wait for it. Called by the body.
+ * Takes over outcome and failure. */
 void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure);
 /* Asks the domain to raise an error at its next safepoint, and wakes it if it waits. */
 void peer_cancel(Peer *peer);
@@ -159,16 +158,16 @@ void peer_ask_in_handler(Peer *peer, uint32_t what);
 void peer_withdraw(Peer *peer, uint32_t what);
 /* Cancels all spawned domains. For signal handlers. */
 void peer_cancel_all_in_handler(void);
-/* Ends all domains but the caller's, since the program ends: none can be spawned from now
+/* Ends all domains but the caller's, since the program ends. None can be spawned from now
  * on. Waits until they have ended. With `cancel`, cancels them again and again, for at
- * most a second, and makes those of the host stand still. Any thread, before it calls
- * exit; if several threads do, it returns in only one of them. */
+ * most a second, and makes those of the host stand still. Any thread may call this before
+ * it calls exit; if several do, it returns in only one of them. */
 void peer_end_all(bool cancel);
 /* Begins the end of the program. To be called first if the caller's domain is closed
  * before peer_end_all, with the same `cancel`. From then on a deadlock is not reported as
- * an error. With `cancel` the other domains have ended when this returns: if they were
- * cancelled after the domain was closed, they would first fail because it is missing, and
- * be cancelled while they close their variables. */
+ * an error. With `cancel` the other domains have ended when this returns. If they were
+ * cancelled only after the domain was closed, they would first fail because it is
+ * missing, and then be cancelled while they close their variables. */
 void peer_begin_end(bool cancel);
 /* Waits at most `milliseconds` until the spawned domains have ended. Returns whether they
  * have. For signal handlers. */
@@ -191,25 +190,26 @@ WaitResult peer_wait(Peer *peer, uint64_t deadline);
 void peer_end_wait(Peer *peer); /* also after a wait that was not needed */
 
 void waiter_enqueue(WaitQueue *queue, Waiter *waiter);
-void waiter_remove(WaitQueue *queue, Waiter *waiter); /* harmless when it is not queued */
+void waiter_remove(WaitQueue *queue, Waiter *waiter); /* no effect if it is not queued */
 /* Removes the first waiter from the queue and notifies it. The result, unless NULL, is to
  * be passed to peer_wake, which may be called after the lock was released. */
 uint32_t *waiter_notify_first(WaitQueue *queue);
 void waiter_notify_all(WaitQueue *queue);
 void peer_wake(uint32_t *park);
 
-/* Returns the requests to the domain that no mask delays. Own thread. */
+/* Returns the requests to the domain, without those that a mask delays. Own thread. */
 uint32_t peer_asked(const Peer *peer);
 struct Domain *peer_own_domain(void); /* the domain that this thread runs, or NULL */
 /* Obeys the requests to the domain, whether it waits or runs: clears the flags and raises
  * the error, if there is one. Own thread. */
 void peer_take_up(lua_State *L);
-/* Obeys ATTENTION_STOP: does not return if another domain ends the program and this one,
- * of the host, has not obeyed yet. To be called before an error is reported, since that
- * error may be a result of the end of the program. Own thread. */
+/* Obeys ATTENTION_STOP: does not return if this domain is one of the host and another
+ * domain ends the program. To be called before an error is reported, since the error may
+ * be a result of the end of the program. Own thread. */
 void peer_obey_stop(const Peer *peer);
-/* Masks cancellation and SIGINT: until it is unmasked as many times, they are delayed and
- * end no wait. The end of the program and a deadlock are not masked. Own thread. */
+/* Masks cancellation and SIGINT: they are delayed and end no wait until peer_unmask was
+ * called as many times. The end of the program and a deadlock are not masked. Own
+ * thread. */
 void peer_mask(Peer *peer);
 void peer_unmask(Peer *peer);
 /* Delays requests for some steps of the interpreter (vm_take_up), because the running
@@ -217,7 +217,7 @@ void peer_unmask(Peer *peer);
  * the program has it, or knows of the delivery. Own thread. */
 void peer_hand_over(Peer *peer);
 /* Obeys requests before a message is taken or delivered, unless another message is being
- * handed over. That delay is bounded. Own thread. */
+ * handed over. This delay is bounded. Own thread. */
 void peer_begin_message(lua_State *L);
 /* Waits for the end of another domain, until the deadline at most. */
 WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline);

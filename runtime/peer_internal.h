@@ -10,7 +10,8 @@
 #define ALIVE ((uint64_t)1 << 32)
 HIDDEN extern uint64_t peer_waits;
 
-/* ns that a wait may spin, and does at first: as long as waking a processor may take */
+/* longest time in ns that a wait spins; it is the first one, too: as long as it may take
+ * to wake a processor */
 #define SPIN_MOST 100000
 
 /* Asks a domain to raise an error if all live domains are blocked. `now`: the new value

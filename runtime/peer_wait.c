@@ -16,15 +16,15 @@
  *
  * Spinning
  *   An idle processor takes long to wake up: about 50 us if it is a virtual one. Two
- *   domains that reply to each other quickly and sleep meanwhile wait for that twice each
- *   time. So a wait spins for at most that time, as long as spinning is found to help: if
- *   the domain was notified while it spun, it spins twice as long the next time; if not,
- *   half as long. If it has slept for no longer than the processors may have needed to
- *   wake up, one of the next waits is a probe that spins for twice the duration of that
- *   sleep; each probe that fails makes probes rarer. A long sleep (what it waits for is
- *   slow, or has no processor) leads to no probe. No domain spins while more domains are
- *   awake than there are processors: the one that replies may need this processor.
- *   Domains that spin count as awake.
+ *   domains that reply to each other quickly, and sleep in between, wait for that twice
+ *   in each exchange. So a wait spins for at most that time, as long as spinning is found
+ *   to help. If the domain was notified while it spun, it spins twice as long the next
+ *   time; if not, half as long. If its sleep was so short that it may have been only the
+ *   time in which processors wake up, one of the next waits is a probe, which spins for
+ *   twice the duration of that sleep. Each probe that fails makes probes rarer. A long
+ *   sleep (what it waits for is slow, or has no processor) leads to no probe. No domain
+ *   spins while more domains are awake than there are processors: the domain that is to
+ *   reply may need this processor. Domains that spin count as awake.
  */
 #include "peer_internal.h"
 
@@ -106,8 +106,8 @@ static bool is_crowded(void) {
   return (uint32_t)(now >> 32) - (uint32_t)now > processor_count();
 }
 
-/* Spins until the time `until`, or until the domain is notified, or there are too few
- * processors. Returns whether it was notified. */
+/* Spins until the time `until`, or until the domain is notified, or until there are too
+ * few processors. Returns whether it was notified. */
 static bool spin_until(Peer *i, uint64_t until) {
   do {
     for (int n = 0; n < 8; n++) {
@@ -194,11 +194,11 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
 }
 
 WaitResult peer_wait(Peer *i, uint64_t deadline) {
-  /* after the store to park in peer_prepare. Pairs with set_attention (peer.c), which
-   * does these two steps in the other order */
+  /* comes after the store to park in peer_prepare. Pairs with set_attention (peer.c),
+   * which stores attention first and then exchanges park */
   if (peer_asked(i) != 0) return WAIT_ATTENTION;
   Domain *d = i->domain;
-  if (d != NULL) footprint_reckon_if_old(d); /* it cannot be asked while it waits */
+  if (d != NULL) footprint_reckon_if_old(d); /* while it waits, nothing can ask it */
   const bool is_watched = d != NULL && d->hooks.interlude != NULL;
   if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, true);
   spin_or_sleep(i, deadline);

@@ -29,8 +29,8 @@ enum { DEFAULT_HOLD_S = 10 };
 #define UNIT_NS "ns"
 #define UNIT_ID EVENTRING_UNIT_ID
 
-/* A form of event: its kind, its payload, what the number means, and to what it
- * refers. */
+/* A form of event: its kind, its payload, what its number means, and the quantity that it
+ * is about. */
 #define FORM(of, value, means, about) \
   .kind = EVENTRING_DEF_##of, .payload = EVENTRING_##value, .measure = EVENTRING_##means, \
   .quantity = EVENTRING_QUANTITY_##about
@@ -60,17 +60,20 @@ static const struct eventring_def catalogue[] = {
 
 /* ---- safepoints ---------------------------------------------------------------
  *
- * The word in use changes only under the mutex. It lies in the recording's mapping. In
- * this process that outlasts the recording, until all domains but those of the thread
- * that stops it are gone; it does not outlast a fork. */
-/* other processes may set it (introspection.h) */
+ * probes_start_word, the word that safepoints test, changes only under the mutex. It may
+ * lie in the recording's mapping. In this process the mapping outlasts the recording: it
+ * stays until all domains have ended, except those of the thread that stops the
+ * recording. A forked child does not have it.
+ */
+/* other processes may set this word (introspection.h) */
 #define nothing_wanted introspection_request.word
 const uint32_t *probes_start_word = &nothing_wanted;
-/* The word in use while no domain waits. Atomic; changes under the mutex. */
+/* The word that safepoints test while no domain waits. Atomic; changes under the
+ * mutex. */
 static const uint32_t *idle_word = &nothing_wanted;
 
-/* Sends domains to probes_take_up when the recording changes: in a forked child, until it
- * is recorded or known not to be; and when the process goes on in a new file. */
+/* Makes safepoints call probes_take_up when the recording changes: in a forked child,
+ * until it is recorded or known not to be; and when the process goes on in a new file. */
 static const uint32_t changed = 1;
 
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -92,8 +95,8 @@ static void forget_waiting_for(const uint32_t *word) {
 
 static void forget_waiting(void) { forget_waiting_for(&nothing_wanted); }
 
-/* Resets what is known of the recording in a forked child, which has none yet, before its
- * program goes on. */
+/* Forgets the recording of the parent in a forked child, before its program goes on: the
+ * child has no recording yet. */
 static void forget_after_fork(void) {
   pthread_mutex_init(&waiting_mutex, NULL);
   pthread_mutex_init(&begin_mutex, NULL);
@@ -118,8 +121,9 @@ static void end_waiting(Domain *d) {
 
 void probes_set_idle_word(const uint32_t *word) {
   if (word == NULL) word = &nothing_wanted;
-  /* as a rule it is in use already. Then this works without the mutex, for which other
-   * domains would wait at their end when a signal ends the program here */
+  /* Most often the word is in use already. Then the mutex is not taken: a signal that
+   * ends the program here would leave it locked, and other domains would wait for it at
+   * their end */
   if (__atomic_load_n(&idle_word, __ATOMIC_RELAXED) == word &&
       __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == word)
     return;
@@ -134,8 +138,8 @@ static bool is_changed(void) {
   return __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == &changed;
 }
 
-/* Handles a change of the recording. In a forked child domains come here at each
- * safepoint until the library has started the recording that the child is to have (its
+/* Handles a change of the recording. In a forked child, each safepoint calls this until
+ * the library has started the recording that the child is to have (eventring's
  * follow.c). */
 static void take_up_changed(Domain *d) {
   d->rings_wait = false; /* it waited for the former recording */
@@ -145,9 +149,9 @@ static void take_up_changed(Domain *d) {
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }
 
-/* Sees to it that a question of a tool is answered before the next instruction, when
- * registers are in their places. Also goes there if a child answered the last one, since
- * it may have ended. */
+/* Makes the domain answer a question of a tool before its next instruction, when
+ * registers are in their places. Does so as well if a child answered the last question,
+ * since that child may have ended. */
 static void see_question(Domain *d) {
   struct eventring_question question;
   if (likely(!eventring_question_open(d->rings, &question)) && d->answerer == 0) return;
@@ -156,8 +160,7 @@ static void see_question(Domain *d) {
 }
 
 /* Attaches the domain to the recording if it waits for one, and obeys what tools ask for.
- * Until the last waiting domain has attached, those that already have come here at each
- * safepoint, which costs them a call. */
+ * Until the last waiting domain has attached, all others call this at each safepoint. */
 void probes_take_up(Domain *d) {
   if (is_changed()) take_up_changed(d);
   if (d->rings_wait) {
@@ -228,7 +231,7 @@ static int ensure_catalogue(struct eventring_error *error) {
   return registration_status;
 }
 
-/* Bit n: error code -n. Relaxed: nothing else depends on who sets a bit. */
+/* Bit n: warned of error code -n. Relaxed: nothing else depends on who sets a bit. */
 static uint64_t causes_warned_of;
 
 /* Warns that the recording is in a directory that nobody has named. */
@@ -267,7 +270,7 @@ static void warn(void *context, const struct eventring_error *error) {
 
 uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
 
-/* Calls probes_answer_aside, which may be set only after the recording has begun. */
+/* Calls probes_answer_aside, which may be set after the recording has begun. */
 static uint32_t answer_aside(struct eventring_domain *rings, uint32_t kinds) {
   uint32_t (*answer)(struct eventring_domain *, uint32_t) =
       __atomic_load_n(&probes_answer_aside, __ATOMIC_RELAXED);
@@ -315,8 +318,8 @@ static void prepare_start(void) {
   if (probes_before_start != NULL) probes_before_start();
 }
 
-/* Starts the recording. A signal that ends the process in order waits until the recording
- * exists: otherwise its handler would find none to end, and would leave a file without a
+/* Starts the recording. Delays signals that end the process until the recording exists:
+ * otherwise the handler would find no recording to end, and would leave a file without a
  * header, which no command removes. */
 static int start_undisturbed(const struct eventring_config *config,
                              struct eventring_error *error) {
@@ -353,7 +356,7 @@ static int start_from_env(struct eventring_error *error) {
 
 static bool begun;
 
-/* Starts recording as the environment says. If that fails, it only warns: a failure to
+/* Starts recording as the environment says. If that fails, only warns: a failure to
  * record never stops the program. */
 void probes_begin(const char *program, const char *warner) {
   struct eventring_error error;
@@ -392,8 +395,8 @@ void probes_stop_in_handler(int signal_number) {
 void probes_note_signal(int signal_number) { eventring_note_signal(signal_number); }
 void probes_note_error(const char *text) { eventring_note_error(text, strlen(text)); }
 
-/* Obeys another process that asks for a recording. The domain that comes first does
- * it. */
+/* Obeys the request of another process for a recording, in the domain that comes
+ * first. */
 static void obey_request(void) {
   struct eventring_config config;
   struct eventring_error error;
@@ -426,7 +429,7 @@ void probes_domain_start(Domain *d, const char *name) {
   /* while something is recorded, the library has warned already */
   if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED)
     warn(NULL, &error);
-  /* a state may go on in another thread; it ends in lua_close */
+  /* a state may go on in another thread; the domain ends in lua_close */
   eventring_domain_unbind(d->rings);
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }

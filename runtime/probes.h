@@ -78,8 +78,8 @@ HIDDEN extern unsigned probes_first_id;
  *
  * A safepoint is where a domain attaches to a recording that was on standby and was
  * started from outside. Every probe is one, and so is every collection. For programs that
- * run none of these, the interpreter has more, at each back-edge of a loop and each tail
- * call; they test one word. While a domain waits for a start, that is the low half of the
+ * run none of these, the interpreter has more: each back-edge of a loop and each tail
+ * call tests one word. While a domain waits for a start, this is the low half of the
  * control word, which becomes nonzero when the recording is started. Otherwise it is the
  * word given to probes_set_idle_word, or that of introspection_request, which other
  * processes may set. */
@@ -95,13 +95,13 @@ static inline void probes_safe_point(Domain *d) {
 }
 
 /* Sets the word that safepoints test while no domain waits for a start. When it is not 0,
- * they call RuntimeHooks.profile_obey and look for questions. NULL: no word. The
- * recording in which it may lie ends with it. */
+ * they call RuntimeHooks.profile_obey and look for questions. NULL: no word. The word may
+ * lie in a recording; it is no longer used when that ends. */
 void probes_set_idle_word(const uint32_t *word);
 
 /* Obeys requests from outside, once in each minor collection (a question of a tool is
- * answered before the next instruction), and corrects a malformed control word even if no
- * block of events gets full. */
+ * answered before the next instruction). Also corrects a malformed control word, even if
+ * no block of events gets full. */
 void probes_collection(Domain *d);
 
 /* ---- recording (probes.c) ------------------------------------------------ */
@@ -114,16 +114,16 @@ extern void (*probes_before_start)(void);
  * config.answer_aside of libeventring. Set before the first domain starts. */
 extern uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
 
-/* What the program was asked for needs a recording: one starts if nothing in the
- * environment forbids it. Set before probes_begin. */
+/* True if something that the program was asked for needs a recording: one starts unless
+ * the environment forbids it. Set before probes_begin. */
 extern bool probes_start_asked;
 
 /* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); recording
- * stops when the process exits. Only the first call in a process has an effect: the
- * program calls it before its first domain; if it does not (a program that embeds the
- * runtime), the first domain does. `program`: its name in the recording, NULL: the name
- * of the executable. `warner` is the beginning of the warning on stderr when recording
- * cannot start; the program then runs without it. */
+ * stops when the process exits. Only the first call in a process has an effect. The
+ * program makes it before its first domain starts; in a program that embeds the runtime,
+ * the first domain does. `program`: its name in the recording, NULL: the name of the
+ * executable. `warner`: the beginning of the warning on stderr when recording cannot
+ * start; the program then runs without it. */
 void probes_begin(const char *program, const char *warner);
 /* Starts recording at the request of the program; the environment still gives directory
  * and sizes. `stream`: text for eventring_config_stream, or NULL. Returns 0, or an error
@@ -132,7 +132,7 @@ int probes_start(const char *stream, struct eventring_error *error);
 /* Ends the recording in order; harmless if there is none. Returns what eventring_stop
  * returns. */
 int probes_stop(void);
-/* Ends the recording in order, in a handler of the signal that is about to end the
+/* Ends the recording in order. For the handler of a signal that is about to end the
  * process. */
 void probes_stop_in_handler(int signal_number);
 /* Records by which signal, or error, the program is about to end. probes_note_signal is
@@ -140,8 +140,8 @@ void probes_stop_in_handler(int signal_number);
 void probes_note_signal(int signal_number);
 void probes_note_error(const char *text);
 
-/* Starts the recording of the domain, or (probes_domain_stop) ends it. The calling
- * thread is the owner of its rings; another thread may go on as such
+/* Starts the recording of the domain, or (probes_domain_stop) ends it. The calling thread
+ * owns the domain's rings; another thread may become the owner
  * (eventring_domain_unbind). */
 void probes_domain_start(Domain *d, const char *name);
 void probes_domain_stop(Domain *d);

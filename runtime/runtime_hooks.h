@@ -15,16 +15,16 @@ struct CallInfo;
 
 /* Functions of upper layers that lower ones need; filled by the vm before use. */
 typedef struct RuntimeHooks {
-  /* Calls a finalizer: function and argument are on top of the stack. Must not raise (the
-   * vm turns errors into warnings). */
+  /* Calls a finalizer: the function and its argument are on top of the stack. Must not
+   * raise (the vm turns errors into warnings). */
   void (*call_finalizer)(lua_State *L);
   /* Raises LUA_ERRRUN with the message, after the message handler in force; does not
    * return. If the current function is a Lua function, "chunk:line:" is put before the
    * message. */
   void (*raise_message)(lua_State *L, const char *msg);
   /* Reads or writes a number or boolean in a userdata of kind USERDATA_CDATA, without
-   * allocating or raising. Returns false if it is not one of these: its metamethod has to
-   * do it. NULL until there is such userdata. */
+   * allocating or raising. Returns false if it holds something else, for which its
+   * metamethod is to be called. NULL until there is such userdata. */
   bool (*cdata_get)(const Userdata *u, const TValue *key, TValue *result);
   bool (*cdata_set)(const Userdata *u, const TValue *key, const TValue *value);
   /* Makes the interpreter check for requests to the domain (peer.h) before the next
@@ -33,7 +33,7 @@ typedef struct RuntimeHooks {
   /* Closes the variables pending on the thread, whose error is on top, before the panic
    * function is called. Returns the status of the error, which is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
-  /* Tell the sampler about a frame (memprof_stack.c). frame_name: the name of its
+  /* Describe a frame to the sampler (memprof_stack.c). frame_name: the name of its
    * function (FUNCTION_NAME_SIZE bytes), its source (LUA_IDSIZE bytes), and the lines
    * where it is defined; 0: unknown. frame_place: where the instruction `pc` of a
    * function is; 0: unknown. Neither allocates or raises. */
@@ -51,14 +51,14 @@ typedef struct RuntimeHooks {
    * until the module is opened. */
   void (*close_ffi)(void *ffi);
   void *ffi;
-  /* The function with which module ffi calls functions of C; its first argument is the C
-   * function. NULL until the module is opened. ffi_name returns the name of a function of
-   * C, or NULL if it has none; *symbol tells such functions apart. */
+  /* The function with which module ffi calls C functions; its first argument is the C
+   * function. NULL until the module is opened. ffi_name returns the name of a C function,
+   * or NULL if it has none; *symbol tells C functions apart. */
   int (*ffi_call)(lua_State *L);
   const char *(*ffi_name)(const Userdata *u, const void **symbol);
-  /* The profile of calls (vm/call_profile.h). interlude: one begins or ends; NULL while
-   * there is no profile. profile_obey: a safepoint at which the profile is asked for.
-   * profile_end: the end of the domain. */
+  /* The profile of calls (vm/call_profile.h). interlude: an interlude begins or ends;
+   * NULL while there is no profile. profile_obey: a safepoint at which the profile is
+   * asked for. profile_end: the end of the domain. */
   void (*interlude)(struct Domain *d, Interlude what, bool begins);
   void (*profile_obey)(struct Domain *d);
   void (*profile_end)(struct Domain *d);

@@ -17,8 +17,8 @@ String *string_from_c(lua_State *L, const char *s);
  * data. */
 String *string_new_long(lua_State *L, size_t len);
 bool string_equal(const String *a, const String *b); /* any kinds */
-/* Returns the hash of a long string, which is computed once. The string has the domain's
- * seed since it was made. */
+/* Returns the hash of a long string, which is computed once. Until then String.hash is
+ * the domain's seed, from the creation of the string on. */
 uint32_t string_hash_long(String *s);
 /* Compares strings in the order of strcoll. Embedded zeros are allowed. */
 int string_compare(const String *a, const String *b);
@@ -60,15 +60,15 @@ ALWAYS_INLINE uint32_t string_bucket_index(const StringTable *table, uint32_t ha
   return index < table->size ? index : index & table->mask >> 1;
 }
 
-/* bits of the address in a StringLink; user addresses on Linux have no more, unless asked
- * for */
+/* bits of the address in a StringLink: user addresses on Linux have at most that many,
+ * unless a program asks for more */
 #define STRING_ADDRESS_BITS 48
 
 ALWAYS_INLINE String *string_at(StringLink link) {
   return (String *)(uintptr_t)(link & ((UINT64_C(1) << STRING_ADDRESS_BITS) - 1));
 }
-/* Returns the number of the bit in a link that says that a string with such a hash may
- * follow. It uses those bits of the hash that the index of a bucket does not use. */
+/* Returns the number of the bit in a link that says whether a string with such a hash may
+ * follow. It is made from bits of the hash that the index of a bucket does not use. */
 ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_BITS | hash >> 28; }
 ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) {
   return link >> string_filter_bit(hash) & 1;
@@ -86,7 +86,7 @@ void string_table_free(Domain *d);
 /* Reverses the order of a chain. Returns the link to its new first string. */
 StringLink string_chain_reversed(StringLink chain);
 /* Removes up to `most` buckets if the table is much larger than needed. Returns true if
- * it is not, or no longer. */
+ * it is not, or is not any more. */
 bool string_table_trim(Domain *d, uint32_t most);
 /* Calls `part` for each piece of memory of the table. */
 void string_table_each_part(const StringTable *table, MemoryPart *part, void *context);

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* Atomic only because threads share them, and relaxed: the counts need to be right only
- * if one thread allocates. */
+/* Atomic only because threads share them: the counts are exact only if a single thread
+ * allocates. */
 static uint64_t count, first_to_fail;
 static bool fail_all, has_failed, calm;
 static int paused;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/stress.h: what a build with --enable-stress does on purpose (SAROS_STRESS).
- * Other builds do nothing of this.
+ * Other builds do none of it.
  *
  *   - Each gc_check collects (gc.c), unless stress_collect turned that off.
  *   - Stacks move to new addresses at each check for room (thread.c), so at each call.
  *   - New keys rehash their table (table.c); buckets of the intern table are added
  *     and merged all the time (str.c).
  *   - All but small objects are malloc'ed (heap.h), and buffers and arrays start as small
- *     as possible: AddressSanitizer finds what is used after it was freed, or beyond its
- *     end.
+ *     as possible, so that AddressSanitizer finds uses after free and out of bounds.
  *   - Allocations fail at will: the n-th from stress_fail on, or all from the n-th on;
  *     the environment variable SAROS_STRESS_FAIL=n makes the n-th of the process fail.
  *   - Records of the collector (gc_overflow.c) fail: each n-th from stress_fail_records

@@ -13,25 +13,25 @@
  * main position, then the node in that main position is in its own main position; so a
  * chain that starts at a main position holds only keys of that position, or keys that
  * were overwritten. A removed key keeps its node (value nil) so that traversal can go on
- * from it; nodes are reclaimed by a rehash, or when their own main position is wanted. A
- * set whose keys come and go is given an annex: half as many nodes again, which no key
- * has as its main position, and into which colliding keys are put first. It replaces
- * rehashes that would be needed again soon.
+ * from it. A rehash reclaims such nodes, and so does an insertion of a key whose main
+ * position one of them is. A set whose keys come and go is given an annex: half as many
+ * nodes again, which are no key's main position; colliding keys are put there first. An
+ * annex replaces rehashes that would soon be needed again.
  *
  * Growing. When a full table gets one more key, its keys are counted, and it is rebuilt
- * with the sizes that fit (rehash_for). The most frequent cases need no count: the next
- * item of a full array in a table that otherwise has only fields, and the next field of a
- * full record, double that part.
+ * with the sizes that fit (rehash_for). The two most frequent cases need no count, and
+ * double the part: the next item of a full array in a table that otherwise has only
+ * fields, and the next field of a full record.
  *
  * Main positions. A short string has a seeded hash. Integers, floats (their bits, halves
  * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below
- * 2^k, so neighbours never collide, and other progressions do only if their step is a
- * multiple of the prime (doc/TABLES.md: what else was tried). An attacker who knows the
- * primes can choose such keys. Therefore a chain of LONG_CHAIN links makes the table
- * crowded. A crowded table is rehashed at the next insertion, and from then on its
- * numbers are scattered by a hash with a secret. Insertions and rehashes measure the
- * chain that they make longer; lookups of integers count links, too, since chains of keys
- * that were removed can merge.
+ * 2^k. So neighbours never collide, and the terms of another progression collide only if
+ * its step is a multiple of the prime (doc/TABLES.md: what else was tried). An attacker
+ * who knows the primes can choose such keys. Therefore a chain of LONG_CHAIN links makes
+ * the table crowded. A crowded table is rehashed at the next insertion, and from then on
+ * a hash with a secret scatters its numbers. Insertions and rehashes measure the chain
+ * that they make longer. Lookups of integers count links, too, since chains of keys that
+ * were removed can merge.
  *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
  * them and an insertion does not move them.
@@ -67,7 +67,7 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
-/* if a rehash would leave fewer free nodes than one in so many, it adds an annex */
+/* a rehash adds an annex if it would leave fewer than one in LEAST_SPARE nodes free */
 #define LEAST_SPARE 4
 /* most nodes of a hash part that is rebuilt in place if it keeps its size */
 #define IN_PLACE 48
@@ -125,8 +125,8 @@ static NOINLINE uint32_t scattered_hash(uint64_t bits) {
 }
 
 /* Computes bits - bits / prime * prime, where prime is 2^k - distance and the result is
- * taken modulo 2^k. If the quotient is huge, it may be too large or small by one: that is
- * another place, but always the same one. */
+ * taken modulo 2^k. A huge quotient may be too large or small by one; that gives another
+ * place, but always the same one for a key. */
 ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
   return (uint32_t)bits + (uint32_t)(((Wide)bits * m.reciprocal) >> 64) * m.distance;
 }
@@ -248,7 +248,7 @@ static void init_nodes(Node *nodes, uint32_t n) {
 }
 
 /* What a resize is to make: array slots, keys for which the hash part must have room, and
- * whether it gets an annex. */
+ * whether the hash part gets an annex. */
 typedef struct Sizes {
   uint32_t array, hash;
   bool annex;
@@ -335,8 +335,7 @@ static Node *chain_before(const Table *t, const Node *n) {
   return at;
 }
 
-/* Moves the colliding node to `spare`, from a position that is not its own main
- * position. */
+/* Moves the node at `mine`, which is not in its own main position, to `spare`. */
 static void evict_node(Table *t, Node *mine, Node *spare) {
   Node *before = chain_before(t, mine);
   before->next = (int32_t)(spare - before);
@@ -391,7 +390,8 @@ static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
 }
 
 /* Inserts a key that is known to be absent into a table that is known to have room. The
- * caller logs the table as a whole; the barriers here are for its large parts. */
+ * caller puts the table as a whole in the remembered set; the barriers here are for its
+ * large parts. */
 static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, const TValue *value) {
   if (tag == TAG_INT && (uint64_t)key.i - 1 < t->array_size) {
     value_copy(&t->array[key.i - 1], value);
@@ -416,8 +416,8 @@ static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
 }
 
-/* Inserts an integer that goes into the new hash part at its main position. Returns false
- * if it did nothing. */
+/* Inserts an integer that belongs to the new hash part, at its main position. Returns
+ * false if it did nothing. */
 ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struct Modulus modulus) {
   if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) ||
       (uint64_t)n->key.i - 1 < t->array_size)
@@ -534,8 +534,8 @@ static void count_int(KeyCount *c, int64_t key) {
   c->integers++;
 }
 
-/* Returns the number of slots in use among n. If there are many, only SAMPLES of them are
- * examined, at equal distances, unless it is to be exact. */
+/* Returns the number of slots in use among n. If there are many and the number need not
+ * be exact, examines only SAMPLES of them, at equal distances. */
 static uint32_t count_slots(const TValue *from, uint32_t n, bool exact) {
   uint32_t step = exact || n <= SAMPLES ? 1 : n / SAMPLES, looked = 0, used = 0;
   for (uint32_t i = 0; i < n; i += step, looked++) used += !is_nil(&from[i]);
@@ -563,8 +563,8 @@ static void count_nodes(const Domain *d, const Table *t, KeyCount *c) {
   }
 }
 
-/* Returns the largest size of which more than half would be in use. *inside: the keys in
- * it. */
+/* Returns the largest size of the array part of which more than half would be in use.
+ * *inside: the number of keys in it. */
 static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   uint32_t seen = 0, best = 0;
   *inside = 0;
@@ -580,9 +580,9 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
-/* Tells whether the hash part is to get an annex: if it has lost few of its keys and
- * would keep its size, it would soon be full again. So the number of insertions for each
- * key that a rehash moves has a lower bound. */
+/* Tells whether the hash part is to get an annex. If it has lost few of its keys and
+ * would keep its size, it would soon be full again. An annex keeps the number of
+ * insertions for each key that a rehash moves above a lower bound. */
 static bool wants_annex(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
   return size > 1 && nhash <= size && nhash > size - size / LEAST_SPARE;
@@ -617,7 +617,7 @@ static bool has_sizes(const Table *t, Sizes sizes) {
 }
 
 /* Makes room for one more key. An estimate is good enough if the array part does not
- * shrink: then its keys count both inside and in total. */
+ * shrink: its keys then count both inside and in total, so an error cancels out. */
 static void rehash_for(lua_State *L, Table *t, const TValue *key) {
   Sizes sizes = choose_sizes(L->domain, t, key, false);
   if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
@@ -637,8 +637,8 @@ static NOINLINE const TValue *stored_form(lua_State *L, const TValue *key, TValu
   return as_int;
 }
 
-/* Tells whether this new key must rehash the table, in a stress build; a large table now
- * and then. */
+/* Tells whether this new key must rehash the table, in a stress build. A large table is
+ * rehashed only now and then. */
 static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #ifdef SAROS_STRESS
   uint32_t size = t->array_size + t->node_mask;
@@ -649,8 +649,8 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #endif
 }
 
-/* Tells whether the key is the next item of a full array. If everything else in the table
- * is fields, choose_sizes would double the array part then. */
+/* Tells whether the key is the next item of a full array. If all other keys of the table
+ * are fields, choose_sizes would then double the array part. */
 ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
   uint32_t n = t->array_size;
   if (!is_int(key) || key->v.i != (int64_t)n + 1) return false;
@@ -676,8 +676,8 @@ static bool is_full_of_fields(const Table *t) {
   return n == 0;
 }
 
-/* Tells whether the key is a field of a record that is full and will not be large. Then
- * choose_sizes would double the hash part. */
+/* Tells whether the key is a field of a record that is full and will not be large.
+ * choose_sizes would then double the hash part. */
 static bool is_next_field(const Table *t, const TValue *key) {
   if (t->array_size > 0 || !is_short_string(key) || (t->state & TABLE_ANNEX)) return false;
   return !heap_is_large(2 * table_node_count(t) * sizeof(Node)) && is_full_of_fields(t);
@@ -789,7 +789,7 @@ bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *t
   if (!has_slots(source, first, n) || !has_slots(target, to, n)) return false;
   TValue *slots = &target->array[to - 1];
   memmove(slots, &source->array[first - 1], (size_t)n * sizeof(TValue));
-  /* values of the table itself may have moved to where it was scanned already */
+  /* a value may have moved within the table, to a slot that was scanned already */
   if (target->gc & GC_CLEAN)
     for (int64_t i = 0; i < n; i++) gc_barrier_table(L, target, &slots[i], &slots[i]);
   return true;
@@ -809,8 +809,8 @@ static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
 
 #define MOST_INDEX ((uint64_t)INT64_MAX)
 
-/* Returns the border if the array part is full: it is at its end, or beyond. Among
- * several, it is the one to which doubling the size leads, as in the reference
+/* Returns the border if the array part is full: at its end, or beyond. If there are
+ * several, returns the one to which doubling the size leads, as in the reference
  * implementation. */
 static uint64_t length_in_hash(Table *t) {
   uint64_t i = t->array_size, j = i > 0 ? i : 1;

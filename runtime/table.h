@@ -16,7 +16,7 @@ bool table_has_secret(void);
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash);
 
 /* Makes a table with the keys and values of `shape`, which has only a small hash part.
- * Each of them lies in the same node as there. */
+ * Each key lies in the same node as in `shape`. */
 Table *table_new_like(lua_State *L, const Table *shape);
 
 /* Looks up a key. Returns the slot of its value, or &table_absent (read only). No
@@ -41,8 +41,8 @@ ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
 void table_set(lua_State *L, Table *t, const TValue *key, const TValue *value);
 void table_set_int(lua_State *L, Table *t, int64_t key, const TValue *value);
 void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
-/* Prepares for setting the value in the slot of a key that a table has. To be called
- * first wherever that is not done by the functions here. */
+/* Prepares for setting the value in the slot of a key that the table has. To be called
+ * first by all code that does not set the value through the functions here. */
 ALWAYS_INLINE void table_will_set(Domain *d, const Table *t, const TValue *key,
                                   const TValue *slot) {
   if (unlikely(t->state & TABLE_ASSUMED) && key->tag == TAG_SHORT_STRING)
@@ -53,9 +53,9 @@ ALWAYS_INLINE void table_will_set(Domain *d, const Table *t, const TValue *key,
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                       const TValue *value);
 
-/* Copies n values, from the keys `first` and on, to the keys `to` and on, also within one
- * table. No metamethods. Returns false and does nothing if not all of them are in array
- * parts. */
+/* Copies n values, from the keys `first`, first + 1 ... to the keys `to`, to + 1 ...,
+ * also within one table. No metamethods. Returns false and does nothing if not all of
+ * them are in array parts. */
 bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to,
                       int64_t n);
 
@@ -76,7 +76,7 @@ uint32_t table_position_after(const Table *t, const TValue *key);
 uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value);
 
 /* Tells whether the node has this short string as its key, and a value: key_tag is
- * TAG_SHORT_STRING and tag is not TAG_NIL. Compares both bytes, its node_tags, at
+ * TAG_SHORT_STRING and tag is not TAG_NIL. Compares both bytes, which are `tags`, at
  * once. */
 ALWAYS_INLINE bool node_tags_hold(const Node *n, uint32_t tags, const String *key) {
   return n->key.p == (const void *)key && tags - (TAG_SHORT_STRING << 8) - 1 < 0xff;
@@ -85,7 +85,8 @@ ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
   return node_tags_hold(n, node_tags(n), key);
 }
 /* Tells whether node_holds is true and nothing is assumed about the value, so that it may
- * be set without table_will_set. Node.assumed lies above the two tags, and is 0 then. */
+ * be set without table_will_set. Node.assumed lies above the two tags in the same word,
+ * and must be 0. */
 ALWAYS_INLINE bool node_may_be_set(const Node *n, const String *key) {
   uint32_t tags;
   __builtin_memcpy(&tags, &n->tag, sizeof tags);
@@ -116,7 +117,7 @@ ALWAYS_INLINE bool table_lacks(const Table *t, const String *key) {
   return !(t->filter & (1u << (key->hash >> 27)));
 }
 
-/* Returns the bytes for which a new key is likely to make the table ask, for
+/* Returns the bytes that the table is likely to request for a new key. For
  * gc_make_room. */
 ALWAYS_INLINE size_t table_growth(const Table *t) {
   if (t->last_free > 0) return 0; /* there is a free node */

@@ -2,9 +2,9 @@
 /* runtime/thread.c: threads, their stacks and frames.
  *
  * A stack is one part: stack_last - stack slots for use after a check, and EXTRA_STACK
- * more for pushes without a check. It moves when it grows or shrinks; all pointers into
- * it (frames, open upvalues, top, the list of variables to be closed) are corrected here
- * and nowhere else.
+ * more for pushes without a check. It moves when it grows or shrinks. Only the code here
+ * corrects the pointers into it (frames, open upvalues, top, the list of variables to be
+ * closed).
  *
  * Frames are parts, in a list that grows only at its end. The collector shortens the list
  * when it has far more frames than are in use.
@@ -74,7 +74,7 @@ static bool resize_stack(lua_State *L, ptrdiff_t slots) {
   return true;
 }
 
-/* Lets the thread use n slots from top on, and some more, if the stack has as many. */
+/* Lets the thread use n slots from top on, and some more, if the stack has n more. */
 static bool widen_window(lua_State *L, ptrdiff_t n) {
   if (L->stack_end - L->top <= n) return false;
   TValue *last =
@@ -114,8 +114,8 @@ bool stack_try_grow(lua_State *L, int n) {
   return size != 0 && resize_stack(L, size) && widen_window(L, n);
 }
 
-/* Collects everything. Slots that may be used without a check stay so: the caller has
- * made sure of them. */
+/* Collects everything. Keeps the slots that could be used without a check: the caller
+ * relies on them. */
 static bool collect_in_need(lua_State *L) {
   TValue *last = L->stack_last;
   if (!gc_collect_in_need(L)) return false;
@@ -127,16 +127,17 @@ static bool collect_in_need(lua_State *L) {
 }
 
 #ifdef SAROS_STRESS
-/* Collects everything, now and then, before the stack grows; rules 1 and 2 hold. Not
- * while the program has stopped the collector, since its explicit steps would never see
- * the end of a cycle; and seldom, since each time takes as long as the heap is large. */
+/* Collects everything, now and then, before the stack grows; rules 1 and 2 hold. Does
+ * nothing while the program has stopped the collector, since its explicit steps would
+ * never see the end of a cycle. Collects seldom, since each time takes as long as the
+ * heap is large. */
 static void collect_sometimes(lua_State *L) {
   enum { SELDOM = 2048 };
   static _Thread_local uint32_t turn;
   if (stress_collects() && ++turn % SELDOM == 0 && gc_is_running(L->domain)) collect_in_need(L);
 }
 
-/* Moves the stack. Large stacks do not move each time, so that the bytes copied in each
+/* Moves the stack. Moves a large one only now and then, so that the bytes copied in each
  * call are bounded. */
 static void move_stack(lua_State *L) {
   static _Thread_local uint32_t turn;
@@ -149,7 +150,7 @@ static void move_stack(lua_State *L) {
 #endif
 
 static void grow_by(lua_State *L, int n, bool may_collect) {
-  /* an overflow while one is being handled */
+  /* the stack overflows while an overflow is being handled */
   if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR);
   ptrdiff_t size = next_size(L, n), wanted = size != 0 ? size : MAX_STACK + ERROR_STACK;
   if (!resize_stack(L, wanted) &&

@@ -111,7 +111,6 @@ ALWAYS_INLINE void thread_note_resumer(lua_State *co, const CallInfo *caller) {
   thread_note_site(caller, &co->resumed_in, &co->resumed_at);
 }
 
-/* Stack of a thread */
 /* Makes room for n more slots; raises "stack overflow". See stack_lacks. */
 void stack_grow(lua_State *L, int n);
 /* Makes room as stack_grow does, where rules 1 and 2 of gc.h hold: collects everything

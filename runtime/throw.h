@@ -13,8 +13,8 @@ typedef struct ErrorJump {
   /* the thread for which it was made, and the one that ran before */
   lua_State *L, *caller;
   volatile int status; /* LUA_OK until an error arrives */
-  /* of a Run: frame at which its search for a frame that catches the error begins: those
-   * inside of it do not; NULL: at the current frame */
+  /* for a Run: the frame at which the search for a frame that catches the error begins,
+   * since no frame inside of it can catch it; NULL: the current frame */
   struct CallInfo *searched;
   jmp_buf buf;
 } ErrorJump;

@@ -4,9 +4,9 @@
  *   embed [--workers N] [--jobs N] [--pause-us N]
  *
  * Each worker thread is a domain of its own. It takes jobs, which it prepares, works on
- * and stores: spans, with the size of each job as a counter. It needs no virtual machine
- * and no collector: the catalogue below has the names of the events and their classes,
- * and tools learn them from the file.
+ * and stores. A job and its parts are spans; the size of each job is a counter. The
+ * program needs no virtual machine and no collector: the catalogue below has the names of
+ * the events and their classes, and tools learn them from the file.
  *
  * Build it with `make` in this folder. Watch it while it runs:
  *
@@ -59,7 +59,7 @@ static const struct eventring_def catalogue[] = {
 #define END(d, class, id) \
   eventring_end(d, EVENTRING_RUNTIME, (enum eventring_class)(class), id)
 
-/* Reports why nothing is recorded; a program that cannot record runs on without. */
+/* Reports why nothing is recorded. The program goes on without a recording. */
 static void warn(void *context, const struct eventring_error *error) {
   (void)context;
   fprintf(stderr, "embed: not recorded: %s\n", error->text);

@@ -75,7 +75,7 @@ static struct { size_t held, most, cap; } memory;
 /* Allocates for lua_newstate, with a cap that all memory of Lua counts against. */
 static void *allocate(void *none, void *block, size_t old_size, size_t size) {
   (void)none;
-  if (block == NULL) old_size = 0; /* then it says what the block is for */
+  if (block == NULL) old_size = 0; /* old_size then says what the block is for */
   if (size > old_size && size - old_size > memory.cap - memory.held) return NULL;
   void *result = NULL;
   if (size == 0) free(block);
@@ -97,8 +97,8 @@ static void die(lua_State *L) {
   exit(1);
 }
 
-/* Calls a function of the logic with one number. Returns false: there was
-   not enough memory. */
+/* Calls a function of the logic with one number. Returns false if there was not enough
+   memory. */
 static bool call(lua_State *L, const char *name, lua_Integer number) {
   lua_getglobal(L, name);
   lua_pushinteger(L, number);
@@ -135,7 +135,7 @@ static void shed(lua_State *L) {
   end(L, SHED);
 }
 
-/* Runs a frame. Its span is without the wait for the next one. */
+/* Runs a frame. Its span does not include the wait for the next frame. */
 static void run_frame(lua_State *L, long number, long long deadline) {
   begin(L, FRAME);
   begin(L, UPDATE);

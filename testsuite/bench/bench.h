@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.h: what the parts of eventring_bench share: samples, rows, loops.
  *
- * Each part measures its loops alternated, in rounds, and reports rows. A row is a series
- * of samples, as nanoseconds per iteration, beside those of the pair of bare clock reads
- * (bench_pair) taken in the same rounds, where that makes sense. A row shows the least
- * sample and the median, each with its ratio to the pair's: the least to the least; and
- * the median of the ratios of each round, which is affected less by what else the machine
- * did. "over" is the median of the differences to a base, such as the empty loop. A bar
- * is a limit that the project has set itself, for the median.
+ * Each part measures its loops alternately, in rounds, and reports rows. A row is a
+ * series of samples, in nanoseconds per iteration. Where that makes sense, it stands
+ * beside the samples of a pair of bare clock reads (bench_pair) taken in the same rounds.
+ * A row shows its least sample and its median, each with a ratio to the pair: the least
+ * to the pair's least; for the median, the median of the ratios of each round, which is
+ * affected less by what else the machine did. "over" is the median of the differences to
+ * a base, such as the empty loop. A bar is a limit that the project has set itself, for
+ * the median.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -52,7 +53,8 @@ uint64_t wall_ns(void);
    affect. */
 uint64_t cpu_ns(void);
 
-/* A loop, and time_of: one run of it, in nanoseconds of processor time per iteration. */
+/* A loop. time_of runs it once and returns nanoseconds of processor time per
+   iteration. */
 typedef void bench_loop(eventring_domain *domain);
 double time_of(bench_loop *loop, eventring_domain *domain);
 
@@ -70,8 +72,8 @@ enum bar {
 /* Begins a table. */
 void table(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A row: unit "ns" or "us" (samples are in it); the pair of the same rounds, for the
-   ratio, or NULL; what is subtracted for the column "over", or NULL. */
+/* A row: its unit, "ns" or "us", in which the samples are; the pair of the same rounds,
+   for the ratio, or NULL; what is subtracted for the column "over", or NULL. */
 struct row {
   const char *unit;
   const struct series *pair, *base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* children.c: loops that run in another program, alternating in rounds with our pair of
- * clock reads: guest programs (guest.lua, by saros), and the same loop with LTTng-UST's
- * tracepoints (lttng_loop.c, in a session that lttng.sh makes).
+ * clock reads: guest programs (guest.lua, run by saros), and the same loop with
+ * LTTng-UST's tracepoints (lttng_loop.c, in a session that lttng.sh makes).
  *
  * The child reads a line for each round, runs its loops, and writes lines `NAME
  * NANOSECONDS-PER-ITERATION`, the last of which is `.`.

@@ -2,13 +2,13 @@
 /* profile_bench.c: what the profile of calls costs: an entry and an exit
  * (<eventring/calls.h>) compared with two bare readings of the clock, measured in turn.
  * `pairs`, measured twice, is the A/A control. `2 lines` is what any counter for each of
- * 10,000 callees would cost: it depends on how much of the nearest caches this thread
- * has. `min`: the least time of all rounds, divided by the least pair; `median`: the
- * median of the ratios to the adjacent pairs, with its interval of 95 %.
+ * 10,000 callees would cost; it depends on how much of the nearest caches this thread
+ * has. `min` is the least time of all rounds divided by the least pair; `median` is the
+ * median of the ratios to the adjacent pairs, with its 95 % interval.
  *
- * The cases of the first table push each other's memory out of the caches. In the second
- * table each runs once before it is measured: callees at random, and for comparison the
- * same number of lines, to one of which an addition is made at each reading.
+ * The cases of the first table evict each other's memory from the caches. In the second
+ * table each case runs once before it is measured: callees at random and, for comparison,
+ * as many lines, with an addition to one of them at each reading.
  *
  *   profile_bench [ROUNDS]
  */
@@ -139,8 +139,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Prints figures; the interval is that of the order statistics that enclose the median
-   with 95 %. */
+/* Prints figures. Two order statistics enclose the 95 % interval of the median. */
 static void print(struct figures *f, uint64_t least_pair) {
   const int n = f->rounds;
   int reach = 0;

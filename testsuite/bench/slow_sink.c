@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* slow_sink.c: preloaded into `eventring record`, makes each write take SLOW_SINK_US
- * longer, as a disk with that latency does: writes that are under way at once wait
- * together. That includes the front of the file, which is rewritten now and then. A
- * program that `eventring` launches is not affected. */
+ * longer, as a disk with that latency does: writes that are under way at the same time
+ * wait together. This applies to the front of the file, too, which is rewritten now and
+ * then. A program that `eventring` launches is not affected. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

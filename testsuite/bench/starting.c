@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* starting.c: what it costs to start a recording: the calls themselves, and whole
- * programs that do next to nothing, with and without a recording in turn, from their
- * start to their end as seen by their parent. */
+/* starting.c: what it costs to start a recording. Measures the calls themselves, and
+ * whole programs that do next to nothing, with and without a recording in turn, from
+ * start to end as their parent sees it. */
 #include "bench.h"
 
 #include <signal.h>
@@ -117,8 +117,8 @@ static void report_program(const char *name, const struct program *program) {
   }
 }
 
-/* Returns the i-th place of a round. Each place comes after each of the others equally
-   often: what runs after a file was written on the disk pays 50 us for that. */
+/* Returns the i-th place of a round. Each place follows each of the others equally often:
+   what runs after a file was written on the disk takes 50 us longer. */
 static int place_at(int round, int i, int places) {
   return (round + (round / places % 2 ? places - i : i)) % places;
 }

@@ -2,10 +2,10 @@
 /* streams.c: what a stream costs its producer, how fast it fills, and how fast it is
  * read.
  *
- * Beside each rate stands that of memcpy into, or of a read from, the same kind of file
- * in the same run. The last table has the alternatives that were not chosen, with nothing
- * but the store of a word and where it goes: a block of 4 KiB claimed at a time in a
- * mapped file, and two buffers that a thread writes with pwrite. */
+ * Beside each rate stands the rate of memcpy into a file of the same kind, or of a read
+ * from one, in the same run. The last table has the alternatives that were not chosen,
+ * which only store words: into blocks of 4 KiB of a mapped file, claimed one at a time,
+ * and into four buffers that a thread writes with pwrite. */
 #include "bench.h"
 #include "eventring/read.h"
 
@@ -160,8 +160,8 @@ struct watched {
   bool over; /* atomic */
 };
 
-/* Watches the resident memory until it is told to end. (If it were ended by a
-   cancellation, its frames would stay poisoned for AddressSanitizer.) */
+/* Watches the resident memory until it is asked to end. (If a cancellation ended it, its
+   frames would stay poisoned for AddressSanitizer.) */
 static void *watch_memory(void *argument) {
   struct watched *watched = argument;
   while (!__atomic_load_n(&watched->over, __ATOMIC_RELAXED)) {
@@ -358,7 +358,7 @@ static double by_writer_thread(const char *place) {
   return ns;
 }
 
-/* Measures the whole library: as many events of one word. */
+/* Measures the whole library, with as many events of one word each. */
 static double by_stream(const char *place) {
   start_stream(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* deletion_test.c: threads write numbered events while the file of their recording is
-   deleted again and again: each goes on in a new file of the same name, no event is lost
+   deleted again and again. Each goes on in a new file of the same name, no event is lost
    between two files or is in both, and each file says why it ended. Every other time all
    threads are asleep: then the library puts a copy of the file in its place, until a
    thread goes on. It is also run under ThreadSanitizer. */
@@ -95,8 +95,8 @@ static void let_all_sleep(void) {
   while (__atomic_load_n(&sleepers, __ATOMIC_RELAXED) < WRITERS) sleep_ms(1);
 }
 
-/* Opens the recording that has this name, once it is another one than the one which began
-   at `former` (or, with `same`, a copy of that). A file that is being made is no
+/* Opens the recording of this name when it is no longer the one that began at `former`
+   or, with `same`, when it is a copy of that one. A file that is still being made is no
    recording yet. */
 static eventring_cursor *open_next(const char *path, uint64_t former, bool same, uint64_t *began) {
   eventring_cursor *cursor;
@@ -122,8 +122,8 @@ static uint64_t count_events(eventring_cursor *cursor) {
   return totals.delivered;
 }
 
-/* Deletes the file while all threads are asleep: a copy comes in its place, with
-   the same events. */
+/* Deletes the file while all threads are asleep: a copy with the same events takes its
+   place. */
 static void delete_asleep(const char *path, uint64_t former) {
   uint64_t began;
   let_all_sleep();

@@ -3,10 +3,11 @@
  *
  *   eventring_points_test [ROUNDS]       (default 4)
  *
- * The library is compiled with EVENTRING_TESTPOINTS (and a clock that a test sets, for
- * another test: here it is that of the system). For each step of the producer (W1 .. W6)
- * and each of a reader (R1 .. R5), for readers of own rings, of a file that is mapped and
- * of one that is not: the producer is held once at its step until the readers have
+ * The library is compiled with EVENTRING_TESTPOINTS, and with a clock that tests set;
+ * here it is the clock of the system. Each step of the producer (W1 .. W6) and each of a
+ * reader (R1 .. R5) is tried alone, and each step of the producer together with one of a
+ * reader, which changes from round to round. Readers read own rings, a mapped file, and a
+ * file that is not mapped. The producer is held once at its step until the readers have
  * polled, and a reader is held once at its step until the producer has filled the whole
  * ring. What is read must be whole, and emitted = missed + delivered + lost to the unit.
  * Meant for ThreadSanitizer, too.
@@ -46,7 +47,7 @@ enum way { OWN, WINDOW, CALLS, WAYS };
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = WAYS, EVENTS = 3000, WAIT_MS = 20 };
 
-/* of the rings: the smallest, and that of rings whose blocks are read ahead */
+/* of the rings: the smallest, or a larger one, with which blocks are read ahead */
 static unsigned wsize;
 static int writer_step, reader_step; /* held there; -1: not. Set between rounds */
 static bool done;                    /* atomic: the writer is done */
@@ -65,7 +66,8 @@ static uint64_t clock_ms(void) {
   return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Holds a thread until the counter has grown by `by`, or the others are held, too. */
+/* Holds a thread until the counter has grown by `by`, but no longer than WAIT_MS, and not
+   after the writer is done. */
 static void hold(const unsigned *counter, unsigned by) {
   unsigned from = now(counter);
   uint64_t until = clock_ms() + WAIT_MS;
@@ -75,8 +77,8 @@ static void hold(const unsigned *counter, unsigned by) {
     sched_yield();
 }
 
-/* A block whose number is away from a reader's R3 to its R4, once. No producer does
-   that, but a block that is refused among several is read alone before it is
+/* A block whose number is missing once, from a reader's R3 to its R4. No producer causes
+   that, but a block that is refused among several is read again alone before it is
    reported as damaged. */
 static struct {
   int fd;
@@ -90,9 +92,9 @@ static void show_absent(enum evr_step step) {
   if (step == EVR_R4) absent.sequence = 0;
 }
 
-/* Domains that are still to start and stop while a reader is held between its two
-   reads of a block of records, some at each: so the block that is read is also
-   finished in between. */
+/* Domains that are still to start and stop while a reader is held between its two reads
+   of a block of records, some at each hold. So the block that is read may be finished
+   between these reads. */
 static unsigned lives;
 enum { LIVES_AT_ONCE = 7 };
 
@@ -130,8 +132,8 @@ static void write_growth(void) {
   write_numbers(growing, from, growth_to);
 }
 
-/* How many more events are written at each block that is copied; the
-   ring grows meanwhile. */
+/* Number of further events that are written at each block that is copied; the ring grows
+   meanwhile. */
 static int64_t growth_step;
 
 static void write_growth_step(void) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* triggers_test.c: threads with domains fire triggers while others set and remove them,
-   from within and through the control page, two tools at once, and while recordings begin
-   and end. It is also run under ThreadSanitizer, and under AddressSanitizer with its
-   check for leaks at the exit: nothing waits for the helper, and triggers are set
-   then. */
+   from within and through the control page, with two tools at once, and while recordings
+   begin and end. It is also run under ThreadSanitizer, and under AddressSanitizer with
+   its check for leaks at exit: at that time triggers are set, and nothing waits for the
+   helper. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -16,8 +16,7 @@ static void count_tail_call(lua_State *L, lua_Debug *ar) {
   tail_calls += ar->istailcall == 1;
 }
 
-/* Checks that a coroutine that fails leaves its function and the error, and one
-   result. */
+/* Checks that a coroutine that fails has one result: the error, on top of its stack. */
 static void check_failed_coroutine(lua_State *L) {
   lua_State *thread = lua_newthread(L);
   int results = 7;
@@ -44,8 +43,8 @@ static void check_tail_calls(lua_State *L) {
   CHECK(tail_calls == 1);
 }
 
-/* Checks that a function that is called without a frame is not equal to its C function
-   pushed again; others are. */
+/* Checks identity: a function that the library calls without a frame is not equal to its
+   C function pushed again; other functions are. */
 static void check_identity(lua_State *L) {
   (void)luaL_dostring(L, "return math.floor, math.sin");
   lua_pushcfunction(L, lua_tocfunction(L, 1));

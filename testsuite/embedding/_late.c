@@ -4,9 +4,9 @@
  *
  *   late LIBRARY FILLER...
  *
- * A filler needs static TLS. All are loaded, one after the other, until the last cannot
- * be. Then it must still be possible to load LIBRARY, which must run a program twice, and
- * survive dlclose. */
+ * A filler needs static TLS. All fillers are loaded, one after the other, until the last
+ * one is refused. Then it must still be possible to load LIBRARY, which must run a
+ * program twice, and survive dlclose. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _layout.c: prints what a program takes from the headers of Lua: compiled with those of
- * the reference and with Saros's it must print the same. */
+/* _layout.c: prints what a program takes from the headers of Lua. It must print the same
+ * when compiled with the reference's headers and with Saros's. */
 #include <lua.h>
 #include <lauxlib.h>
 #include <lualib.h>

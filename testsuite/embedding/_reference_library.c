@@ -419,8 +419,8 @@ COMMAND(sethook) {
   return GO_ON;
 }
 
-/* Returns results. Those of a thread are moved; of those of another state the
-   text is copied. */
+/* Returns results. Those of a thread are moved; if they are in another state, their text
+   is copied. */
 COMMAND(return) {
   int n = number(r);
   if (lua_topointer(ON, LUA_REGISTRYINDEX) == lua_topointer(r->L, LUA_REGISTRYINDEX)) {
@@ -604,8 +604,8 @@ static int module_getref(lua_State *L) {
   return 1;
 }
 
-/* Collects everything for "pause", and otherwise nothing: the phases of a cycle are not
-   the reference's. */
+/* Collects everything for "pause". Otherwise does nothing: a cycle has other phases here
+   than in the reference. */
 static int module_gcstate(lua_State *L) {
   if (strcmp(luaL_checkstring(L, 1), "pause") == 0) lua_gc(L, LUA_GCCOLLECT);
   return 0;
@@ -769,7 +769,8 @@ static const luaL_Reg module[] = {{"testC", test_c},
 
 /* ---- the program --------------------------------------------------------- */
 
-/* Loads the script, with the lines that are left out made empty, and prints these. */
+/* Loads the script with the lines that are left out made empty, and prints these
+   lines. */
 static const char loader[] =
     "local path, expected = ...\n"
     "local name, lines, left = path:match('[^/]*$'), {}, {}\n"

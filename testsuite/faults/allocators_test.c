@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* allocators_test.c: states whose memory comes from an allocator of the program: what it
- * is asked for, that it is obeyed when it refuses, and that it gets everything back. Each
- * block has a header with its size and a canary, so that a wrong osize or a block of
- * another allocator is found. */
+/* allocators_test.c: states whose memory comes from an allocator of the program. Checks
+ * what the allocator is asked for, that its refusals are obeyed, and that it gets
+ * everything back. Each block has a header with its size and a canary, so that a wrong
+ * osize or a block of another allocator is found. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -187,8 +187,8 @@ enum { DEEP = 100 }; /* its stacks have a small limit */
 enum { DEEP = 6000 };
 #endif
 
-/* Checks calls that allocate nothing but frames and stack: there is room for them in what
-   was dropped before. */
+/* Checks calls that allocate nothing but frames and stack: a collection of what was
+   dropped before makes room for them. */
 static void deep_calls_collect(void) {
   const char *text =
     "local most, depth = ... "
@@ -227,8 +227,8 @@ static void the_guest_catches_it(void) {
   close_state(L, &c, "pcall");
 }
 
-/* Checks that blocks are small, except for objects and lists that are larger
-   themselves. */
+/* Checks that requests are for small blocks, except for objects and lists that are
+   themselves larger. */
 static void asks_for_small_blocks(void) {
   Counts c = {0};
   lua_State *L = open_state(&c);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* brim_test.c: random programs under a cap: each fills it with live data of random kinds,
- * until the allocator refuses or the program fails; drops all; and goes on with what
- * takes a third of the cap. The garbage has room for that, so no error may occur. Only
- * the API of Lua is used, so the test also runs with the reference's library. */
+/* brim_test.c: random programs under a cap. Each fills it with live data of random kinds
+ * until the allocator refuses or the program fails, drops everything, and goes on with
+ * work that takes a third of the cap. The garbage has room for that, so no error may
+ * occur. Only the API of Lua is used, so the test also runs with the reference's
+ * library. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +45,8 @@ static int userdata(lua_State *L) {
   return 1;
 }
 
-/* Each of `kinds` returns a value of about `size` bytes, as far as it can be so small,
- * and the number of bytes that it takes. */
+/* Each of `kinds` returns a value of about `size` bytes, or its smallest one if that is
+ * larger, and the number of bytes that it takes. */
 static const char prelude[] =
   "local seed, cap = ... "
   "local state = seed "

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* victim.c: a program with a few threads as domains that does to itself what the tests in
- * this folder must see survived. Needs no virtual machine.
+/* victim.c: a program with a few threads as domains that does things to itself and checks
+ * that it survives them, as the tests in this folder require. Needs no virtual machine.
  *
  *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
  *     forks while it records: the child is silent or has a ring of its own, a program
  *     that it starts has nothing of ours open, the parent's events are all there
  *   victim fork-follow
- *     the same with children that are recorded like their parent, among busy threads
+ *     the same with children that are recorded as their parent is, among busy threads
  *   victim raw-clone
  *     the same with clone(2) itself, which no handler of fork sees
  *   victim smallest
@@ -495,7 +495,7 @@ static void cut_own_file(bool leave_sigbus) {
   for (int i = 0; i < 10000; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_STOPPED);
   unsigned before = warnings;
-  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a lost file does not prevent it */
+  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a lost file prevents no start */
   CHECK(warnings == before + 1);            /* and the host is warned */
   for (int i = 0; i < 5; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_RUNNING && counters_seen() == 5);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/ffi/fixture.c: the C side of the tests of module ffi (testsuite/lua/ffi).
  *
- * Layouts: each struct below is compiled here and given to the tests as text, so that
- * they compare what the module makes of it with what this compiler does: size, alignment,
- * and for each member the bytes that change when it is set to -1. */
+ * Layouts: each struct below is compiled here and given to the tests as text. They
+ * compare what the module makes of it with what this compiler does: size, alignment, and
+ * for each member the bytes that change when it is set to -1. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>

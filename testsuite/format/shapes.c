@@ -4,12 +4,12 @@
  *
  *   shapes [--rounds N] [--die | --wait]
  *
- * Each round, in ring user: ten contexts that nest spans, leave them open, are suspended
- * and go on in turn, up to 300 spans open at once; async spans and a flow between
- * domains; events with several values; and the classes user and load switched off and on
- * with spans open. At the same time, in another slot, one short-lived domain after the
- * other, some of which are renamed. --die: the process kills itself at the end; --wait:
- * it prints `ready` and waits for the end of its input, while a span and two contexts are
+ * Each round writes into ring user: ten contexts that nest spans, leave them open, are
+ * suspended and go on in turn, with up to 300 spans open at once; async spans and a flow
+ * between domains; events with several values; and the classes user and load switched off
+ * and on with spans open. Meanwhile short-lived domains follow each other in another
+ * slot; some of them are renamed. --die: the process kills itself at the end. --wait: it
+ * prints `ready` and waits for the end of its input, while a span and two contexts are
  * open.
  */
 #include <pthread.h>

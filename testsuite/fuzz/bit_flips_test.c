@@ -5,11 +5,11 @@
  *                                               builds; FILE: recordings of dead
  *                                               processes)
  *
- * Records with several domains: ended in order, killed, killed after rings had grown, a
- * copy of that, and streams, ended and killed. Then it flips single bits, reads
- * everything, and compares with what the file said before. If that is different, and the
- * reader has reported no damage, the flip must lie in one of the places that no checksum
- * covers (is_exempt); else the test fails.
+ * Records with several domains: a recording that ended in order, one that was killed, one
+ * that was killed after rings had grown, a copy of that, and streams, ended and killed.
+ * Then it flips single bits, reads everything, and compares with what the file said
+ * before. If that is different, and the reader has reported no damage, the flip must lie
+ * in one of the places that no checksum covers (is_exempt); otherwise the test fails.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -106,7 +106,8 @@ static void add_front(eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) add_def(eventring_cursor_def(cursor, id));
 }
 
-/* Returns the digest of a file's contents; *is_sound: all of it was found sound. */
+/* Returns the digest of a file's contents. *is_sound: whether all of it was found
+   sound. */
 static uint64_t read_file(const char *path, bool *is_sound) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, add_event, add_loss};
   eventring_cursor *cursor;

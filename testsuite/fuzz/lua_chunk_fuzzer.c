@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_chunk_fuzzer.c: binary chunks that were tampered with, loaded and, if the verifier
- * accepts them, run.
+/* lua_chunk_fuzzer.c: loads binary chunks that were tampered with and, if the verifier
+ * accepts them, runs them.
  *
  * The input is a source text, a zero byte, and edits of four bytes each. The text is
  * compiled. Edits that name a field change the functions before they are dumped, so that

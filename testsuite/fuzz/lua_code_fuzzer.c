@@ -5,8 +5,8 @@
  * compiled; each edit then changes one function: an operand, an instruction, a jump, a
  * constant, the header; or it inserts instructions, with operands as opcodes.def says, or
  * a group that is only valid as a whole (a loop, open results and their user). After each
- * edit the verifier checks the function, and an edit that it refuses is undone. So every
- * input is a walk among accepted functions, and all of it runs.
+ * edit the verifier checks the function, and an edit that it refuses is undone. So each
+ * input is a walk among accepted functions, and all of them run.
  *
  * The result is dumped, loaded (which must succeed) and called, and so are the functions
  * that it returns. AddressSanitizer, the asserts before each instruction
@@ -349,7 +349,7 @@ static bool edit_constant(Function *f, const Edit *e) {
   return true;
 }
 
-/* Applies an edit. Returns false: nothing was done, or could be. */
+/* Applies an edit. Returns false if nothing was done, or nothing could be. */
 static bool apply(Function *f, const Edit *e) {
   int at = e->where * f->n / 256;
   Item *item = &f->items[at], other;
@@ -377,7 +377,7 @@ static bool apply(Function *f, const Edit *e) {
 }
 
 /* Tells whether the verifier accepts a function. It checks what a function captures when
-   it comes to the enclosing one. */
+   it verifies the enclosing one. */
 static bool is_accepted(const Program *program, const Function *f) {
   if (verify_prototype(NULL, &f->p) != NULL) return false;
   return f->parent < 0 || verify_prototype(NULL, &program->functions[f->parent].p) == NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_harness.c: bounds for arbitrary guest code.
  *
- * What a fuzzer runs must end, use little memory, and not leave the process. So:
+ * What a fuzzer runs must end, use little memory, and not leave the process. Therefore:
  *
  * - libraries that open files, run commands or end the process are left out, and so are
  *   the functions of `debug` that can break a program according to the manual;
@@ -72,8 +72,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
 
 /* ---- guards ---------------------------------------------------------------------- */
 
-/* Calls the function that a guard replaces, upvalue 1. Guards do so unless it
-   may take long. */
+/* Calls the function that a guard replaces, upvalue 1. Guards do so unless the call may
+   take long. */
 static int pass_on(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
@@ -110,7 +110,7 @@ static int guard_pattern(lua_State *L) {
   return pass_on(L);
 }
 
-/* Guards the functions of `table`: no list may claim to be long. */
+/* Guards the functions of `table`: refuses lists that may claim to be long. */
 static int guard_list(lua_State *L) {
   for (int i = 1; i <= lua_gettop(L); i++) {
     if (lua_istable(L, i) && luaL_getmetafield(L, i, "__len") != LUA_TNIL) return refuse(L);

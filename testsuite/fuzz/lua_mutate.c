@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_mutate.c: a text is taken for a sequence of words, numbers, blanks and other
- * characters; runs of them are removed, doubled, moved, or replaced by a word of the
+/* lua_mutate.c: takes a text for a sequence of words, numbers, blanks and other
+ * characters. Removes, doubles or moves runs of them, or replaces them by a word of the
  * vocabulary: the tokens of the language (tokens.def), names of library functions,
  * numbers at the edges, pieces of statements. */
 #include "lua_mutate.h"

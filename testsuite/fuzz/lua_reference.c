@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_reference.c: a reference interpreter as a process beside this one.
  *
- * For each call it reads the function's name and its arguments, and replies with the
- * status and the results, all of them packed with string.pack as below; it ends with its
- * standard input. The caller ensures that no request takes it long.
+ * For each call the process reads the function's name and its arguments, and replies with
+ * the status and the results, all of them packed with string.pack as below. It ends when
+ * its standard input does. The caller ensures that no request takes it long.
  *
  *   request   s4 packed { z name, B number of arguments, values }
- *   answer    s4 packed { B 1: fine, 0: an error; B number of values, values }
+ *   reply     s4 packed { B 1: fine, 0: an error; B number of values, values }
  *   value     B type: 'n' | 'b' B | 'i' j | 'f' d | 's' s4
  */
 #include "lua_reference.h"
@@ -129,7 +129,7 @@ static void ask(lua_State *L, const char *function, int nargs) {
   lua_pop(L, 1);
 }
 
-/* Pushes an answer. Returns false: the reference interpreter has ended. */
+/* Pushes a reply. Returns false if the reference interpreter has ended. */
 static bool push_answer(lua_State *L) {
   uint32_t length;
   if (fread(&length, sizeof length, 1, from) != 1) return false;
@@ -140,7 +140,7 @@ static bool push_answer(lua_State *L) {
   return true;
 }
 
-/* Pushes the results of the reference interpreter. It may have been killed, so it is
+/* Pushes the results of the reference interpreter. It may have been killed; then it is
    started once more. */
 static void push_its_results(lua_State *L, const char *interpreter, const char *function,
                              int nargs) {

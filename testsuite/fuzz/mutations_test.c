@@ -18,8 +18,8 @@
  * what lies behind them is reached. The compressed file is damaged in ways of its own.
  * `make check-mutations` runs 20,000 under AddressSanitizer.
  *
- * How a file is read is in mutations_read.c; with questions_read.c in its place this is
- * questions_test, which asks each file what the commands answer.
+ * mutations_read.c defines how a file is read. With questions_read.c in its place this
+ * program is questions_test, which asks each file all that commands answer.
  */
 #include <dirent.h>
 #include <fcntl.h>

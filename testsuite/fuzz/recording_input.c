@@ -371,7 +371,7 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
   REQUIRE(check.count == batch->count && check.before_ns == batch->latest_ns);
   REQUIRE(check.ended == batch->ended_count && check.began == batch->opened_count);
   REQUIRE(check.points == batch->point_count);
-  /* with several contexts nobody knows where each begins */
+  /* with several contexts it is not known where each begins */
   if (batch->depth_around == UINT32_MAX) return 0;
   for (size_t i = 0; i < check.began; i++) {
     const struct eventring_brief *brief = &batch->opened[i];
@@ -384,8 +384,8 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
 }
 
 enum { ONE_BY_ONE = -1 };
-/* Returns the hash of what is delivered with batches of these contents, or without
-   batches: what is common to both ways. */
+/* Returns the hash of what is delivered in batches of these contents, or without batches:
+   a hash of what both ways have in common. */
 static uint64_t mix_all(const char *path, unsigned flags, int contents, int *status,
                         struct eventring_totals *totals) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, mix_event, mix_loss};

@@ -53,7 +53,8 @@ static uint64_t draw_word(void) {
   }
 }
 
-/* Fields mostly lie apart: offsets are given in turn, from a random one on. */
+/* Deals offsets of fields in turn, from a random one on, so that fields mostly lie
+   apart. */
 static uint32_t dealt;
 static uint32_t deal_offset(uint32_t size) {
   return draw(16) ? 8 * (dealt++ % (size / 8)) : (uint32_t)draw(size - 8);

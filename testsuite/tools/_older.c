@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* _older.c: a program compiled with an older header, whose structures end earlier: it
- * gets what it knows, and nothing behind its structures is touched. test_older_header.sh
+ * gets what it knows, and nothing after its structures is touched. test_older_header.sh
  * makes the header. With an argument it prints the sizes of the structures. */
 #include <eventring.h>
 #include <eventring/probe.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis_test.c: libanalysis: the JSON writer, the words, the sums, and the tally of a
- * recording of several domains; each allocation of the tally and of the histogram fails
+ * recording of several domains. Each allocation of the tally and of the histogram fails
  * once. */
 #include "../unit/eventring_common.h"
 
@@ -263,7 +263,7 @@ static void domains_are_counted_and_summed(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks a recording as if all blocks of the runtime rings were lost: it is not known
+/* Checks a tally that is given all blocks of the runtime rings as lost: it is not known
    what the collector did. */
 static void only_runtime_rings_are_watched(void **state) {
   (void)state;

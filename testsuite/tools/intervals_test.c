@@ -60,7 +60,7 @@ static const struct test_case {
     {"a label within itself",
      {{INTERVAL, 0, 0, 100, 200}, {INTERVAL, 0, 0, 120, 180}, {INTERVAL, 0, 0, 140, 160}},
      {SPAN(100, 180, 3), NONE, NONE, NONE}},
-    {"blocked", /* label 1 has time that others wait for; it is not theirs */
+    {"blocked", /* others wait during a part of label 1; that is not their own time */
      {{INTERVAL, 0, 0, 100, 300}, {INTERVAL, 1, 0, 150, 240}, {INTERVAL, 0, 1, 200, 360},
       {INTERVAL, 1, 1, 300, 340}},
      {SPAN(230, 360, 2), SPAN(130, 130, 2), NONE, NONE}},
@@ -81,7 +81,7 @@ struct moment { /* the begin or the end of a thing, or an instant */
   bool is_end;
 };
 
-/* Compares two moments: at the same time ends come before begins, those of inner
+/* Compares two moments. At the same time ends come before begins, those of inner
    intervals first. */
 static int by_time(const void *left, const void *right) {
   const struct moment *a = left, *b = right;

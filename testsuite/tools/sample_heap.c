@@ -8,10 +8,10 @@
  * Ten sites allocate blocks of 1 to 16 words (and site 9 some of 5000), through `--depth`
  * functions. Some die before their first collection, some after several, some never. Each
  * word is sampled with probability R (HEAP_MEMPROF, or 0.01). It prints the truth as one
- * JSON object: words allocated and alive by site. --die: then it kills itself; --forever:
- * it goes on until it is killed, after the line `ready`. --again N: then another profile
- * of N collections begins, without the blocks of the first one; the truth is that of the
- * first.
+ * JSON object: words allocated and alive by site. --die: then it kills itself. --forever:
+ * after the line `ready` it goes on until it is killed. --again N: then another profile
+ * of N collections begins, without the blocks of the first one; the truth that is printed
+ * is of the first one.
  */
 #include <math.h>
 #include <signal.h>

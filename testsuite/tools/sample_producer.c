@@ -15,7 +15,7 @@
  *   user ring      --users times request { parse {} }, then the counter load
  *                  (a double), the events tick and note (a string)
  *
- * 14 events each round in all with one user. With --extras there are also, each round,
+ * With one user these are 14 events a round. With --extras there are also, each round,
  *
  *   user ring      in context 1 the span coroutine, which is suspended for --work-us
  *                  while context 2 writes the span other; the async span transfer, link

@@ -13,8 +13,8 @@
  *   leave            the domain stops, and another one starts in its place
  *
  * The end of a span whose name begins with `measured` says for how long it had no
- * processor. As in Saros, a pause is preceded by a counter of such time since the pause
- * before, if there was any.
+ * processor. As in Saros, a pause is preceded by a counter of the time without a
+ * processor since the last pause, if there was any.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static struct line {
 static size_t line_count;
 
 static eventring_domain *domain;
-/* off_at_begin: that of the measured span that is open */
+/* off_at_begin: off_in_all at the begin of the measured span that is open */
 static uint64_t off_since, off_in_all, off_at_begin;
 
 static void die(const char *what, const char *why) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* traced_host.c: records what its standard input says, for tests of what becomes of
- * traces. It uses the variables TRACED_EVENTRING_*. A line is
+/* traced_host.c: records what its standard input says, for tests of how traces are
+ * handled. It uses the variables TRACED_EVENTRING_*. A line is
  *
  *   context N             what follows belongs to context N (0: none)
  *   leave                 the context is suspended

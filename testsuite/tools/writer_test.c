@@ -222,7 +222,7 @@ static void test_system(void **state) {
   }
 }
 
-/* Checks that of the pieces in one unit the last one holds, however they are delayed. */
+/* Checks that the last of the pieces of one unit wins, however they are delayed. */
 static void test_order(void **state) {
   (void)state;
   static struct write_job jobs[JOBS];
@@ -244,7 +244,8 @@ static void test_order(void **state) {
   end();
 }
 
-/* Checks that only the pieces that find no space fail, and those that wait for them. */
+/* Checks that only those pieces fail that find no space, or wait for one that finds
+   none. */
 static void test_full(void **state) {
   (void)state;
   static struct write_job jobs[JOBS];

@@ -310,8 +310,8 @@ static void collector(void **state) {
   assert_int_equal(lua_gc(L, 999), -1);
 }
 
-/* Checks that collections by frames alone clear a weak reference to a dead object, and
-   keep what is referenced. */
+/* Checks that collections by LUA_GCFRAME alone clear a weak reference to a dead object,
+   and keep what is referenced. */
 static void frames(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -450,8 +450,8 @@ static void collect_then_push(lua_State *L, lua_Debug *ar) {
 }
 
 /* Checks that the room that a hook made stays the hook's while frames above it are
- * scanned. (The heap verifier reports it if more was used than the collector knows
- * of.) */
+ * scanned. (If more was used than the collector knows of, the heap verifier reports
+ * it.) */
 static void room_of_a_hook(void **state) {
   (void)state;
   setenv("SAROS_VERIFY", "1", 1);
@@ -611,8 +611,8 @@ static int leave_panic(lua_State *L) {
   longjmp(after_panic, 1);
 }
 
-/* Checks an error that is not caught: what is pending is closed, then the panic function
- * sees the error and the thread's status. */
+/* Checks an error that is not caught: pending variables are closed, then the panic
+ * function sees the error and the thread's status. */
 static void panic(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();

@@ -455,7 +455,7 @@ static void has_a_histogram(void **state) {
   }
 }
 
-/* Checks that a bucket of a node is carried when it is full, and that copies keep all. */
+/* Checks that a full bucket of a node is carried, and that copies keep everything. */
 static void full_buckets_are_carried(void **state) {
   (void)state;
   enum { CALLS = 3 * 65536 + 5 };
@@ -500,7 +500,8 @@ static void full_buckets_are_halved(void **state) {
 
 /* ---- recursion -------------------------------------------------------------------- */
 
-/* Checks that the second node has all that recurs, with its time counted once. */
+/* Checks that recursion makes two nodes, however deep it is: the second has all recursive
+   calls, with their time counted once. */
 static void recursion_has_two_nodes(void **state) {
   (void)state;
   enum { DEEP = 200000 };

@@ -90,8 +90,8 @@ static void those_that_lie_in_each_other_go(void **state) {
   assert_int_equal(channel_count(), 0);
 }
 
-/* Checks that a cycle stays, with all that it holds, while a message holds it that is in
- * a channel of a domain. */
+/* Checks that a cycle stays, with all that it holds, while a message in a domain's
+ * channel holds it. */
 static void a_cycle_that_can_be_reached_stays(void **state) {
   (void)state;
   Channel *held = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
@@ -134,7 +134,7 @@ static void a_message_that_is_lost_frees_the_cycle(void **state) {
   assert_int_equal(channel_count(), 0);
 }
 
-/* Checks that many cycles are found without a search for each. */
+/* Checks that many cycles are found without one search for each. */
 static void cycles_do_not_pile_up(void **state) {
   (void)state;
   Channel *held[MANY];

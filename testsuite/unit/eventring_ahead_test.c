@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_ahead_test.c: a cursor with OPEN_AHEAD delivers what one without it does: for
  * sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
- * wherever reading ends; and in each order that a cursor keeps, each ring's events are
+ * and wherever reading ends. In each order that a cursor can keep, each ring's events are
  * the same. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
@@ -29,7 +29,7 @@ static void write_nested(eventring_domain *d, int n) {
     if (inside == 1) eventring_user_end(d, T_FLOOD);
     eventring_user_end(d, T_CALL);
   }
-  /* contexts of which one has an end of a span that is open in the other */
+  /* a context gets an end of a span that is open in another context */
   if (n % 37 == 3) eventring_set_context(d, EVENTRING_USER, 7);
   if (n % 37 == 4) eventring_user_counter(d, T_COUNT, n);
   if (n % 37 == 5) eventring_user_end(d, T_CALL);
@@ -124,7 +124,7 @@ static int hear_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* The events of a batch, and those of its points that came. */
+/* A batch, and what was heard of it: first and last time, and number of points. */
 struct hearing_batch {
   struct heard *heard;
   const struct eventring_batch *batch;
@@ -310,10 +310,10 @@ struct orders {
   eventring_cursor *cursor;
   enum eventring_order order;
   uint64_t hash[THREADS + 1][EVENTRING_RINGS]; /* of the events of each ring */
-  /* latest: that of the present domain's events */
-  uint64_t events, latest;
-  uint64_t settled;                            /* other rings have nothing earlier */
-  uint32_t domain, ring;                       /* than this one */
+  uint64_t events, latest; /* latest: ns of the newest event of the present domain */
+  /* before this time no ring but that of `domain` and `ring` has events left */
+  uint64_t settled;
+  uint32_t domain, ring;
   unsigned changes;                            /* changes from domain to domain */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_backwards_test.c: a cursor that reads backwards delivers what a cursor that
- * reads forwards delivers, in reverse. */
+/* eventring_backwards_test.c: a cursor that reads backwards delivers in reverse what a
+ * cursor that reads forwards delivers. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 #include "mirror.h"
@@ -185,8 +185,8 @@ static unsigned below(unsigned n) {
   return (unsigned)(seed >> 33) % n;
 }
 
-/* Writes at random: spans in some contexts, at most `deep` of a context open; numbers and
-   texts; contexts that are suspended; classes switched off and on. */
+/* Writes at random: spans in several contexts, with at most `deep` open in each; numbers
+   and texts; contexts that are suspended; classes switched off and on. */
 static void write_mixture(eventring_domain *d, int events, unsigned deep, bool switches) {
   const enum eventring_class class = EVENTRING_CLASS_USER;
   unsigned open[4] = {0}, context = 0;
@@ -297,7 +297,7 @@ static void test_damage(void **state) {
 
 struct own { eventring_domain *d; uint64_t events, lost, before; int64_t last; };
 
-/* Writes an event for each one that it gets. */
+/* Writes an event for each event that it gets. */
 static int feed_itself(void *context, const struct eventring_event *e) {
   struct own *own = context;
   if (e->id != T_COUNT) return 0;
@@ -321,8 +321,8 @@ static void write_numbers(eventring_domain *d, int from, int to) {
     eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, i);
 }
 
-/* Checks that what is written while it reads is not delivered, and that the reading ends.
-   What is overwritten meanwhile is lost, what was gone before is missed. */
+/* Checks that what is written while a cursor reads backwards is not delivered, and that
+   reading ends. What is overwritten meanwhile is lost; what was gone before is missed. */
 static void check_live(bool stream, int events) {
   struct eventring_config config = config_of(EVENTRING_MIN_WSIZE, stream);
   config.preserve = false;
@@ -399,7 +399,7 @@ static void test_flags(void **state) {
   unlink(file);
 }
 
-/* Checks that a seek gives all events up to a time, and few behind it. */
+/* Checks that a seek delivers all events up to a time, and few after it. */
 static void test_seek(void **state) {
   (void)state;
   for (int stream = 0; stream < 2; stream++) {

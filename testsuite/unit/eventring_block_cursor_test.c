@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_block_cursor_test.c: from block to block of a ring (block_cursor.c) without
- * definitions, as a copier of raw blocks does. Each event of the ring must be counted
- * once: in a block or in a gap. */
+/* eventring_block_cursor_test.c: goes from block to block of a ring (block_cursor.c)
+ * without definitions, as a copier of raw blocks does. Each event of the ring must be
+ * counted once: in a block or in a gap. */
 #include "eventring_common.h"
 
 #include <fcntl.h>
@@ -90,8 +90,8 @@ static void counts_each_event_once(enum way way) {
   stop(&raw);
 }
 
-/* Checks that gaps have what was overwritten before the first block, and
-   between two visits. */
+/* Checks that gaps count what was overwritten before the first block, and between two
+   visits. */
 static void gaps_hold_what_was_overwritten(enum way way) {
   struct raw raw;
   uint64_t lost = 0, read = 0;
@@ -145,7 +145,7 @@ static void continues_with_what_was_added(enum way way) {
   stop(&raw);
 }
 
-/* Checks that damage is skipped, counted by the gap, and noted where the user wants
+/* Checks that damage is skipped, counted in the gap, and noted where the user wants
    it. */
 static void passes_over_damage(enum way way) {
   struct raw raw;
@@ -181,8 +181,9 @@ static const struct {
              {"continues with what was added", continues_with_what_was_added},
              {"passes over damage", passes_over_damage}};
 
-/* Runs a test in a process of its own: cmocka's runner has a handler of SIGBUS, under
-   which no file is mapped. (Its assertions end the process where it does not run.) */
+/* Runs a test in a process of its own: cmocka's runner sets a handler of SIGBUS, and
+   under that no file is mapped. (Outside of the runner, cmocka's assertions end the
+   process.) */
 static int run(size_t i, enum way way) {
   int status;
   pid_t child = fork();

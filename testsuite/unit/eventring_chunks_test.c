@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_chunks_test.c: the writer (lane.c) with a source that is not a ring: chunks,
- * new runs of blocks that are never reused, as a stream has them. It is linked without
- * rings, files, domains and clock, so it needs nothing of them. What it wrote is checked
- * by a separate walk against a list of what was emitted. */
+ * which are new runs of blocks that are never reused, as a stream has them. It is linked
+ * without rings, files, domains and clock, so it needs none of them. What it wrote is
+ * checked by a separate walk against a list of what was emitted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -392,7 +392,7 @@ static void check_shared_block(const uint64_t *words, uint64_t sequence, struct 
 }
 
 /* Checks that each domain goes on in the present block, after a remark that says so. The
-   counts of the source go on; spans of the domain before are forgotten. */
+   counts of the source go on; spans of the former domain are forgotten. */
 static void lanes_one_after_the_other(void **state) {
   (void)state;
   static struct stream stream;

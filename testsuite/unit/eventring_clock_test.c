@@ -79,8 +79,9 @@ static void point(void) {
   note(EVENTRING_INSTANT, T_POINT, 0);
 }
 
-/* Tells whether two times are near. A converted time may differ that much from the clock:
-   an event is written some readings after its time was read, and the rate is measured. */
+/* Tells whether two times are near each other. A converted time may differ a little from
+   the clock: an event is written some readings after its time was read, and the rate is
+   measured. */
 static bool is_near(uint64_t one, uint64_t other) {
   uint64_t distance = one > other ? one - other : other - one;
   return distance < 2000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_contexts_test.c: contexts end to end: spans of several flows of control in
- * one ring, for how long they were suspended, and what a reader knows of them that joins
+ * one ring, for how long they were suspended, and what a reader knows of them if it joins
  * late or has lost a part. */
 #include "eventring_common.h"
 
@@ -44,8 +44,8 @@ static void count(uint64_t context) {
 
 /* ---- What the file says of suspensions -------------------------------------------- */
 
-/* Returns the ticks between the suspends of a context and what ended them, in the first
-   block of the user ring; events of the context end a suspension, too. */
+/* Returns the ticks for which a context was suspended, in the first block of the user
+   ring. Events of the context end a suspension, as a resume does. */
 static uint64_t suspended_ticks(uint64_t context) {
   uint64_t words[FORMAT_BLOCK_WORDS], since = 0, sum = 0;
   FILE *file = fopen(own_path(), "rb");
@@ -128,7 +128,7 @@ static void overlapping_spans_of_one_name(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks that a context that was left and has an event goes on with it. */
+/* Checks that an event of a context that was left ends its suspension. */
 static void an_event_ends_a_suspension(void **state) {
   (void)state;
   struct log log = {0};
@@ -217,7 +217,7 @@ static void do_something(void) {
   }
 }
 
-/* Checks that ends that both logs have are equal in all fields. */
+/* Checks that all ends that are in both logs are equal in all fields. */
 static void compare_ends(const struct log *all, const struct log *part) {
   size_t at = 0, compared = 0;
   for (size_t i = 0; i < part->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_corrupt_test.c: hostile and damaged files: an error that says so, never a
- * crash, never a hang.
+/* eventring_corrupt_test.c: hostile and damaged files: a reader reports an error, and
+ * never crashes or hangs.
  *
  *   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, less in slow builds; 1)
  */
@@ -61,7 +61,7 @@ static void write_sample(void) {
 
 static const char *mutant_path = "mutant.eventring";
 
-/* Writes a file without its holes: most of it is empty. */
+/* Writes a file. Leaves its holes out, which are most of it. */
 static void write_file(const uint8_t *bytes, size_t size) {
   static const uint8_t zeros[4096];
   int fd = open(mutant_path, O_RDWR | O_CREAT | O_TRUNC, 0600);

@@ -87,8 +87,8 @@ static void int_then_exit_1(void) { eventring_note_signal(SIGINT); exit(1); }
 static const unsigned by_default = UINT32_MAX, never = EVENTRING_PRESERVE_NEVER,
                       always = EVENTRING_PRESERVE_ALWAYS;
 
-/* C libraries other than glibc give a handler of atexit no exit status: it is taken for
-   0. */
+/* C libraries other than glibc pass no exit status to a handler of atexit; the library
+   then takes it for 0. */
 #ifdef __GLIBC__
 enum { KEPT_AFTER_3 = EVENTRING_ENDED, STATUS_3 = 3 };
 #else
@@ -146,7 +146,7 @@ static char noted[5000];
 static size_t noted_size;
 static void note_it(void) { eventring_note_error(noted, noted_size); exit(1); }
 
-/* Checks what is recorded of a text of `size` bytes. */
+/* Checks what is recorded of a text of `size` bytes that the host notes. */
 static void expect_text(size_t size, const char *expected, size_t expected_size) {
   struct eventring_info info = {.size = sizeof info};
   noted_size = size;

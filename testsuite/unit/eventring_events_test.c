@@ -166,8 +166,8 @@ static void payload_at_and_beyond_its_limit(void **state) {
   eventring_close(cursor);
 }
 
-/* Returns how many bytes are kept of `size` bytes of 'x' and `tail`, which are
-   more than fit. */
+/* Returns how many bytes are kept of a text that is too long: `size` bytes of 'x', and
+   `tail`. */
 static size_t kept_of(eventring_cursor *cursor, size_t size, const char *tail) {
   char text[EVENTRING_MAX_PAYLOAD + 8];
   struct log log = {0};

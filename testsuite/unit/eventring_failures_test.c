@@ -3,9 +3,9 @@
  * once.
  *
  * The linker replaces functions of the C library with those of CALLS below (-Wl,--wrap,
- * testsuite/unit/eventring.mk). For each of them, and each way in which it fails, a
- * scenario is repeated with its first, second ... call failing, until it makes no further
- * one. Whatever fails: a status is one of the documented codes and has a text, the
+ * testsuite/unit/eventring.mk). For each function, and each way in which it fails, a
+ * scenario is repeated with its first, second ... call failing, until it makes no more
+ * calls. Whatever fails: the status is one of the documented codes and has a text, the
  * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
  */
 #include "eventring/saver.h"
@@ -126,7 +126,7 @@ static struct eventring_config config_of(const char *name) {
   return config;
 }
 
-/* Writes so many events into each ring that it needs several blocks, and a definition.
+/* Writes enough events for several blocks into each ring, and registers a definition.
    Probes leave errno as it is, whatever fails. */
 static void write_much(eventring_domain *d) {
   static unsigned number;
@@ -400,7 +400,7 @@ static int open_growing(void) {
 }
 
 /* Reads a stream that grows. A call that fails meanwhile loses at most the block that
-   could not be read, and counts it: the next poll goes on. */
+   could not be read, and that is counted: the next poll goes on. */
 static int read_stream(void) {
   struct eventring_error error = {0};
   eventring_cursor *cursor = NULL;
@@ -524,8 +524,9 @@ static unsigned open_descriptors(void) {
 /* Calls of one function that a scenario makes fail, one after the other. */
 enum { MOST_CALLS = 250 };
 
-/* Returns the number of the next call to fail: in a plain build each one; in a slow
-   build, behind the first 24, which are mostly rounds of one loop, every fifth. */
+/* Returns the number of the next call to fail. In a plain build each call fails in turn.
+   In a slow build only every fifth does after the first 24: the later calls are mostly
+   rounds of one loop. */
 static unsigned after(unsigned n) {
   const char *slowness = getenv("TEST_SLOWNESS");
   return n < 24 || !slowness || atoi(slowness) <= 1 ? n + 1 : n + 5;

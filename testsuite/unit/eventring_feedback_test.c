@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_feedback_test.c: a reader, and a recorder, whose own work is recorded in what
- * it reads (perf's R7): each round reads what was there when it began, so each round
+ * they read (perf's R7). Each round reads what was there when it began. So each round
  * ends, and the last one leaves nothing behind.
  *
  * For each event that is read, and for each block that is saved, more is written than was
@@ -91,7 +91,7 @@ static void a_reader_ends_each_round(void **state) {
 
 enum { PIECES = 64, BUFFER = 64 << 10 };
 
-/* Saves its own process. What is saved is thrown away, only counted. */
+/* Saves its own process. What is saved is only counted, and thrown away. */
 static void save_what_it_causes(unsigned wsize) {
   static uint8_t buffer[BUFFER] __attribute__((aligned(8)));
   struct eventring_piece pieces[PIECES];

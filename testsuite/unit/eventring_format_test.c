@@ -48,7 +48,7 @@ static void checksum_is_as_defined(void **state) {
     }
 }
 
-/* Checks known values, so that the definition above is that of existing files. */
+/* Checks known values, so that the definition above agrees with existing files. */
 static void checksum_of_known_words(void **state) {
   (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -59,7 +59,7 @@ static void checksum_of_known_words(void **state) {
   assert_int_equal(evr_checksum(words, 512), 0x5283a1c7);
 }
 
-/* Checks words that change places, words behind the end, and the seal itself. */
+/* Checks words that swap places, words after the end, and the seal itself. */
 static void checksum_sees_places(void **state) {
   (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -126,20 +126,21 @@ static void entries_have_both_times(void **state) {
     evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, NAMED);
     evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
     if (n % 2) continue;
-    uint32_t last = page.switches - 2; /* the entry before that of the resume */
+    uint32_t last = page.switches - 2; /* the entry before the one of the resume */
     assert_true(evr_control_entry(&page, last, &entry));
     assert_int_equal(entry.number, last + 1);
     assert_int_equal(entry.classes, 1u << (1 + n % 15));
     assert_true(before <= entry.ticks && entry.ticks <= entry.until && entry.until <= after);
   }
-  /* those that were pushed out are not there, nor are those to come */
+  /* neither entries that were pushed out nor future ones are there */
   assert_true(page.switches > 64);
   assert_false(evr_control_entry(&page, page.switches - 65, &entry));
   assert_true(evr_control_entry(&page, page.switches - 64, &entry));
   assert_false(evr_control_entry(&page, page.switches, &entry));
 }
 
-/* Checks a tool that died after it changed `wanted`, or after it announced the change. */
+/* Checks that the next change completes that of a tool that died after it changed
+   `wanted`, or after it announced the change. */
 static void a_change_is_completed_by_the_next(void **state) {
   (void)state;
   clear_page(1);
@@ -185,7 +186,7 @@ static void *change_classes(void *argument) {
 }
 
 /* Checks that no change is lost, and that when all are done the gate agrees and all
-   entries of the log are complete. */
+   entries of the log that can be read are complete. */
 static void several_change_at_once(void **state) {
   (void)state;
   pthread_t thread[CHANGERS];
@@ -198,7 +199,7 @@ static void several_change_at_once(void **state) {
   assert_int_equal(page.wanted & ~(uint64_t)1 & ~(uint64_t)(1 << 9), 0x1e);
   assert_int_equal(page.gate, format_gate(page.wanted));
   for (uint32_t n = page.switches - 64; n != page.switches; n++) {
-    if (!evr_control_entry(&page, n, &entry)) continue; /* slow and overtaken */
+    if (!evr_control_entry(&page, n, &entry)) continue; /* its writer was overtaken */
     assert_true(entry.until != UINT64_MAX && entry.until >= entry.ticks);
     assert_false(entry.classes & ~(uint64_t)NAMED);
   }
@@ -429,7 +430,7 @@ static void segments_that_are_not_valid(void **state) {
   assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* gives no rate */
 }
 
-/* Checks two readings that give no rate, and rates beyond what a segment can have. */
+/* Checks two readings that yield no rate, and rates beyond what a segment can have. */
 static void readings_without_sense(void **state) {
   (void)state;
   const struct evr_pair zero = {0, 0}, same_ticks = {0, 9}, same_ns = {9, 0},

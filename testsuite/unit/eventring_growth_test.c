@@ -45,8 +45,8 @@ static uint32_t places(void) {
   return blocks;
 }
 
-/* Checks that counters come in order, and that as many are missing between them as were
-   lost in all. */
+/* Checks that counters come in order, and that not more are missing between them than
+   were lost. */
 static void check_order(const struct log *log) {
   int64_t next = -1, missing = 0;
   for (size_t i = 0; i < log->count; i++) {

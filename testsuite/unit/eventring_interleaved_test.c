@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_interleaved_test.c: bytes that are written in chunks into three streams in
- * turn come out of each as they went in (E4 of measureme, with its sizes).
+/* eventring_interleaved_test.c: bytes are written in chunks into three streams in turn,
+ * and come out of each as they went in (E4 of measureme, with its sizes).
  *
  * A payload has at most EVENTRING_MAX_PAYLOAD bytes, so a longer chunk takes several
  * events. The first event of a chunk is one byte shorter than the others can be, so that

@@ -616,7 +616,7 @@ static void discovery(void **state) {
   unlink("foreign.eventring");
 }
 
-/* Checks that the pid finds the present recording while a thread holds on to one that has
+/* Checks that the pid finds the present recording while a thread still uses one that has
    ended, which stays mapped. */
 static void own_pid(void **state) {
   (void)state;
@@ -655,7 +655,7 @@ static void own_pid(void **state) {
   rmdir("elsewhere");
 }
 
-/* Checks that a file of streams must have whole units, each of 16 blocks. */
+/* Checks that a file of streams must have whole units of 16 blocks each. */
 static void a_part_of_a_unit_is_not_valid(const char *path) {
   uint64_t claimed;
   struct eventring_error error;
@@ -771,7 +771,7 @@ static void classes_of_the_host(void **state) {
   eventring_get_classes(&mask);
   assert_true(mask & EVENTRING_CLASS_BIT(18));
   eventring_stop();
-  /* This is for the other ones. */
+  /* This applies to other recordings. */
   assert_int_equal(eventring_define_class(18, "late", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, "io", true), EVENTRING_OK);
@@ -845,7 +845,7 @@ static void store_word(const char *path, off_t offset, uint64_t word) {
 }
 
 /* Checks that polls go on at once when somebody who may write to the file sets the number
-   of log entries back, or makes entries unreadable that were read. */
+   of log entries back, or makes entries unreadable that were read before. */
 static void log_goes_back(void **state) {
   (void)state;
   enum {

@@ -136,7 +136,8 @@ static void lapped_first_through_the_file(void **state) {
   lapped_before_the_first_poll(true);
 }
 
-/* Checks who is open for a late reader: opens spans of several ids, and floods. */
+/* Checks which spans are open for a late reader: opens spans of several ids, and
+   floods. */
 static void late_join_sees_open_spans(void **state) {
   (void)state;
   int ids[5];

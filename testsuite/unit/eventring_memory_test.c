@@ -334,7 +334,7 @@ static void a_profile_is_kept(void **state) {
   assert_int_equal(sums.heaps, 1);
   assert_false(sums.last.torn);
   assert_false(sums.last.over);
-  assert_int_equal(sums.entries, STACKS * KINDS + 1); /* and that of those without room */
+  assert_int_equal(sums.entries, STACKS * KINDS + 1); /* and one for those without room */
   assert_int_equal(sums.live, STACKS * KINDS * EACH * 2);
   assert_int_equal(sums.peak, sums.live);
   assert_int_equal(sums.last.live.samples, sums.live);
@@ -363,8 +363,8 @@ static void a_profile_is_kept(void **state) {
   end(d);
 }
 
-/* Checks as many profiles as the file has room for; beyond that, the oldest ones that
-   have ended are removed. */
+/* Checks as many profiles as the file has room for. Beyond that, the oldest ones of those
+   that have ended are removed. */
 static void many_profiles(void **state) {
   (void)state;
   enum { PROFILES = 300 };
@@ -407,8 +407,8 @@ static void what_finds_no_page_is_counted(void **state) {
   end(d);
 }
 
-/* Checks four times as many sites as there is room for, one in a hundred of which stays
-   alive: these are all known, and so is a site that allocates much. */
+/* Checks four times as many sites as there is room for. One in a hundred of them stays
+   alive: all of these are known, and so is a site that allocates much. */
 static void a_dead_site_gives_up_its_place(void **state) {
   (void)state;
   enum { SITES = 260000, KEPT = 100, BUSY = 7 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_off_cpu_test.c: for how long a thread was not on a processor: compared with
- * its clocks, with restartable sequences and without (the program runs itself again
- * without them), where others use them, in threads and in a forked child; and the ends of
- * spans that record it. */
+/* eventring_off_cpu_test.c: for how long a thread was not on a processor. The measurement
+ * is compared with the thread's clocks: with restartable sequences and without (the
+ * program runs itself again without them), where others use them, in threads and in a
+ * forked child. Also checks the ends of spans that record it. */
 #include "eventring_common.h"
 
 #include <pthread.h>
@@ -62,8 +62,7 @@ static struct measured measure(void (*what)(void)) {
   return (struct measured){off, clock_ns(CLOCK_MONOTONIC) - wall, cpu};
 }
 
-/* Checks a measurement: short steal and interrupts may be missing from it,
-   and nothing else. */
+/* Checks a measurement: nothing but short steal and interrupts may be missing from it. */
 static void expect_between(struct measured m, uint64_t least) {
   uint64_t by_clocks = m.wall > m.cpu ? m.wall - m.cpu : 0;
   assert_true(m.off <= by_clocks + 300 * US);
@@ -107,7 +106,7 @@ static void have_time_stolen(void) {
   stolen_ns += 8 * MS;
 }
 
-/* Checks stolen time, although the thread was not interrupted as far as it can see. */
+/* Checks that stolen time counts, although the thread sees no interruption. */
 static void what_is_stolen_counts(void **state) {
   (void)state;
   work_for(1 * MS);
@@ -131,7 +130,7 @@ static long switches_so_far(void) {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Checks that most short pieces measure no interruption. On a busy machine more do. */
+/* Checks that most short pieces measure no interruption. More do on a busy machine. */
 static void nothing_is_made_up(void **state) {
   long interrupted = 0, before = switches_so_far();
   (void)state;

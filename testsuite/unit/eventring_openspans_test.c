@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_openspans_test.c: the open spans that a full block leaves (open_spans.c),
- * whose walk passes over runs of begin-end pairs at once (leaf_spans.c), compared with
- * the rules of FORMAT.md, section 9, applied word by word to a plain list of all spans;
- * and the list in a block's header. */
+ * whose walk passes over runs of begin-end pairs at once (leaf_spans.c). They are
+ * compared with the rules of FORMAT.md, section 9, applied word by word to a plain list
+ * of all spans. Also checks the list in a block's header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -31,9 +31,9 @@ struct plain_span { /* in the order of their begins */
 };
 
 /* A producer without room may choose which spans to count as hidden, as long as it keeps
-   the 64 that began last. This one keeps apart those begun since the last remark, which
-   are all of the present context, and makes room only for those of them that are open at
-   the next remark or at the end of the words. */
+   the 64 that began last. This model keeps the spans begun since the last remark apart;
+   all of them are of the present context. It makes room only for those of them that are
+   open at the next remark or at the end of the words. */
 static struct plain {
   struct plain_span span[EVR_MAX_OPEN];
   struct plain_span begun[WORDS];
@@ -192,7 +192,7 @@ static void compare_lists(uint64_t ticks) {
   assert_int_equal(hidden, plain.count - count + plain.hidden);
 }
 
-/* There is no room for any: they are counted elsewhere. */
+/* It has no room: totals are counted elsewhere. */
 static struct evr_totals totals;
 
 static void apply_both(const uint64_t *words, size_t count) {
@@ -259,8 +259,8 @@ static void sees_each_payload(void **state) {
     }
 }
 
-/* Checks that what is before the words has no influence: pairs whose first begin is not
-   among the words, but was applied before. */
+/* Checks that what comes before the words has no influence: pairs whose first begin is
+   not among the words, but was applied before them. */
 static void looks_at_nothing_before(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -274,7 +274,8 @@ static void looks_at_nothing_before(void **state) {
     }
 }
 
-/* Checks that a suspended context goes on with its next event, also if that is a pair. */
+/* Checks that the next event of a suspended context resumes it, also if that is a
+   pair. */
 static void a_pair_ends_a_suspension(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -337,7 +338,7 @@ static void tear_both(uint64_t classes, uint64_t ticks) {
   evr_open_tear(&found, class_of, classes, ticks);
 }
 
-/* Compares both, block after block; each begins with what the ones before left. */
+/* Compares both, block after block. Each block begins with what the former ones left. */
 static void agree_on_anything(unsigned of_contexts, bool deep, int rounds) {
   static uint64_t words[WORDS];
   uint32_t most = 0, hidden = 0;

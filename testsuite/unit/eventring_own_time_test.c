@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_own_time_test.c: how much of a span's time is its own, according to events
- * and batches, compared with what follows from the begins and ends that were
- * delivered. */
+/* eventring_own_time_test.c: how much of a span's time is its own. Compares what events
+ * and batches say with what follows from the begins and ends that were delivered. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -27,7 +26,7 @@ static int tear_down(void **state) {
 
 /* ---- What is expected ------------------------------------------------------------- */
 
-struct open { /* a span; `within`: ns of those directly within it */
+struct open { /* a span; `within`: ns of the spans directly within it */
   uint64_t within;
   bool seen;
 };
@@ -96,8 +95,8 @@ struct writer {
 };
 
 /* Writes begins and ends at random, many of them leaves, in several contexts, or in the
-   first alone, where readers decode more at once; with counters between them if
-   `others`. */
+   first alone, where readers decode more at once. With `others`, counters are between
+   them. */
 static void write_spans(struct writer *w, int steps, bool others, unsigned contexts) {
   static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
   uint64_t context = 0;
@@ -128,8 +127,8 @@ static void end_all(struct writer *w, unsigned contexts) {
   if (contexts) eventring_set_context(domain, EVENTRING_USER, 0);
 }
 
-/* Compares the own times in a random recording with the model's. `room`: events between
-   polls; if there are more than the ring holds, some are lost. */
+/* Compares the own times in a random recording with the model's. `room`: number of events
+   between polls; if there are more than the ring holds, some are lost. */
 static void compare(uint64_t seed, int room, bool batches, bool others, unsigned contexts) {
   random_state = seed;
   struct writer writer = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_packed_test.c: packed files, packet by packet, compared with the plain file
+/* eventring_packed_test.c: compares packed files, packet by packet, with the plain files
  * that they stand for. */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -215,7 +215,7 @@ static int lock_file(void) {
   return writer;
 }
 
-/* Checks a file to which packets are added while it is read, later ones before earlier
+/* Checks a file to which packets are added while it is read: later ones before earlier
    ones, and some in two parts. */
 static void test_while_written(void **unused) {
   (void)unused;
@@ -251,8 +251,8 @@ static void test_while_written(void **unused) {
   close(fd);
 }
 
-/* The writer finishes its last packet and goes away when the reader looks, for the n-th
-   time, whether there is a writer. */
+/* When the reader checks for the n-th time (writer_goes_at) whether there is a writer,
+   the writer finishes its last packet and goes away. */
 static int writer_goes_at, questions, last_writer;
 int __real_evr_file_locked(int fd);
 int __wrap_evr_file_locked(int file) {
@@ -343,7 +343,8 @@ static void test_many_damaged(void **unused) {
     flip(all[i].place + eventring_packet_header_bytes(all[i].count) + 9);
   }
   assert_int_equal(check_file(without), EVENTRING_E_CORRUPT);
-  /* More than the number of packets left out: zeros, and no failure. */
+  /* these are more than the packets that were left out: reads give zeros, and do not
+     fail */
   for (size_t i = 60; i < PACKETS; i++)
     flip(all[i].place + eventring_packet_header_bytes(all[i].count) + 9);
   struct evr_packed *packed = open_file();
@@ -388,7 +389,7 @@ static void test_cut_off(void **unused) {
 /* ---- Hostile files ---------------------------------------------------------------- */
 
 /* Puts a packet with a correct checksum at the end of the file, whatever its header
-   says. */
+   contains. */
 static void add_hostile(struct packet_header *h, const struct packet_extent *extents,
                         const void *frame, size_t frame_bytes) {
   static struct packet_extent none[PACKET_MOST_EXTENTS + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_pages_test.c: which pages take memory (producer/pages.c), found out
-   in each way. */
+/* eventring_pages_test.c: which pages take memory (producer/pages.c), by each way of
+   finding out. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -91,8 +91,8 @@ static const char *renamed_file(void) {
   return found;
 }
 
-/* Checks that a file there that is no recording is renamed by the time of
-   its last change. */
+/* Checks that a file at that path that is no recording is renamed to a name with the time
+   of its last change. */
 static void a_dead_file_is_renamed(void **state) {
   (void)state;
   const struct timespec times[2] = {{.tv_sec = 1234567}, {.tv_sec = 1234567}};

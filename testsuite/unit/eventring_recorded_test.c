@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_recorded_test.c: the sums of all events are known whatever became of the
- * events: in rings that turn over, in streams without room, of domains that ended, of
+/* eventring_recorded_test.c: the sums of all events are known, whatever became of the
+ * events: in rings that wrap, in streams without room, of domains that ended, of
  * processes that were killed. */
 #include "eventring_common.h"
 #include "eventring/saver.h"
@@ -164,8 +164,8 @@ static void save_copy(eventring_cursor *cursor, const char *path, bool over) {
 
 /* ---- Tests ------------------------------------------------------------------------ */
 
-/* Checks domains one after the other, in one slot: while recording, in the file,
-   and in copies. */
+/* Checks domains that follow each other in one slot: while recording, in the file, and in
+   copies. */
 static void check_losses(bool stream) {
   struct sums sums = {0}, is;
   char path[4096];
@@ -348,8 +348,8 @@ static void *flood(void *sums) {
   return NULL;
 }
 
-/* Checks that what is read meanwhile never decreases, and is never more than what is
-   there at the end. */
+/* Checks that sums that are read meanwhile never decrease, and never exceed those at the
+   end. */
 static void test_live(void **state) {
   (void)state;
   struct sums sums = {0}, is;
@@ -381,14 +381,14 @@ static void test_live(void **state) {
 
 /* ---- A hostile file --------------------------------------------------------------- */
 
-/* While `lies` is on, the word of each ring that says up to which block its totals go has
-   changed whenever a reader reads it again, except every LIE_LENGTH-th time. */
+/* In each ring a word says up to which block its totals go. While `lies` is on, the word
+   has changed whenever a reader reads it again, except every LIE_LENGTH-th time. */
 enum { LIE_LENGTH = 16, WORD_FOLDED = 16 /* offset of the word in its block, in bytes */ };
 static bool lies;
 static unsigned tries;
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset) {
-  static bool is_second = true; /* the very first read is no try */
+  static bool is_second = true; /* the very first read does not count as a try */
   ssize_t got = syscall(SYS_pread64, fd, to, size, offset);
   if (!lies || size != 8 || offset % EVENTRING_BLOCK_BYTES != WORD_FOLDED) return got;
   is_second = !is_second;
@@ -427,9 +427,9 @@ static void test_tries(void **state) {
 
 /* ---- Histograms ------------------------------------------------------------------- */
 
-/* The times of spans with reasons, from the events of the lossless stream, and from the
-   totals in the file: equal to the nanosecond while recording, in a copy, and at the
-   end. */
+/* The times of spans with reasons, from the events of a lossless stream and from the
+   totals in the file. They are equal to the nanosecond while recording, in a copy, and at
+   the end. */
 enum { REASONS = 3 };
 struct histograms { /* by reason; 0: one that is no id */
   uint64_t count[REASONS], ns[REASONS], buckets[REASONS], long_ones[REASONS];

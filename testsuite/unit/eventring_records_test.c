@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_records_test.c: blocks of records: how they are appended, budgets and what is
- * dropped when these are used up (producer/records.c, over memory); and how a reader
+/* eventring_records_test.c: blocks of records. How they are appended, their budgets, and
+ * what is dropped when these are used up (producer/records.c, over memory). How a reader
  * reads them in a whole recording: short-lived domains that share blocks, kinds that it
  * does not know, ids without a definition. */
 #include "eventring_common.h"
@@ -83,7 +83,7 @@ static void blocks_follow_each_other(void **state) {
   check_record_block(file.block[49], FORMAT_CLOCK, first, true);
 }
 
-/* Checks that the rest is dropped, and counted, when a budget is used up. */
+/* Checks that when a budget is used up, the rest is dropped, and counted. */
 static void a_budget_is_kept(void **state) {
   (void)state;
   new_file(MOST_BLOCKS);
@@ -256,8 +256,8 @@ static void a_cursor_follows_short_lives(void **state) {
 
 enum { ALIGNMENTS = 9, LIVES = 4500 };
 
-/* Checks that no life goes on whose stop is there. The start and the stop of a life may
-   be in two blocks, wherever one block of records ends and the next begins. */
+/* Checks that a life whose stop is in the file does not go on. The start and the stop of
+   a life may be in two blocks, wherever one block of records ends and the next begins. */
 static void check_that_all_stopped(unsigned lives) {
   struct eventring_domain_info life = {.size = sizeof life};
   unsigned known = 0;
@@ -507,8 +507,9 @@ static void linked_events(void **state) {
   eventring_stop();
 }
 
-/* Checks that link and role are read as the words before the payload, whatever they would
-   be as a payload: a text of up to eight bytes, or an integer and something behind it. */
+/* Checks that link and role are read as the words before the payload, whatever these
+   would be as a payload: a text of up to eight bytes, or an integer with something after
+   it. */
 static void links_that_look_like_payloads(void **state) {
   (void)state;
   static const enum eventring_payload payloads[] = {EVENTRING_NONE, EVENTRING_INT,

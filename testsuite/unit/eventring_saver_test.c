@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_saver_test.c: a saver whose writes fail at random. What it reports as saved
- * and lost, for each ring, must be what a reader finds in the file. */
+/* eventring_saver_test.c: a saver whose writes fail at random. For each ring, what it
+ * reports as saved and lost must be what a reader finds in the file. */
 #include <fcntl.h>
 
 #include "eventring/saver.h"
@@ -94,8 +94,8 @@ static void write_any(void) {
   under_way--;
 }
 
-/* Tells the saver what became of a job. Packets are written in any order; the file is
-   made of them at the end. */
+/* Reports to the saver what became of a job. Packets are written in any order; the file
+   is made of them at the end. */
 static void tell(struct job *j) {
   for (int i = 0; i < j->count; i++)
     eventring_saver_written(saver, j->bytes, &j->piece[i], j->failed ? 0 : j->piece[i].size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of
-   its thread anywhere: with a domain of its own nothing is lost except what is reported;
-   with the domain of the thread, which is not allowed, nothing is written outside the
+   its thread anywhere. With a domain of its own, nothing is lost except what is reported.
+   With the domain of the thread, which is not allowed, nothing is written outside the
    ring. A signal that comes while its thread has the producer's mutex can be deferred. */
 #include "eventring_common.h"
 #include "producer/lock.h"

@@ -182,8 +182,8 @@ static void many_threads(void **state) {
   unlink(file);
 }
 
-/* Checks that domains that come and go use a slot one after the other, and its stream
-   goes on. */
+/* Checks that domains that come and go use a slot one after the other, and that its
+   stream goes on. */
 static void domains_in_turn(void **state) {
   (void)state;
   enum { TURNS = 500, EACH = 40 };
@@ -229,8 +229,8 @@ static void names_stay(void **state) {
 
 /* ---- Stacks of calls, forwards and backwards -------------------------------------- */
 
-/* Stacks as in measureme's end-to-end test: each thread writes STACKS stacks, on each of
-   their LEVELS an interval, an integer and an instant, which makes 120,000 events. */
+/* Stacks as in measureme's end-to-end test: each thread writes STACKS stacks, with an
+   interval, an integer and an instant on each of their LEVELS: 120,000 events. */
 enum { STACKS = 10000, LEVELS = 4, OF_A_LEVEL = 4 /* begin, counter, instant, end */,
        OF_A_STACK = LEVELS * OF_A_LEVEL, WINDOWS = 37 };
 
@@ -284,7 +284,7 @@ struct window {
   uint64_t from, to;             /* ns */
   uint64_t events;               /* of all windows so far */
   int64_t least[THREADS];        /* of the counters of all windows so far */
-  int64_t first[THREADS], last[THREADS]; /* of those of this one */
+  int64_t first[THREADS], last[THREADS]; /* of the counters of this window */
 };
 
 static int hear_in_window(void *context, const struct eventring_event *e) {
@@ -365,8 +365,8 @@ static int hear_from(void *context, const struct eventring_event *e) {
   return 0;
 }
 
-/* Checks that all events from a time on are heard, and at most two blocks before; what is
-   left out counts as missed. */
+/* Checks that all events from a time on are heard, and at most two blocks of earlier
+   ones. What is left out counts as missed. */
 static void check_seek(const char *path, uint64_t ns, int64_t first, int64_t last) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, hear_from, NULL};
   struct from from = {.ns = ns, .first = -1};
@@ -491,7 +491,7 @@ static void streams_and_rings(void **state) {
 
 /* ---- No room ---------------------------------------------------------------------- */
 
-/* Checks that what does not fit is counted, and the newest events are there. */
+/* Checks that what does not fit is counted, and that the newest events are there. */
 static void largest_size(void **state) {
   (void)state;
   enum { MOST = 1 << 20 };
@@ -676,7 +676,7 @@ static void names_while_it_is_read(void **state) {
   }
   eventring_domain_stop(d);
   eventring_stop();
-  /* The poll compares how many there are with how many there should be. */
+  /* a poll compares how many definitions there are with how many there should be */
   poll_to_end(cursor, &all);
   eventring_close(cursor);
   unlink(file);

@@ -117,7 +117,8 @@ static void a_destructor_may_stop_the_domain(void **state) {
     struct log log = {0};
     poll_log(cursor, &log, 0);
     drop_builtins(&log);
-    /* events of destructors are recorded until the round in which the library acts */
+    /* events of destructors are recorded up to the round in which the library ends the
+       domain */
     size_t surely = t.stop_in < 3 ? t.stop_in : 2;
     assert_true(log.count >= surely && log.count <= 3);
     clear_log(&log);

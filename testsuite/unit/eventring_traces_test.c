@@ -81,7 +81,7 @@ static void test_refuses_what_is_not_valid(void **state) {
     assert_int_equal(parse(wrong[i], &t), EVENTRING_E_ARGUMENT);
     assert_memory_equal(&t, &before, sizeof t);
   }
-  /* each byte is checked, and none behind the size */
+  /* each byte is checked, but none after the size */
   for (size_t i = 0; i < EVENTRING_TRACEPARENT; i++) {
     struct eventring_trace t;
     char text[] = HEADER;
@@ -193,7 +193,7 @@ static void test_event_has_the_ids(void **state) {
 }
 
 /* Checks that the event keeps its name when a redaction list matches every name, in a
-   recording that begins when the event is known already. */
+   recording that begins after the event was defined. */
 static void test_event_keeps_its_name(void **state) {
   (void)state;
   struct log log = {0};

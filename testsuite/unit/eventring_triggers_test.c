@@ -21,7 +21,7 @@ static int set(const char *text) {
   return number;
 }
 
-/* Returns the trigger of this number, with nothing under way. */
+/* Waits until nothing is under way, and returns the trigger of this number. */
 static struct eventring_trigger look(int number) {
   struct eventring_trigger t;
   assert_int_equal(eventring_triggers_wait(ENOUGH), EVENTRING_OK);
@@ -86,7 +86,7 @@ static void collect(void) {
 
 /* ---- What fires ------------------------------------------------------------------- */
 
-/* Checks that a level fires when it comes to meet the condition. */
+/* Checks that a level fires when it begins to fulfil the condition. */
 static void test_counter(void **state) {
   (void)state;
   int number = set("counter(\"count\") > 10, cooldown=0s");
@@ -228,7 +228,7 @@ static void test_cooldown_and_limits(void **state) {
   assert_int_equal(copies(".", "-counter.eventring", NULL), 4);
 }
 
-/* Checks more triggers than there is room for, and places that are reused. */
+/* Checks more triggers than there is room for, and that places are reused. */
 static void test_many(void **state) {
   struct eventring_error error = {0};
   char text[64];

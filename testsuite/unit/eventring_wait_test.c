@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_wait_test.c: eventring_wait sleeps while there is nothing, wakes for whatever
- * a poll has to do, in each way of reading, and costs next to nothing.
+/* eventring_wait_test.c: eventring_wait sleeps while there is nothing to do, wakes for
+ * whatever a poll has to do, in each way of reading, and costs next to nothing.
  * eventring_calls_wait waits in the same way for requests to a host. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
@@ -273,9 +273,9 @@ static void sleeps_until_stacks_are_asked_for(void **state) {
   assert_false(eventring_calls_wait(0));
 }
 
-/* Checks that a safepoint does not wait for the mutex of the producer: each back-edge of
-   a loop has one as long as stacks are requested, and a domain that begins may hold the
-   mutex for milliseconds. If it waited, this would never end. */
+/* Checks that a safepoint does not wait for the mutex of the producer. While stacks are
+   requested, each back-edge of a loop is a safepoint, and a domain that begins may hold
+   the mutex for milliseconds. If it waited, this test would never end. */
 static void a_safepoint_needs_no_mutex(void **state) {
   (void)state;
   eventring_domain *d = eventring_domain_start("obeys", NULL);
@@ -357,8 +357,8 @@ static void obey(const eventring_domain *d, bool keeps) {
   else __atomic_fetch_and(word, ~(uint32_t)(8u | 2u), __ATOMIC_RELAXED);
 }
 
-/* Checks that a change wakes the waiter. One that only polled would notice it a second
-   after it began to wait. */
+/* Checks that a change wakes the waiter. A waiter that only polled would notice the
+   change a second after it began to wait. */
 static void wakes_for_all_that_is_asked(void **state) {
   const uint64_t calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
   uint64_t least[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_walk_test.c: the check of a block's structure (block.c), which has separate
- * ways to pass over runs of events of one word, of equal events and of mixed ones,
- * compared with the plain rule. */
+/* eventring_walk_test.c: compares the check of a block's structure (block.c) with the
+ * plain rule. The check has separate ways to pass over runs of events of one word, of
+ * equal events and of mixed ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -178,7 +178,7 @@ static void checks_the_header(void **state) {
   assert_false(VALID_WITH(before, UINT64_MAX));
 }
 
-/* Checks that each bit of a block counts, and its length. */
+/* Checks that the seal covers each bit of a block, and its length. */
 static void checks_the_seal(void **state) {
   (void)state;
   uint32_t have = fill_block();

@@ -185,7 +185,8 @@ static void punch_user_ring(void) {
         format_ring_blocks(EVENTRING_MIN_WSIZE) * (uint64_t)FORMAT_BLOCK_BYTES);
 }
 
-/* Checks the removal of what was read already: it is known at the end at the latest. */
+/* Checks the removal of what was read already: a reader notices it at the end at the
+   latest. */
 static void holes_in_what_was_read(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     struct log log = {0};
@@ -205,8 +206,8 @@ static void holes_in_what_was_read(void) {
   }
 }
 
-/* Checks the removal of blocks that should be there by the head, before they are read:
-   that is no loss. */
+/* Checks the removal, before they are read, of blocks that should be there according to
+   the head: this is no loss. */
 static void holes_in_what_was_not(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     struct log log = {0};
@@ -311,8 +312,8 @@ static void its_owner_writes_anything(void) {
 
 /* ---- The handler ------------------------------------------------------------------ */
 
-/* Checks, in a process that has not recorded yet, that the handler is there while a
-   window is. */
+/* Checks, in a process that has not recorded yet, that the handler is set while a window
+   exists. */
 static int handler_comes_and_goes(const char *file) {
   struct sigaction before, during, after;
   eventring_cursor *a, *b;
@@ -356,7 +357,8 @@ static const struct {
              {"its owner writes anything", its_owner_writes_anything, false}};
 
 /* Runs a test in a process of its own, where nobody else has set handlers: cmocka's
-   runner has one for SIGBUS. (Its assertions end the process where it does not run.) */
+   runner has one for SIGBUS. (Outside of the runner, cmocka's assertions end the
+   process.) */
 static int run(size_t i) {
   int status;
   pid_t child = fork();

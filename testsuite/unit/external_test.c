@@ -125,8 +125,8 @@ static void silent_finalizers(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* Checks 32 MiB of live data, a part of which each round replaces: what is dead at once
-   is in proportion to what lives. */
+/* Checks 32 MiB of live data of which parts are replaced one after the other: the dead
+   data at any time are in proportion to the live data. */
 static void replaced(lua_State *L, int mode) {
   lua_gc(L, mode, 0, 0, 0);
   lua_createtable(L, 512, 0);
@@ -179,7 +179,8 @@ static void stated(void **state) {
   assert_in_range(counted(L), 0, before + 65536);
 }
 
-/* Checks that what is given back before a collection has looked is no reason for one. */
+/* Checks that what is given back before a collection has examined it is no reason for
+   one. */
 static void given_back_at_once(void **state) {
   lua_State *L = *state;
   lua_gc(L, LUA_GCCOLLECT);

@@ -13,7 +13,7 @@ enum { KEYS = 4096, ROUNDS = 200000 };
 
 static uint64_t shift = 0;
 
-/* Returns a hash. With a shift, many keys have one place, and some have one hash. */
+/* Returns a hash. With a shift, many keys have the same place, and some the same hash. */
 static uint64_t hash_of(uint64_t key) { return evr_hash_word(1, key) >> shift; }
 
 static bool is_key(const void *context, uintptr_t value, const void *key) {
@@ -83,7 +83,7 @@ static void hashes_texts_with_their_ends(void **state) {
   assert_true(evr_hash_text(1, "") != evr_hash_text(1, "\377"));
 }
 
-/* Checks that keys of a stride do not crowd, whatever the stride. */
+/* Checks that keys at equal distances do not crowd, whatever the distance. */
 static void spreads_strides(void **state) {
   (void)state;
   for (unsigned stride = 0; stride < 64; stride++) {

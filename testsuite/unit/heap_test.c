@@ -213,7 +213,7 @@ static void dead_objects_give_their_memory_back(void **state) {
   assert_int_equal(L->domain->heap.young_bytes, 0);
 }
 
-/* Checks that free blocks are given back when they were not needed for a whole period. */
+/* Checks that free blocks are given back when a whole period has not needed them. */
 static void free_memory_is_kept_for_a_while(void **state) {
   lua_State *L = *state;
   Heap *h = &L->domain->heap;
@@ -370,8 +370,8 @@ static void old_garbage_goes_in_a_cycle(void **state) {
   assert_int_equal(L->domain->heap.old_large_bytes, large_before);
 }
 
-/* Checks that an object survives that moves from the end of a long array, not yet
-   scanned, to a table that was. */
+/* Checks that an object survives that moves from the end of a long array, which is not
+   scanned yet, to a table that is. */
 static void a_hidden_object_survives_marking(void **state) {
   lua_State *L = *state;
   Domain *d = L->domain;
@@ -412,7 +412,7 @@ static void weak_values_go(void **state) {
   assert_null(child(t, 1));
 }
 
-/* Checks a chain t[k1] = k2, t[k2] = k3, ...: its links are alive as far as k1 is. */
+/* Checks a chain t[k1] = k2, t[k2] = k3, ...: its links live as long as k1 does. */
 static void a_chain_of_ephemerons(void **state) {
   lua_State *L = *state;
   Table *t = as_table(push_table(L, 0, 0));
@@ -475,8 +475,8 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
   assert_int_equal(finalized, 1);
 }
 
-/* Checks that memory left by domains is kept for the next ones: thousands of states that
-   do little may be open. */
+/* Checks that memory left by domains is kept for later ones: thousands of states that do
+   little may be open. */
 static void what_idle_domains_leave_is_kept(void **state) {
   (void)state;
   enum { MANY = 500 };

@@ -53,8 +53,8 @@ static bool flags_of(const void *p, char *flags, size_t size) {
   return found;
 }
 
-/* Checks that huge pages are advised for the first touch alone: if the advice stayed, the
-   system would fill up what is given back of a huge page. */
+/* Checks that huge pages are advised for the first touch alone. If the advice stayed, the
+   system would fill up a huge page of which a part is given back. */
 static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
   (void)state;
   char flags[512];
@@ -92,8 +92,8 @@ static void the_last_given_is_taken_first(void **state) {
   mapping_unmap(b, 3 * UNIT);
 }
 
-/* Checks that a mapping is made to fit, larger or smaller; it is the one nearest in size,
-   and only if much is kept. */
+/* Checks that a mapping is made to fit, larger or smaller: the one nearest in size, and
+   only if much is kept. */
 static void one_is_made_to_fit(void **state) {
   (void)state;
   size_t size;
@@ -262,7 +262,7 @@ static void *give_and_take(void *result) {
   for (int i = 0; i < 2000; i++) {
     char *p = mapping_take(UNIT, 2 * UNIT, 1, &size);
     if (p == NULL) p = mapping_new(size = UNIT, 1);
-    p[0] = p[size - 1] = (char)i; /* races with another thread that has it, too */
+    p[0] = p[size - 1] = (char)i; /* a race, if another thread has the mapping, too */
     mapping_give(p, size);
   }
   *(bool *)result = true;

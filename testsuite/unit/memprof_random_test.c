@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memprof_random_test.c: the distances between samples are geometric: rate and
+/* memprof_random_test.c: the distances between samples are geometric. Rate and
  * probability of each distance are checked within 5.7 standard deviations, from random
  * seeds. The number of samples in a large block is binomial, however it is drawn. */
 #include <math.h>

@@ -23,7 +23,7 @@ struct mirrored_ring { struct mirrored *list; size_t count, room; };
 
 struct mirror {
   struct mirrored_ring ring[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
-  bool brief; /* leave out what depends on spans that were open before a block */
+  bool brief; /* leaves out what depends on spans that were open before a block */
 };
 
 static int mirror_add(struct mirror *mirror, unsigned domain, unsigned ring,
@@ -47,7 +47,7 @@ static int mirror_event(void *context, const struct eventring_event *e) {
   if (mirror->brief && e->flags & EVENTRING_SYNTHETIC) return 0;
   if (mirror->brief) {
     entry.begin_ns = entry.suspended_ns = entry.depth = entry.flags = 0;
-    if (e->kind == EVENTRING_END) entry.value = 0; /* which is at most the duration */
+    if (e->kind == EVENTRING_END) entry.value = 0; /* at most the duration */
   }
   for (size_t i = 0; i < e->size; i++)
     entry.bytes = entry.bytes * 31 + ((const uint8_t *)e->bytes)[i] + 1;

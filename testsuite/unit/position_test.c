@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* position_test.c: places in the source: the word that holds one (runtime/position.h),
- * and those of instructions (debuginfo_position), compiled and loaded from a dump. */
+/* position_test.c: places in the source: the word that holds a place
+ * (runtime/position.h), and the places of instructions (debuginfo_position), compiled and
+ * loaded from a dump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

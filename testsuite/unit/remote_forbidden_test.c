@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_forbidden_test.c: why the memory of another process may not be read: by which
- * rule, and what to set. A test cannot change the rules of a machine, so they are passed
- * as data here (testsuite/tools/test_forbidden.sh has those that a process sets
- * itself). */
+/* remote_forbidden_test.c: messages that say why the memory of another process may not be
+ * read: by which rule, and what to set. A test cannot change the rules of a machine, so
+ * they are passed as data here (testsuite/tools/test_forbidden.sh has those that a
+ * process sets itself). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

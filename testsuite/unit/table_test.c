@@ -125,7 +125,7 @@ static void multiples_of_the_modulus(void **state) {
     for (int n = (int)nodes / 4; n <= (int)nodes * 2; n *= 2) check_stride(L, modulus_of(nodes), n);
 }
 
-/* Checks such multiples when there is room for all of them before. */
+/* Checks multiples of the modulus in a table that has room for all of them beforehand. */
 static void multiples_of_the_modulus_with_room(void **state) {
   lua_State *L = *state;
   Table *t = push_table(L);
@@ -208,7 +208,7 @@ static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int6
   return count;
 }
 
-/* Returns the number of main positions that the reference would have nodes for n keys. */
+/* Returns the number of nodes that the reference would use for n keys. */
 static uint32_t power_for(uint32_t keys) {
   uint32_t size = 1;
   while (size < keys) size *= 2;
@@ -232,14 +232,14 @@ static void a_queue_is_hardly_rehashed(void **state) {
   }
 }
 
-/* Checks that a set of which few nodes are free gets half as many more. */
+/* Checks that a set with few free nodes gets half as many nodes again. */
 static void churn_finds_room(void **state) {
   lua_State *L = *state;
   for (int live = 8; live <= 3000; live += live / 5) {
     Table *t = push_table(L);
     int count = rehashes(L, t, 1000000, live, 20 * live, 1000003 * INT64_C(65537));
     uint32_t least = power_for((uint32_t)live + 1);
-    /* The reference has `least`. */
+    /* `least` is the number of nodes in the reference */
     assert_in_range(table_node_count(t), least, least + least / 2);
     assert_true(table_node_count(t) <= 2 * (uint32_t)live + 2);
     if (count > 40) fail_msg("%d rehashes of %d keys, each of them replaced 20 times", count, live);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_clock.h: included before everything else (-include) by the sources of the library
- * and of a test that sets the time: it makes the instruction that reads the time stamp
- * counter, and clock_gettime, functions of the test. Nothing in the library depends on
+ * and of a test that sets the time. It replaces the instruction that reads the time stamp
+ * counter, and clock_gettime, by functions of the test. Nothing in the library depends on
  * it. */
 #ifndef TEST_CLOCK_H
 #define TEST_CLOCK_H

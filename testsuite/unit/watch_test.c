@@ -120,7 +120,8 @@ static long sum(const long *counts, int n) {
   return total;
 }
 
-/* Returns the calls of the watch: those that were open at its start do not count. */
+/* Returns the number of calls that the watch saw begin, without those open at its
+   start. */
 static long calls(void) { return call_log.entered[ENTRY_CALL] + call_log.entered[ENTRY_TAIL]; }
 
 /* Returns the number of calls in coroutines that are suspended. */
@@ -135,7 +136,7 @@ static void run(lua_State *L, const char *text) {
     fail_msg("%s", lua_tostring(L, -1));
 }
 
-/* A count of hook events: the same program must give as many of each kind. */
+/* Number of hook events; the same program must cause as many of each kind. */
 static long hooked_calls;
 static void count_call(lua_State *L, lua_Debug *ar) {
   (void)L;
@@ -269,7 +270,7 @@ static void errors(void **state) {
               0);
 }
 
-/* Checks stack overflows. Their depth is not the same with hooks. */
+/* Checks stack overflows, whose depth is different with hooks. */
 static void stack_overflow(void **state) {
   lua_State *L = *state;
   begin(L);

@@ -3,10 +3,10 @@
  * musl-gcc, for which Debian has no libraries. configure puts this folder on the include
  * path there.
  *
- * A check that fails prints where and what, and ends its test: it jumps back to the loop.
- * The program's status is the number of tests that failed, as with cmocka. A fault that
- * raises a signal ends the whole program. All is in this header, which each program
- * includes in one file. */
+ * A check that fails prints the place and what is wrong, and ends its test: it jumps back
+ * to the loop. The program's status is the number of tests that failed, as with cmocka. A
+ * fault that raises a signal ends the whole program. All is in this header, which each
+ * program includes in one file. */
 #ifndef WITHOUT_CMOCKA_H
 #define WITHOUT_CMOCKA_H
 
