@@ -81,8 +81,8 @@ LUALIB_API void luaL_where(lua_State *L, int lvl);
 LUALIB_API void luaL_traceback(lua_State *L, lua_State *L1, const char *msg,
                                int level);
 
-/* Results of a library function that wraps a C one which sets errno: true, or
- * fail with a message and the code. */
+/* Pushes the results of a library function that wraps a C function which sets errno:
+ * true, or fail, a message and the code. */
 LUALIB_API int luaL_fileresult(lua_State *L, int stat, const char *fname);
 LUALIB_API int luaL_execresult(lua_State *L, int stat);
 

@@ -34,7 +34,7 @@
 #define LUA_VERSION "Lua " LUA_VERSION_MAJOR "." LUA_VERSION_MINOR
 #define LUA_RELEASE LUA_VERSION "." LUA_VERSION_RELEASE
 
-/* What programs print of themselves: the release of the language, and whose it is. */
+/* Texts for programs to print: the release of the language, and its authors. */
 #define LUA_COPYRIGHT LUA_RELEASE "  (Saros)  The language is by Lua.org, PUC-Rio"
 #define LUA_AUTHORS "R. Ierusalimschy, L. H. de Figueiredo, W. Celes"
 extern const char lua_ident[];
@@ -268,8 +268,8 @@ LUA_API void lua_closeslot(lua_State *L, int idx);
 #define LUA_GCISRUNNING 9
 #define LUA_GCGEN 10
 #define LUA_GCINC 11
-/* lua_gc(L, LUA_GCFRAME, int microseconds): collects for at most that long, also while the
- * collector is stopped; returns 1 when work is left, else 0. Not in PUC-Lua. */
+/* lua_gc(L, LUA_GCFRAME, int microseconds): collects for at most that time, also while
+ * the collector is stopped; returns 1 if work is left, else 0. Not in PUC-Lua. */
 #define LUA_GCFRAME 64
 
 LUA_API int lua_gc(lua_State *L, int what, ...);
@@ -355,7 +355,7 @@ struct lua_Debug {
   unsigned short ftransfer;   /* r: index of the first value passed on     */
   unsigned short ntransfer;   /* r: how many of them                       */
   char short_src[LUA_IDSIZE]; /* S: `source` made fit for messages         */
-  struct CallInfo *i_ci;      /* private: the frame it speaks of           */
+  struct CallInfo *i_ci;      /* private: the frame that is described */
 };
 
 LUA_API int lua_getstack(lua_State *L, int level, lua_Debug *ar);

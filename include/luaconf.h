@@ -60,7 +60,8 @@
 
 #define l_sprintf(s, size, format, value) snprintf((s), (size), (format), (value))
 
-/* Text of a number into a buffer of `size` bytes; the value is its length. */
+/* Writes the text of a number into a buffer of `size` bytes; the value is the length of
+ * the text. */
 #define lua_integer2str(buf, size, n)                                         \
   snprintf((buf), (size), LUA_INTEGER_FMT, (LUAI_UACINT)(n))
 #define lua_number2str(buf, size, n)                                          \
@@ -154,7 +155,8 @@
 #define LUALIB_API LUA_API
 #define LUAMOD_API LUA_API
 
-/* For programs made of several files: functions and data that they share, and show nobody else. */
+/* For programs of several files: functions and data that the files share and do not
+ * export. */
 #if defined(__GNUC__)
 #define LUAI_FUNC __attribute__((visibility("internal"))) extern
 #else
@@ -178,8 +180,8 @@
 
 /* ------------------------------------------------- names from Lua 5.3 -- */
 
-/* A program that defines LUA_COMPAT_5_3 gets them; the library has what they stand for in any
- * case (math.pow and others, `__lt` in the place of `__le`). */
+/* A program that defines LUA_COMPAT_5_3 gets these names. The library has what they stand
+ * for in any case (math.pow and others, `__lt` in the place of `__le`). */
 #if defined(LUA_COMPAT_5_3)
 #define LUA_COMPAT_MATHLIB
 #define LUA_COMPAT_APIINTCASTS
@@ -190,8 +192,7 @@
 #define lua_lessthan(L, i, j) lua_compare(L, (i), (j), LUA_OPLT)
 #endif
 
-/* Argument check of the API functions: a module that wants it defines
- * LUA_USE_APICHECK. */
+/* Checks of the arguments of API functions, for modules that define LUA_USE_APICHECK. */
 #if defined(LUA_USE_APICHECK)
 #include <assert.h>
 #define luai_apicheck(L, e) assert(e)

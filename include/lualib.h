@@ -21,7 +21,8 @@
 #define LUA_DBLIBNAME "debug"
 #define LUA_LOADLIBNAME "package"
 
-/* Each pushes its library's table; call them through luaL_requiref. */
+/* Pushes the table of the library, as does each function below; call them through
+ * luaL_requiref. */
 LUAMOD_API int luaopen_base(lua_State *L);
 LUAMOD_API int luaopen_coroutine(lua_State *L);
 LUAMOD_API int luaopen_table(lua_State *L);

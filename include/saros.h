@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* saros.h - what a program that embeds Saros may use besides Lua's C API.
  *
- * The functions are in libsaros (pkg-config name `saros`) and in the program `saros`, not in the
- * stand-in for liblua5.4.so.0, which has the names of the reference's library alone.
+ * The functions are in libsaros (pkg-config name `saros`) and in the program `saros`.
+ * They are not in the stand-in for liblua5.4.so.0, which has only the names of the
+ * reference's library.
  */
 #ifndef saros_h
 #define saros_h
@@ -13,10 +14,12 @@ extern "C" {
 #include "lua.h"
 #pragma GCC visibility push(default)
 
-/* Returns the domain of libeventring into whose rings the state of `L` records: its collections,
- * and what the program writes there with the probes of <eventring/probe.h>, in one order. It is
- * there whether something is recorded or not, until lua_close; a coroutine has that of its
- * state. Only the thread that runs the state now may use it, and must not stop it. Never NULL. */
+/* Returns the domain of libeventring into whose rings the state of `L` records. The
+ * collections of the state, and the events that the program writes with the probes of
+ * <eventring/probe.h>, are recorded there in one order. All coroutines of a state have
+ * the same domain; it exists until lua_close, also while nothing is recorded. Only the
+ * thread that runs the state may use the domain, and it must not stop it. Never returns
+ * NULL. */
 struct eventring_domain *saros_domain(lua_State *L);
 
 #pragma GCC visibility pop

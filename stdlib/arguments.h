@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/arguments.h: arguments and results of the library's functions, in place.
  *
- * Most of the cost of a small function is the calls of the C API that it makes. The
- * functions here do the same work without a call for a value of exactly the type that is
- * wanted, and leave the rest (conversions, messages) to the function of lauxlib.h that
- * they replace. n is the number of an argument, from 1 on.
+ * Most of the cost of a small function is the calls of the C API that it makes. For a
+ * value of exactly the right type, the functions here do the same work without a call.
+ * They leave the rest (conversions, messages) to the function of lauxlib.h that they
+ * replace. n is the number of an argument, from 1 on.
  *
  * Only result_string, begin_result (before it takes anything) and finish_result may
  * collect; by then, the strings that they push are anchored. */
@@ -140,7 +140,8 @@ ALWAYS_INLINE int finish_result(lua_State *L, const Result *r) {
 /* ---- direct functions (primitives.h) ------------------------------------- */
 
 /* Sets *to to a short string, the result of a direct function. Returns NOT_DIRECT if the
- * string is too long, if there is no memory at hand for it, or if a collection is due. */
+ * string is too long, if there is no memory for it without the slow path, or if a
+ * collection is due. */
 ALWAYS_INLINE int direct_string(lua_State *L, TValue *to, const char *s, size_t length) {
   if (unlikely(length > SHORT_STRING_MAX || L->domain->gc.pending)) return NOT_DIRECT;
   String *made = string_try_short(L, s, length);

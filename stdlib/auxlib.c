@@ -346,8 +346,8 @@ static void *allocate_with_libc(void *ud, void *ptr, size_t osize,
   return NULL;
 }
 
-/* Prints the error of an unprotected call: without a protected call nobody but the user
- * can be told. The state aborts the process when this returns. */
+/* Prints the error of an unprotected call, which no handler can receive. The state aborts
+ * the process when this returns. */
 static int report_panic(lua_State *L) {
   const char *msg = lua_tostring(L, -1);
   if (msg == NULL)
@@ -364,8 +364,9 @@ static void warn_when_off(void *ud, const char *msg, int tocont);
 static void warn_when_on(void *ud, const char *msg, int tocont);
 static void warn_amid_message(void *ud, const char *msg, int tocont);
 
-/* Obeys a message in one piece that starts with '@', which switches warnings; one that it
- * does not know is ignored. Returns whether the message was such a one. */
+/* Obeys a message in one piece that starts with '@', which switches warnings on or off;
+ * an unknown one is ignored. Returns whether the message starts with '@' and is in one
+ * piece. */
 static int obey_warning_control(lua_State *L, const char *msg, int tocont) {
   if (tocont || msg[0] != '@')
     return 0;
@@ -398,8 +399,8 @@ static void warn_when_on(void *ud, const char *msg, int tocont) {
   warn_amid_message(ud, msg, tocont);
 }
 
-/* Tells whether a test build is to run on a heap whose memory comes from an allocator,
- * with any program (SAROS_HOSTED=1). */
+/* Tells whether a test build runs any program on a heap whose memory comes from an
+ * allocator (SAROS_HOSTED=1). */
 static bool is_hosted(void) {
 #if defined(SAROS_DEBUG) || defined(SAROS_STRESS)
   const char *text = secure_getenv("SAROS_HOSTED");

@@ -30,8 +30,8 @@ typedef struct Box {
   size_t size;
 } Box;
 
-/* Resizes the box's block. Returns NULL if the state may not have that much memory, or
-   there is none. */
+/* Resizes the box's block. Returns NULL if there is no memory, or the state would exceed
+   its limit. */
 static void *reallocate_box(lua_State *L, const Box *box, size_t size) {
   void *ud;
   lua_Alloc allocate = lua_getallocf(L, &ud);
@@ -168,7 +168,7 @@ void luaL_addstring(luaL_Buffer *B, const char *s) {
 }
 
 /* Adds the value on top of the stack to the buffer, whose slot is below it. The value
-   keeps `text` alive meanwhile. */
+   keeps `text` alive until it has been copied. */
 void luaL_addvalue(luaL_Buffer *B) {
   lua_State *L = B->L;
   size_t len;

@@ -24,9 +24,9 @@
 
 /* ------------------------------------------------- names of functions -- */
 
-/* Looks for a function among the fields of a table with names, and of the tables in these
- * fields, in the order of next. *inner becomes the field's name in the inner table, or
- * NULL. */
+/* Looks for a function among the named fields of a table, and of the tables in these
+ * fields, in the order of next. Returns the name of the field in t, or NULL. *inner
+ * becomes the field's name in the inner table, or NULL. */
 static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
                                 const String **inner) {
   TValue key, value;
@@ -59,8 +59,7 @@ static int push_function_of(lua_State *L, lua_State *L1, lua_Debug *ar) {
 }
 
 /* Returns a name without the prefixes that messages leave out: "_G." of globals, and
- * "saros." of this program's modules, which have two names, so that a message has one
- * form. */
+ * "saros." of this program's modules (these have two names, and messages show one). */
 static const char *shown_name(const char *name) {
   static const char *const prefixes[] = {LUA_GNAME ".", OWN_MODULES_PREFIX};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {

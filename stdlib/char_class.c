@@ -64,8 +64,8 @@ static CharClasses *build_tables(void) {
   return classes;
 }
 
-/* Replaces `former`, unless another thread was faster, whose tables are used then. Frees
- * its tables if they are not needed. */
+/* Builds tables and publishes them in the place of `former`, unless they are equal to it
+ * or another thread was faster; then the new tables are freed. */
 static void publish_tables(const CharClasses *former) {
   CharClasses *fresh = build_tables();
   if (fresh == NULL) return;

@@ -9,7 +9,7 @@
 #include "peer.h"
 
 /* Makes the types that values sent between domains may need. Called before anything is
- * decoded in a domain; only the first call does something. */
+ * decoded in a domain; only the first call has an effect. */
 void domain_lib_prepare(lua_State *L);
 
 /* Adds channel and select to the module on top of the stack (lib_channel.c). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/eventring_measure.c: `measure` and `expect`.
  *
- * Both call a function, and read the events that its domain has recorded meanwhile
+ * Both call a function, and then read the events that its domain has recorded meanwhile,
  * through a cursor of their own. A to-be-closed userdata holds the cursor, so that the
  * cursor is closed also if the function raises or its coroutine is closed; the function
  * may yield. If nothing is recorded, they start a recording and stop it afterwards; in
@@ -301,8 +301,8 @@ static int run(lua_State *L, Measure *m) {
  * longest_ns}), lost (events), kinds (of memory -> words) and kinds_rate if allocations
  * are sampled, results (those of f, with n). All figures are of the calling domain.
  * `words` is exact; so are kinds at rate 1 if no event was lost; otherwise they are
- * estimates. (Objects that die young are never looked at again, so only the allocation
- * itself could count them by kind, and it has no instruction to spare.) */
+ * estimates. (The collector never visits objects that die young, so only the allocation
+ * itself could count them by kind, and that would slow it down.) */
 static int measure(lua_State *L) {
   luaL_checkany(L, 1);
   Measure *m = new_measure(L, false);

@@ -9,14 +9,14 @@
  *
  * begin_span, end_span, counter and event have direct functions (vm/primitives.h), which
  * do the frequent cases. Rare cases (a value, a name that is long or not yet known, a
- * full block) are left to the C functions. The strings of the first 255 names have the
- * index of their ids (Domain.event_ids), so that they need no lookup; the string of
- * another name, and one that has been collected and is made again, is looked up in the
- * table.
+ * full block) are left to the C functions. The strings of the first 255 names have an
+ * index into Domain.event_ids, where their ids are, so that they need no lookup. The
+ * string of another name, or one that has been collected and made again, is looked up in
+ * the table.
  *
- * Spans, events and async spans are defined with payload VALUES: each event says of which
- * kind its value is, so the kind may differ from event to event. A counter is an integer
- * or a double, as its first value is; later ones are converted.
+ * Spans, events and async spans are defined with payload VALUES: each event states the
+ * kind of its value, so the kind may differ from event to event. A counter has the kind
+ * of its first value, integer or double; later values are converted.
  */
 #include "eventring_write.h"
 
@@ -48,7 +48,7 @@ typedef int64_t Entry;
 #define entry_id(entry) ((unsigned)((entry) & 0xffff))
 #define entry_payload(entry) ((enum eventring_payload)((entry) >> ENTRY_PAYLOAD_SHIFT))
 
-/* Such an event is written as (other): only that there was one is recorded. */
+/* Such an event is written as (other), without its name. */
 #define is_other(entry) (entry_id(entry) == EVENTRING_ID_OTHER)
 
 static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
@@ -83,8 +83,8 @@ static void make_names(lua_State *L, int names) {
   n->count = 0;
 }
 
-/* Returns the id of an entry in the form that EventIds keeps; 0 for a counter that is
-   (other), which has no value and is left to the C function. */
+/* Returns the id of an entry in the form that EventIds keeps. Returns 0 for a counter
+   that is (other): it has no value, and is left to the C function. */
 ALWAYS_INLINE unsigned id_of_entry(int names, Entry entry) {
   if (names == EVENT_NAMES_COUNTER && is_other(entry)) return 0;
   const bool is_double = names == EVENT_NAMES_COUNTER && entry_payload(entry) == EVENTRING_DOUBLE;
@@ -142,8 +142,8 @@ static COLD Entry check_name(lua_State *L, int names) {
   return 0;
 }
 
-/* Returns the entry of a definition that exists already, with a payload other than the
- * one we want. Some payloads are not valid for events of this kind. */
+/* Returns the entry of a definition of this name that exists already with another
+ * payload. Tries all payloads; some are not valid for events of this kind. */
 static Entry find_definition(int names, const char *name, size_t size,
                              struct eventring_error *error) {
   const enum eventring_def_kind kind = kind_of_names[names];
@@ -182,12 +182,12 @@ ALWAYS_INLINE uint64_t classes_of(const Domain *d) {
   return __atomic_load_n(gate, __ATOMIC_RELAXED);
 }
 #define HAS_SPANS(classes) ((classes) >> EVENTRING_CLASS_USER & 1)
-/* Whether spans are recorded, but not the details for which each span would write more
-   events. */
+/* Whether spans are recorded, and class gc_detail is off, for which each span would write
+   more events. */
 #define HAS_SPANS_ALONE(classes) (HAS_SPANS(classes) && !((classes) >> EVENTRING_CLASS_GC_DETAIL & 1))
 
-/* Records the bytes allocated so far. It runs inside a span, at its begin and at its end:
-   the bytes between the two were allocated in the span. */
+/* Records the bytes allocated so far. Called inside a span, at its begin and at its end:
+   the difference was allocated in the span. */
 static void record_allocated(const Domain *d) {
   PROBE_COUNTER(d, ALLOCATED_TOTAL, heap_asked(&d->heap) / 8);
 }
@@ -253,7 +253,7 @@ static void begin_valued_span(lua_State *L, Entry entry, int value) {
 }
 
 /* Makes the ids of a span that begins with this `traceparent`, which is true or a header.
- * One that is not valid begins a new trace, as the standard demands. */
+ * A header that is not valid begins a new trace, as the standard demands. */
 static void make_ids(lua_State *L, int traceparent, struct eventring_trace *ids) {
   struct eventring_domain *rings = L->domain->rings;
   struct eventring_trace caller;
@@ -276,8 +276,8 @@ static COLD void begin_traced_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
-/* Begins a span with a traceparent while nothing is recorded: notes that it hides a
-   trace, if it does. */
+/* Begins a span with a traceparent while nothing is recorded: if it hides a trace, notes
+   that. */
 static COLD void begin_unrecorded_span(lua_State *L, Entry entry) {
   if (!traces_would_hide(L)) return;
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
@@ -288,9 +288,9 @@ static COLD void begin_unrecorded_span(lua_State *L, Entry entry) {
 static const char *const span_fields[] = {"name", "value", "traceparent", NULL};
 #define TRACEPARENT 4 /* bit of check_field_names */
 
-/* Pushes the field `value` of argument `arg`, a table, and the field `traceparent` if it
- * is not nil, and returns whether it is not. Raises if they are wrong, or if there is a
- * field that is not among span_fields from `first` on. */
+/* Pushes the field `value` of argument `arg`, a table, and the field `traceparent` unless
+ * that is nil; returns whether it pushed `traceparent`. Raises if a field is wrong, or
+ * not among span_fields from `first` on. */
 static bool push_details(lua_State *L, int arg, int first) {
   const uint64_t seen = check_field_names(L, arg, "field", span_fields + first) << first;
   const int value = lua_getfield(L, arg, "value");
@@ -349,8 +349,8 @@ static void end_span_of(lua_State *L, unsigned id, bool recorded) {
   eventring_user_end(d->rings, id);
 }
 
-/* Ends the innermost open span, for a call without a name. A span whose begin was not
- * recorded is not known, so it is not an error if none is open. */
+/* Ends the innermost open span, for a call without a name. It is not an error if none is
+ * known to be open: the begin of the span may not have been recorded. */
 static COLD void end_innermost_span(lua_State *L) {
   const Context *c = context_find(L);
   if (c != NULL && c->count > 0) end_span_of(L, c->open[c->count - 1], is_recorded(L->domain));
@@ -385,7 +385,7 @@ static int end_span(lua_State *L) {
   return 0;
 }
 
-/* A direct function (vm/primitives.h) of `count` arguments, of which the first is a name:
+/* A direct function (vm/primitives.h) of `count` arguments. The first argument is a name;
  * rule(L, func, id) does the work with its id, from EventIds. A name without an index is
  * looked up in a function of its own, so that the usual case saves no registers. */
 #define DIRECT_WRITER(function, names, count, rule)                                         \
@@ -400,8 +400,8 @@ static int end_span(lua_State *L) {
     return has_index(func + 1) ? rule(L, func, 0) : function##_further(L, func);            \
   }
 
-/* Returns the tail of an event's word; `id` is one of EventIds, without a mark, so that
- * it has the bits of an id and no others. */
+/* Returns the tail of an event's word; `id` is one of EventIds without a mark, so that it
+ * has no bits beyond those of an id. */
 ALWAYS_INLINE uint64_t tail_of(enum eventring_kind kind, unsigned id, unsigned words) {
   if (id >= EVENTRING_MAX_EVENTS) __builtin_unreachable();
   return EVENTRING_TAIL(kind, id, words);
@@ -457,12 +457,12 @@ static int span_returned(lua_State *L, int status, lua_KContext context) {
   return lua_gettop(L) - (int)context;
 }
 
-/* A userdata whose __close ends a span. `mark` tells it from other userdata: programs get
- * guards from `span {...}`, and can call their __close with any value. */
+/* A userdata whose __close ends a span. `mark` distinguishes it from other userdata:
+ * programs get guards from `span {...}`, and can call their __close with any value. */
 typedef struct Guard {
   /* close_guard, or close_unrecorded of a span that began unrecorded */
   lua_CFunction mark;
-  uint32_t id;        /* of the span, or the number by which its end is known */
+  uint32_t id;        /* of the span, or the number of its end (traces.h) */
 } Guard;
 
 ALWAYS_INLINE const Guard *guard_of(lua_State *L, lua_CFunction mark) {
@@ -498,8 +498,8 @@ static Guard *push_guard(lua_State *L, unsigned id) {
   return guard;
 }
 
-/* Replaces the first argument, a table, with its name, and puts its value behind that,
- * and its traceparent, if it has one. Returns the number of these values. */
+/* Replaces the first argument, a table, with its name, and inserts its value and, if it
+ * has one, its traceparent behind the name. Returns the number of values inserted. */
 static int take_fields(lua_State *L) {
   const int details = push_details(L, 1, 0) ? 2 : 1;
   if (lua_getfield(L, 1, "name") != LUA_TSTRING)
@@ -509,8 +509,8 @@ static int take_fields(lua_State *L) {
   return 1 + details;
 }
 
-/* Runs the part of record_span_of_fields for when nothing is recorded: only keeps that a
-   trace is hidden. */
+/* Runs the part of record_span_of_fields for a span while nothing is recorded: only notes
+   that a trace is hidden. */
 static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
   int kept = fields;
   if (fields == 3 && traces_would_hide(L)) {

@@ -51,8 +51,8 @@ static int take_digits(Numeral *num, int hexadecimal) {
   return count;
 }
 
-/* Takes the longest run that could begin a numeral; the conversion afterwards
- * decides whether it is one. */
+/* Takes the longest run that could begin a numeral; the conversion that follows decides
+ * whether it is one. */
 static void take_numeral(Numeral *num) {
   int hexadecimal = 0, digits = 0;
   take_either(num, '-', '+');
@@ -95,7 +95,7 @@ static int read_number(lua_State *L, const luaL_Stream *handle) {
   return 0;
 }
 
-/* Succeeds unless the file is at its end. */
+/* Reads nothing; succeeds unless the file is at its end. */
 static int read_nothing(lua_State *L, const luaL_Stream *handle) {
   FILE *f = open_stream(L, handle);
   bool recorded = PROBE_ENABLED(L->domain, READ);

@@ -115,7 +115,7 @@ static inline int digit_value(char c) {
   return isalpha((int)u) ? toupper((int)u) - 'A' + 10 : 36; /* according to the locale */
 }
 
-/* Reads an integer in `base`, which wraps around; spaces may surround it. Returns where
+/* Reads an integer in `base`; it wraps around, and spaces may surround it. Returns where
  * reading ended, or NULL if there is no numeral. */
 static const char *parse_in_base(const char *s, int base, lua_Integer *out) {
   lua_Unsigned n = 0;
@@ -237,7 +237,8 @@ static int getmetatable_direct(lua_State *L, TValue *func, int nargs) {
   return 1;
 }
 
-/* Gives a table its first metatable, one that is known to have no finalizer. */
+/* Runs setmetatable of a table without a metatable, if the new one is known to have no
+ * finalizer. */
 static int setmetatable_direct(lua_State *L, TValue *func, int nargs) {
   if (nargs < 2 || !is_table(func + 1) || !is_table(func + 2)) return NOT_DIRECT;
   Table *t = as_table(func + 1), *mt = as_table(func + 2);
@@ -439,8 +440,8 @@ static int base_loadfile(lua_State *L) {
   return finish_load(L, luaL_loadfilex(L, filename, mode), env);
 }
 
-/* load's stack: its four arguments, then the piece that was read last, which
- * must not be collected while the compiler reads it. */
+/* The stack of load: its four arguments, then the piece that was read last, which must
+ * not be collected while the compiler reads it. */
 enum { LOAD_CHUNK = 1, LOAD_NAME, LOAD_MODE, LOAD_ENV, LOAD_PIECE };
 
 static const char *next_function_piece(lua_State *L, void *ud, size_t *size) {
@@ -526,8 +527,8 @@ static int base_assert(lua_State *L) {
   return raise_first(L, 1);
 }
 
-/* Returns the results of a protected call that has ended or been resumed: those above the
- * lowest `hidden` slots, of which the last holds the `true` to return first. */
+/* Returns the results of a protected call that has ended or been resumed: the values
+ * above the lowest `hidden` slots. The first of them is `true`. */
 static int finish_pcall(lua_State *L, int status, lua_KContext hidden) {
   if (l_likely(status == LUA_OK || status == LUA_YIELD))
     return lua_gettop(L) - (int)hidden;
@@ -561,8 +562,8 @@ static void push_mode_name(lua_State *L, int mode) {
   lua_pushstring(L, mode == LUA_GCINC ? "incremental" : "generational");
 }
 
-/* Each of these pushes the result of one kind of request, and returns whether the
- * collector accepted it: the collector refuses within a finalizer (-1). */
+/* Each of these functions pushes the result of one kind of request. It returns whether
+ * the collector accepted the request; within a finalizer the collector refuses (-1). */
 
 static int gc_plain(lua_State *L, int what) {
   int result = lua_gc(L, what);
@@ -606,8 +607,8 @@ static int gc_incremental(lua_State *L) {
   return previous != -1;
 }
 
-/* Runs collectgarbage("frame", ms). ms: milliseconds, also a fraction. A value out of the
-   range of microseconds is taken as 0 or as the largest one. */
+/* Runs collectgarbage("frame", ms). ms: milliseconds, may be a fraction. A value out of
+   the range of microseconds counts as 0 or as the largest one. */
 static int gc_frame_option(lua_State *L) {
   lua_Number us = luaL_checknumber(L, 2) * 1000;
   return gc_flag(L, LUA_GCFRAME, us >= INT_MAX ? INT_MAX : us > 0 ? (int)us : 0);

@@ -7,8 +7,8 @@
  *
  * A function first tries without waiting; only waiting is a span in the recording.
  *
- * Large messages that were sent through a handle and not received yet belong to it: when
- * their bytes have increased, they are stated as memory outside the heap
+ * Large messages that were sent through a handle and not received yet count for the
+ * handle: their bytes are stated as memory outside the heap whenever they have increased
  * (runtime/gc_external.c). The collector sees a decrease when it marks the handle.
  */
 #include "channel.h"
@@ -31,7 +31,7 @@
 #define GIVEN_UP "channel was given up" /* its finalizer has run */
 
 typedef struct Handle {
-  Channel *channel;  /* NULL when given up */
+  Channel *channel;  /* NULL when released */
   MessageLoad *load; /* of what was sent through it; NULL if nothing large was */
 } Handle;
 
@@ -119,8 +119,8 @@ static int channel_create(lua_State *L) {
 
 /* ---- results that are errors --------------------------------------------- */
 
-/* Raises an error for the results that are errors (requests to the domain always are);
- * the others are CHANNEL_OK and CHANNEL_TIMEOUT. */
+/* Raises an error for each result except CHANNEL_OK and CHANNEL_TIMEOUT. Requests to the
+ * domain are always errors. */
 static void check_result(lua_State *L, ChannelResult result) {
   switch (result) {
     case CHANNEL_CLOSED: luaL_error(L, "channel is closed"); break;
@@ -142,7 +142,7 @@ static ChannelResult wait_to_send(lua_State *L, Channel *c, Message *m, uint64_t
 #define HEAVY ((size_t)4 << 10)
 
 /* Counts a message that is about to be sent through the handle at index 1. If there is no
- * memory to count it, it is left out, which is not an error. */
+ * memory for a count, the message is not counted; this is not an error. */
 static void weigh_message(lua_State *L, Message *m) {
   Handle *h = lua_touserdata(L, 1);
   if (message_weight(m) < HEAVY) return;

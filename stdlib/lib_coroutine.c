@@ -79,9 +79,9 @@ typedef enum CoStatus { CO_RUNNING, CO_DEAD, CO_SUSPENDED, CO_NORMAL } CoStatus;
 static const char *const status_names[] = {"running", "dead", "suspended",
                                            "normal"};
 
-/* Returns the status of a coroutine. One that has neither yielded nor failed has either
- * started, and then has frames; or has not, and then has its function on the stack; or
- * has ended. */
+/* Returns the status of a coroutine. One that has neither yielded nor failed is running
+ * or waiting for another one if it has frames, has not begun if its function is on its
+ * stack, and has ended otherwise. */
 static CoStatus status_of(lua_State *L, lua_State *co) {
   lua_Debug ar;
   if (L == co)

@@ -79,8 +79,7 @@ static void describe_prototype(const Prototype *p, uint32_t line, Place *place) 
   place->line = line;
 }
 
-/* Describes the function of a coroutine that has not begun, as if it were its only
-   frame. */
+/* Describes the function of a coroutine that has not begun as its only frame. */
 static void describe_new(Described *to, const lua_State *co) {
   const TValue *f = co->stack + 1;
   Place *place = &to->frames[to->nframes++];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_debug.c - the debug library.
  *
- * Most functions may be given a thread as their first argument: they then work on its
- * stack, and their other arguments follow. Values pass between the two stacks by
- * lua_xmove; room on the other one is checked before.
+ * Most functions accept a thread as their first argument: they then work on its stack,
+ * and their other arguments follow. Values pass between the two stacks by lua_xmove; room
+ * on the target's stack is checked before.
  *
  * Hooks: the registry maps each thread that has one, weakly, to its Lua function; one C
  * hook serves all of them.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_domain.c: the module `saros.domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
- * A domain is created in its own thread (domain_thread): its state, its libraries, and
- * the function and its arguments, decoded from the message of the domain that spawned it.
- * It calls the function with a message handler that makes a traceback. The outcome is
- * encoded, the state is closed, and only then do joins return: a domain that was joined
- * has given back all its memory.
+ * A domain is created in its own thread (domain_thread): this makes its state, opens its
+ * libraries, and decodes the function and its arguments from the message of the domain
+ * that spawned it. Then it calls the function with a message handler that makes a
+ * traceback. The outcome is encoded, the state is closed, and only then do joins return:
+ * a domain that was joined has freed all its memory.
  *
  * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The outcome
  * can be decoded once; the handle keeps it (user value 1) for further joins.
@@ -42,13 +42,13 @@ typedef struct Birth {
   /* package.path and cpath of the domain that spawned it; may be NULL */
   char *path, *cpath;
   bool no_environment;      /* saros -E */
-  bool has_trace;           /* of the span that spawned it, or that one inherited: */
+  bool has_trace;           /* of the span that spawned it, or inherited there: */
   struct eventring_trace trace;
   bool arrived;             /* its arguments have been handed to the new domain */
 } Birth;
 
-/* The number of domains that were started and do not have their arguments yet; in a
- * forked child, also those that were left behind. Atomic, sequentially consistent. */
+/* The number of domains that were started and do not have their arguments yet. In a
+ * forked child it still counts those of the parent. Atomic, sequentially consistent. */
 static int arriving;
 
 static void arrive(Birth *b) {
@@ -179,7 +179,7 @@ static int run_birth(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Its address is a key of the registry, which has the last error and a text with its
+/* The address of this is the key in the registry of the last error and of a text with its
    traceback. */
 static const char description_key;
 
@@ -396,9 +396,9 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
  * to receive its arguments; enough on a busy machine, too. */
 #define PATIENCE_NS UINT64_C(3000000000)
 
-/* Tells whether a domain may end soon: one of which it is known that it waits forever, or
- * one of which this is not known yet. Whether a domain has a channel that is garbage
- * among its arguments is known only when it has received them. */
+/* Tells whether a domain may end soon: because a channel was orphaned a short time ago,
+ * so that a domain that waits on it fails, or because a new domain has not received its
+ * arguments yet, so that it is not known whether a channel among them is garbage. */
 static bool may_end_soon(uint64_t since) {
   const uint64_t now = monotonic_ns(), orphaned = channel_last_orphaned();
   return (orphaned != 0 && now < orphaned + PATIENCE_NS) ||
@@ -412,9 +412,9 @@ static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
   return result;
 }
 
-/* Spawns a domain. If there is no room for another one, others may be waiting forever on
- * a channel that is garbage. Once it is collected, they fail as orphaned, and end; so
- * this collects and tries again. */
+/* Spawns a domain. If there is no room for another one, some domains may be waiting
+ * forever on channels that are garbage. Once these channels are collected, the domains
+ * fail because their channel is orphaned, and end. So this collects and tries again. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = try_spawn(peer, options, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING || !collect_for_retry(L, EAGAIN)) return result;
@@ -476,8 +476,8 @@ static Peer *check_handle(lua_State *L, int index) {
   return *h;
 }
 
-/* Decodes the outcome, in the first join of all. Pushes it as a list with its length `n`,
- * or with the error in the field `error`. */
+/* Decodes the outcome, in the first join. Pushes it as a list with its length `n`, or
+ * with the error in the field `error`. */
 static void take_outcome(lua_State *L, Peer *i) {
   if (__atomic_exchange_n(&i->joined, true, __ATOMIC_RELAXED))
     luaL_error(L, "domain was joined by another one");
@@ -640,8 +640,8 @@ static int end_mask(lua_State *L) {
 }
 
 /* Implements domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until
- * it ends. The guard is upvalue 1. Since it is a __close, the called function is masked
- * from its first step on. */
+ * f ends. The guard is upvalue 1. Its __close ends the mask. f is masked from its first
+ * step on. */
 static int domain_masked(lua_State *L) {
   if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
   else lua_pop(L, 1);
@@ -663,8 +663,8 @@ static void open_masked(lua_State *L) {
   lua_setfield(L, -2, "masked");
 }
 
-/* Implements domain.metatable(name, table): sets the metatable that tables of that name
- * have in this domain. Tables with it are sent with the name, and get the receiver's
+/* Implements domain.metatable(name, table): sets the metatable that has this name in this
+ * domain. Tables with that metatable are sent with the name, and get the receiver's
  * metatable of that name. */
 static int agree_on_metatable(lua_State *L) {
   luaL_checkstring(L, 1);

@@ -4,11 +4,11 @@
  * eventring_write.c writes events; this file has the rest: starting and stopping the
  * recording, and cursors.
  *
- * A poll first copies all that the library delivers into a queue of the cursor (an error
- * must not unwind the library's callbacks), then calls the guest's callbacks from the
- * queue. What is left in the queue when a callback raises is delivered by the next poll.
- * So callbacks may do anything, and a poll ends even if they cause events: it delivers
- * what was there when it was called.
+ * A poll first copies everything that the library delivers into a queue of the cursor,
+ * because an error must not unwind the library's callbacks. Then it calls the guest's
+ * callbacks for the entries of the queue. What is left in the queue when a callback
+ * raises is delivered by the next poll. So callbacks may do anything, and a poll ends
+ * even if they cause events: it delivers what was there when it was called.
  */
 #include "clock.h"
 #include "domain.h"
@@ -322,8 +322,8 @@ static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
    by Callback, then names. */
 #define FIRST_FUNCTION 4
 #define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
-/* Above these: the value that marks the end, a callback with up to 6 arguments, and what
- * making one of them takes. */
+/* Room above these: for the value that marks the end, a callback with up to 6 arguments,
+ * and what making an argument needs. */
 #define POLL_SLOTS (CB_COUNT + 16)
 
 /* Tells whether the value is the id of a definition, so that the guest gets its name. */
@@ -472,8 +472,8 @@ static void guard_poll(lua_State *L, Cursor *c) {
   c->polling = true;
 }
 
-/* Tells whether all has been delivered that was there when the last poll of the library
-   was called. */
+/* Tells whether everything has been delivered that was there at the last poll of the
+   library. */
 static bool is_all(const Cursor *c) {
   return c->handle != NULL && c->head == c->tail &&
          eventring_poll_end(c->handle) == EVENTRING_POLL_ALL;
@@ -519,8 +519,8 @@ static int cursor_poll(lua_State *L) {
 #define LONGEST_WAIT 50000000 /* ns */
 
 /* Implements cursor:wait(seconds) -> boolean. Blocks until a poll has something to do
- * (true), or until the time is up (false). True at once if the recording has ended. The
- * cancelling of the domain, and SIGINT, end it with their error. */
+ * (true), or until the time is up (false). True at once if the recording has ended. A
+ * cancel of the domain, and SIGINT, end the wait with their error. */
 static int cursor_wait(lua_State *L) {
   Cursor *c = check_cursor(L);
   luaL_checknumber(L, 2);

@@ -2,16 +2,16 @@
 /* lib_io.c - files.
  *
  * A file is a userdata luaL_Stream (lauxlib.h): a C stream, and the function that closes
- * it, by which ordinary files, pipes and the standard files differ. That function is NULL
- * in a closed file. Files that other libraries make with the same layout and metatable
- * work here too.
+ * it. Ordinary files, pipes and the standard files differ in this function; it is NULL in
+ * a closed file. Files that other libraries make with the same layout and metatable work
+ * here too.
  *
  * A handle exists before its stream is opened (as a closed one), so that an error in
  * between leaks nothing. Every failure of the system is returned as fail, message, errno;
  * errors are raised for wrong arguments, closed files, and by io.lines, io.input and
  * io.output, which have no result to report a failure with.
  *
- * The default files live in the registry, one pair a state.
+ * The default files are in the registry, one pair for each state.
  */
 #define LUA_LIB
 
@@ -75,8 +75,8 @@ static luaL_Stream *push_closed_handle(lua_State *L) {
 
 #define STREAM_BYTES 4700 /* of an open stream in the C library: itself and its buffer */
 
-/* Marks the handle on top as open: its stream has been opened. Sets its closing function
- * first: if noting the bytes raises, the stream is not lost. */
+/* Marks the handle on top as open, after its stream has been opened. Sets its closing
+ * function first, so that the stream is not lost if noting its bytes raises. */
 static void note_open(lua_State *L, luaL_Stream *handle, lua_CFunction closer) {
   handle->closef = closer;
   lua_external_memory(L, -1, STREAM_BYTES);
@@ -113,7 +113,8 @@ static int refuse_to_close(lua_State *L) {
 /* A function that opens a file or starts a process, in a span. */
 typedef FILE *Opener(Domain *d, const char *name, const char *mode);
 
-/* Opens a stream. Tries again if garbage may hold what the system has run out of. */
+/* Opens a stream. If the system has run out of something that garbage may hold, collects
+ * and tries again. */
 static FILE *open_or_collect(lua_State *L, Opener *opener, const char *name, const char *mode) {
   errno = 0;
   FILE *f = opener(L->domain, name, mode);
@@ -135,8 +136,8 @@ static FILE *open_temporary(Domain *d, const char *name, const char *mode) {
   return f;
 }
 
-/* Starts a process with a pipe. Flushes all streams first: earlier output must come
-   before that of the process. */
+/* Starts a process with a pipe. Flushes all streams first, so that earlier output comes
+   before the output of the process. */
 static FILE *open_pipe(Domain *d, const char *command, const char *mode) {
   PROBE_BEGIN_TEXT(d, POPEN, command, strlen(command));
   fflush(NULL);
@@ -146,8 +147,8 @@ static FILE *open_pipe(Domain *d, const char *command, const char *mode) {
   return f;
 }
 
-/* Pushes a file that it opens under the name `filename`, an argument; raises an error if
-   that fails. */
+/* Opens the file `filename`, a name that is an argument, and pushes it; raises an error
+   if that fails. */
 static void push_open_file(lua_State *L, const char *filename,
                            const char *mode) {
   luaL_Stream *handle = push_closed_handle(L);
@@ -254,8 +255,8 @@ static luaL_Stream *default_file(lua_State *L, Name key, const char *role) {
   return handle;
 }
 
-/* Makes argument 1, a file or the name of one, the default, if it is there; returns the
- * default. */
+/* Makes argument 1, a file or a file name, the default file, if it is there; returns the
+ * default file. */
 static int exchange_default(lua_State *L, Name key, const char *mode) {
   if (!lua_isnoneornil(L, 1)) {
     const char *filename = lua_tostring(L, 1);
@@ -299,8 +300,8 @@ enum {
   LINES_MAX_FORMATS = 250 /* leaves room below the limit of 255 upvalues */
 };
 
-/* Ends an iteration that read nothing: with an error if the results are those of a
- * failure, otherwise by returning none. */
+/* Ends an iteration that read nothing: raises an error if the results report a failure,
+ * otherwise returns none. */
 static int end_iteration(lua_State *L, int result_count) {
   if (result_count > 1)
     return luaL_error(L, "%s", lua_tostring(L, 1 - result_count));

@@ -27,9 +27,9 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 
 /* ---- direct functions ----------------------------------------------------
  *
- * rule(result, x) computes the result of a number, which may be in the same place; it
+ * rule(result, x) computes the result for a number x; both may be the same slot. It
  * returns false if x is not a number. The direct function (primitives.h) and the C
- * function are made of it; the latter converts strings. */
+ * function are made from it; the C function converts strings. */
 
 #define FUNCTION_OF_NUMBER(name, rule)                                   \
   static int name##_direct(lua_State *L, TValue *func, int nargs) {      \
@@ -126,8 +126,8 @@ static int math_ult(lua_State *L) {
   return result_boolean(L, (lua_Unsigned)a < (lua_Unsigned)b);
 }
 
-/* Tells whether argument m is less than argument n. Arguments that are not numbers have
-   metamethods, which may move the stack. */
+/* Tells whether argument m is less than argument n. Arguments that are not numbers may
+   have metamethods, which may move the stack. */
 static inline bool is_less(lua_State *L, int m, int n) {
   const TValue *a = argument(L, m), *b = argument(L, n);
   if (is_int(a) && is_int(b)) return a->v.i < b->v.i;

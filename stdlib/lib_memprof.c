@@ -57,7 +57,7 @@ static void push_argument(lua_State *L, Samples *s, MemprofCallback what,
 }
 
 /* Calls a callback and leaves its result on the stack, or nil after the last callback of
- * a block. Without a callback for allocations the sample is the value. */
+ * a block. Without a callback for allocations, the value of a block is its sample. */
 static void call_back(lua_State *L, Samples *s, MemprofCallback what,
                       const MemprofSample *sample) {
   api_push_value(L, samples_callback(s, sample->profile, what));
@@ -329,8 +329,8 @@ LUAMOD_API int luaopen_memprof(lua_State *L) {
 
 /* ---- domains that are spawned ------------------------------------------------ */
 
-/* Pushes the table of the profile, which goes as a message: the callbacks are copied as
-   the function of the domain is. */
+/* Pushes the table of the profile, which is sent as a message: the callbacks are copied
+   like the function of the domain. */
 bool memprof_push_inheritance(lua_State *L) {
   uint32_t profile = memprof_running(L->domain);
   if (profile == 0) {

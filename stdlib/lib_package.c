@@ -6,10 +6,10 @@
  * found through upvalue 1, the package table.
  *
  * Modules of this program (own_modules.h) have a long name, `saros.ffi`, and may have a
- * short one, `ffi`. The long name is found after package.preload and before the paths: it
- * is always there. The short one is found last, after the paths: a user's own module of
- * that name wins. Both are part of standard searchers, so that package.searchers has the
- * four functions of the reference, and package.preload is empty at the start.
+ * short one, `ffi`. The long name is in package.preload (init.c), so it is found before
+ * the paths are searched. The short one is searched for last, after the paths, so a
+ * user's own module of that name wins. Standard searchers find both, so that
+ * package.searchers has the four functions of the reference.
  *
  * C libraries stay loaded until their state is closed: the registry maps each file name
  * to its handle and lists the handles in the order in which they were opened; the table's
@@ -294,7 +294,7 @@ static LoadResult load_open_function(lua_State *L, const char *filename,
   name = luaL_gsub(L, name, ".", "_");
   const char *mark = strstr(name, IGNORE_MARK);
   if (mark != NULL) {
-    /* "a-b": the function is luaopen_a or, in the way of older versions, luaopen_b. */
+    /* "a-b": the function is luaopen_a or, as in older versions, luaopen_b. */
     const char *stem = lua_pushlstring(L, name, (size_t)(mark - name));
     LoadResult result = load_function(
       L, filename, lua_pushfstring(L, OPEN_PREFIX "%s", stem));
@@ -375,9 +375,9 @@ static void find_loader(lua_State *L, const char *name) {
   }
 }
 
-/* Calls the loader, below its extra value on top, with the module's name and that value.
- * The module is what the loader returned; if that is nil, what it stored itself;
- * otherwise true. Leaves the module and the extra value on top. */
+/* Calls the loader, which lies below its extra value on top, with the module's name and
+ * that value. The module is what the loader returned; if that is nil, what it stored
+ * itself; if that is nil as well, true. Leaves the module and the extra value on top. */
 static void run_loader(lua_State *L, const char *name) {
   lua_insert(L, -2);
   lua_pushvalue(L, 1);
@@ -508,8 +508,8 @@ static void add_searchers(lua_State *L) {
   lua_setfield(L, -2, "searchers");
 }
 
-/* Modules that were installed under the prefix of Saros itself, if that is not one of the
- * places that are searched anyway. configure defines SAROS_PREFIX. */
+/* The paths of modules that were installed under the prefix of Saros itself, if these are
+ * not searched anyway. configure defines SAROS_PREFIX. */
 #ifdef SAROS_PREFIX
 #define OWN_LDIR SAROS_PREFIX "/share/lua/" LUA_VDIR "/"
 #define OWN_CDIR SAROS_PREFIX "/lib/lua/" LUA_VDIR "/"

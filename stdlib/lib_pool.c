@@ -4,10 +4,10 @@
  * It is written in Lua on top of spawn and channels, and loaded when it is first called,
  * so that a domain without a pool pays nothing for it.
  *
- * The list goes to the workers in batches, with at most two batches a worker on their
+ * The list goes to the workers in batches, with at most two batches for each worker under
  * way, so that neither side runs ahead of the other. The function goes to each worker
- * once a map: copies of it lie in a separate channel, and a worker takes one when it gets
- * the first batch of a map.
+ * once for each map: copies of it are in a separate channel, and a worker receives one
+ * when it gets the first batch of a map.
  */
 #include "domain_lib.h"
 

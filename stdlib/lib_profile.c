@@ -2,8 +2,9 @@
 /* stdlib/lib_profile.c: the guest module `saros.profile`: an exact profile of the calls
  * of this domain.
  *
- * A profiler owns the profile from start to its collection, and reports it at any time as
- * a table of functions, made from the trie of calls (vm/call_profile.h).
+ * A profiler owns the profile from its start until the profiler is collected. It reports
+ * the profile at any time, as a table of functions made from the trie of calls
+ * (vm/call_profile.h).
  */
 #define LUA_LIB
 
@@ -185,7 +186,7 @@ static void add_node(Sums *s, size_t node) {
   if (row->active++ == 0) row->inclusive += s->inclusive[node];
 }
 
-/* Adds the calls whose path was not kept: it is not known what they called. */
+/* Adds the calls whose path was not kept; what they called is not known. */
 static void add_flat(Sums *s) {
   const struct eventring_calls_node *n;
   for (size_t i = 0; (n = eventring_calls_flat_at(s->calls, i)) != NULL; i++) {

@@ -182,9 +182,8 @@ static int strlib_upper(lua_State *L) {
 
 #define REPEAT_STEP ((size_t)1 << 20) /* from one safepoint to the next */
 
-/* Fills out[0, total) with copies of out[0, unit). A step ends wherever the next
-   safepoint is due, even within a unit: so a step does not always begin at the start of
-   one. */
+/* Fills out[0, total) with copies of out[0, unit). A step ends where the next safepoint
+   is due, even within a unit. So a step may begin within a unit. */
 static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
   ptrdiff_t left = SAFE_POINT_WORK;
   for (size_t done = unit, step; done < total; done += step) {
@@ -269,8 +268,8 @@ static bool read_number(lua_State *L, int arg, TValue *number) {
   return is_number(o);
 }
 
-/* Calls the metamethod of the second operand, if an operand is not a number: the first
- * one has been tried already, or is a string. */
+/* Calls the metamethod of the second operand, for operands that are not both numbers. The
+ * metamethod of the first operand has been tried already, or that operand is a string. */
 static int call_other_metamethod(lua_State *L, const char *event) {
   lua_settop(L, 2);
   if (lua_type(L, 2) == LUA_TSTRING || !luaL_getmetafield(L, 2, event))

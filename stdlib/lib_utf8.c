@@ -195,13 +195,14 @@ static int utf8_offset(lua_State *L) {
 }
 
 /* Runs a step of the iterator of utf8.codes: from (s, position) to the next position and
- * its code point. The position given is that of the former character, 0 at first. */
+ * its code point. The given position is the position of the previous character, 0 at
+ * first. */
 static int next_code(lua_State *L, bool strict) {
   size_t length;
   const char *s = luaL_checklstring(L, 1, &length);
   lua_Unsigned at = (lua_Unsigned)lua_tointeger(L, 2);
   if (at < length)
-    while (is_continuation(s[at])) at++; /* behind the former character */
+    while (is_continuation(s[at])) at++; /* behind the previous character */
   if (at >= length) return 0;
   uint32_t code;
   int bytes = decode_utf8(s + at, &code, strict);

@@ -8,9 +8,9 @@
 
 struct Message;
 
-/* Pushes the value that a domain spawned now needs, which goes as a message of its own
- * (root "callbacks"), or nil if nothing is inherited. Returns true if it is an error of
- * the spawn when the value cannot be sent. */
+/* Pushes the value that a newly spawned domain needs, which is sent as a message of its
+ * own (root "callbacks"), or nil if nothing is inherited. Returns whether the spawn fails
+ * if the value cannot be sent. */
 bool memprof_push_inheritance(lua_State *L);
 /* Takes the message and starts the profile, in the new domain. */
 void memprof_inherit(lua_State *L, struct Message *m);

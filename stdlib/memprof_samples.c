@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/memprof_samples.c: what module memprof keeps for a domain.
  *
- * A callback costs little beside the table that it gets, so that table is made in one
- * step: as a copy of `shape`, a table with all the keys of a sample. The strings of kinds
- * and origins are made once, and samples of one stack share the table of that stack.
+ * A callback costs little compared with making its argument, a table. So that table is
+ * made in one step, as a copy of `shape`, a table with all the keys of a sample. The
+ * strings of kinds and origins are made once, and samples of one stack share the table of
+ * that stack.
  *
  * All of this lies in a userdata in the registry; the objects that it points to are held
  * by a table, the user value of that userdata. */
@@ -49,7 +50,7 @@ struct Samples {
   uint32_t free;     /* a free number, or 0; its value is the next free one */
 };
 
-/* the most tables of stacks that are kept; then all are made anew */
+/* the most tables of stacks that are kept; then all are made again */
 #define MOST_STACKS 4096
 #define RUNNING 0 /* of `callbacks`; profiles are numbered from 1 on */
 

@@ -9,17 +9,17 @@
 
 typedef struct Samples Samples;
 
-/* Returns the Samples of the domain, and makes them if they are not there yet, before the
-   first profile of the domain; may collect. */
+/* Returns the Samples of the domain. Makes them if there are none yet, which is so before
+   the first profile of the domain; may collect. */
 Samples *samples_make(lua_State *L);
 /* Returns the Samples of the domain when they have been made. */
 Samples *samples_of(lua_State *L);
 
-/* Pops a table, the functions of this profile by their MemprofCallback, and keeps it; the
-   second function pushes it. */
+/* Pops a table, the functions of this profile by their MemprofCallback, and keeps it.
+   samples_push_callbacks pushes it. */
 void samples_set_callbacks(lua_State *L, Samples *s, uint32_t profile);
 void samples_push_callbacks(lua_State *L, const Samples *s, uint32_t profile);
-/* Keeps the sampler on top, which runs from now on; the second function pushes it. */
+/* Keeps the sampler on top, which runs from now on. samples_push_running pushes it. */
 void samples_set_running(lua_State *L, Samples *s);
 void samples_push_running(lua_State *L, const Samples *s);
 /* Returns the function, or nil if there is none. */

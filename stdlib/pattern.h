@@ -49,7 +49,7 @@ typedef struct Pattern {
   PatternNode *nodes;       /* ends with PATTERN_ACCEPT or PATTERN_ERROR */
   /* what every match begins with, if that takes a byte; otherwise NULL */
   const PatternNode *first;
-  bool skip_run; /* if `first` took a run in vain, starting within that run fails too */
+  bool skip_run; /* if a match fails behind a run of `first`, so do later starts in it */
   int captures;
   size_t size; /* number of nodes */
 } Pattern;

@@ -14,10 +14,10 @@
  * each of which is made when it is first used: a program that matches nothing has none.
  *
  * Any guest code that runs may overwrite what is in the cache. Users that continue with a
- * pattern later share an immutable userdata with it, so that a million iterators over one
- * pattern have one compiled form. The latest of these are user values of a userdata, by
- * slot: text, then compiled form. There the text cannot become another string, so equal
- * address means equal text.
+ * pattern later share an immutable userdata with its compiled form, so that a million
+ * iterators over one pattern have one such userdata. The latest ones are user values of a
+ * userdata, by slot: text, then compiled form. These keep the text alive, so that an
+ * equal address means equal text.
  */
 #include "pattern_cache.h"
 

@@ -6,9 +6,9 @@
  * Match.depth bounds the number of such open repetitions, and so the C stack, whatever
  * the pattern and the subject.
  *
- * Captures need no undoing when an attempt fails: the nodes follow each other in one
- * fixed order, so code that reads a capture has passed the nodes that set it on the
- * present path, after any abandoned one.
+ * Captures need no undoing when an attempt fails. The nodes follow each other in one
+ * fixed order, so a node that reads a capture comes after the nodes that have set it in
+ * the present attempt.
  *
  * Before a length is tried, the byte that comes next is compared with the byte that the
  * rest must begin with, if that is known. This avoids most of the recursion.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/string_match.c: string.find, match, gmatch and gsub.
  *
- * Patterns are compiled (pattern.h). find and match, which run no guest code while they
- * match, share a cache of compiled patterns; gsub compiles into a buffer on the C stack,
+ * Patterns are compiled (pattern.h). find and match run no guest code while they match,
+ * so they share a cache of compiled patterns. gsub compiles into a buffer on the C stack,
  * gmatch into a userdata, which iterators share. A long pattern goes into a userdata.
  * Subject and pattern do not move while the Lua stack, or the iterator, refers to them.
  */
@@ -23,8 +23,8 @@ static const CharClasses *require_classes(lua_State *L) {
   return classes;
 }
 
-/* Compiles a pattern for a function that may run guest code meanwhile.  Pushes a
- * userdata if the pattern is long; a short one goes into `storage`. */
+/* Compiles a pattern for a function that may run guest code while it uses the pattern.
+ * Pushes a userdata if the pattern is long; a short one goes into `storage`. */
 static void prepare_match(lua_State *L, AnchoredPattern *p, void *storage, const char *text,
                     size_t length) {
   if (length > PATTERN_SMALL_LENGTH)
@@ -32,8 +32,8 @@ static void prepare_match(lua_State *L, AnchoredPattern *p, void *storage, const
   pattern_compile_anchored(p, storage, text, length, require_classes(L));
 }
 
-/* Compiles a pattern for a function that does not run guest code meanwhile; a long
-   pattern goes into `local`. */
+/* Compiles a pattern for a function that runs no guest code while it uses the pattern; a
+   long pattern goes into `local`. */
 static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *local,
                                              const char *text, size_t length) {
   if (length <= PATTERN_SMALL_LENGTH)
@@ -44,8 +44,8 @@ static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *loca
   return local;
 }
 
-/* Returns the first match from `from` on, in the way of pattern_search; only at `from` if
-   the pattern is anchored. */
+/* Returns the first match from `from` on, as pattern_search does; only at `from` if the
+   pattern is anchored. */
 static const char *first_match(Match *m, const AnchoredPattern *p, const char *from,
                                const char **found) {
   if (!p->anchored) return pattern_search(m, from, NULL, found);
@@ -89,7 +89,7 @@ static int push_range(lua_State *L, size_t before, size_t length) {
 }
 
 /* Tells whether a pattern has special characters. A closing bracket or parenthesis alone
- * makes no pattern: to find ")" is to look for that byte. */
+ * is not special: find with ")" searches for that byte. */
 static bool has_specials(const char *p, size_t length) {
   static const bool is_special[256] = {
       ['^'] = true, ['$'] = true, ['*'] = true, ['+'] = true, ['?'] = true,
@@ -101,8 +101,8 @@ static bool has_specials(const char *p, size_t length) {
 }
 
 /* Returns the first place of needle[0, m) in s[0, n), or NULL. The C library finds one
- * byte faster than a sequence, so this searches for the first byte until it has found too
- * many wrong places. */
+ * byte faster than a sequence, so this searches for the first byte, until it has found
+ * that byte at too many wrong places. */
 static const char *find_bytes(const char *s, size_t n, const char *needle, size_t m) {
   if (m == 0) return s;
   if (m > n) return NULL;
@@ -273,7 +273,7 @@ static void push_lookup(const Match *m, const Replacement *r, const char *start,
   lua_gettable(L, REPLACEMENT_ARG);
 }
 
-/* Adds the value that the table or the function gave for the match; returns false if it
+/* Adds the value that the table or the function has for the match; returns false if it
    leaves the match unchanged. */
 static bool add_lookup(const Match *m, luaL_Buffer *b, const Replacement *r, const char *start,
                        const char *end) {

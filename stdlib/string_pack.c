@@ -47,7 +47,7 @@ typedef enum ItemKind {
   ITEM_FLOAT,
   ITEM_DOUBLE,
   ITEM_BYTES,         /* c: fixed size */
-  ITEM_COUNTED,       /* s: the size is that of the count */
+  ITEM_COUNTED,       /* s: the size is the size of the count */
   ITEM_TERMINATED,    /* z */
   ITEM_PADDING,       /* x */
   ITEM_ALIGNMENT,     /* X */
@@ -396,8 +396,8 @@ static int unpack_item(Reader *r, Data *data, const Item *it) {
   return 1;
 }
 
-/* Stack slots wanted before each result: what is left if there are no more is room for
- * the error message. */
+/* Stack slots that are requested before each result. If the stack cannot grow, those left
+ * are room for the error message. */
 #define RESULT_HEADROOM 8
 
 int strlib_unpack(lua_State *L) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/table_range.c: see table_range.h. It is separate from lib_table.c, which has
- * functions of the same names as the runtime's. */
+/* stdlib/table_range.c: see table_range.h. It is separate from lib_table.c, whose
+ * functions have names that the runtime uses, too. */
 #include "api.h"
 #include "table_range.h"
 

@@ -23,8 +23,9 @@
  * them to the collector.
  *
  * Invalid order functions.  Whatever they return, sorting ends and reads only
- * elements of the table. An order that calls every two neighbours of the result reversed
- * is reported (a valid one is called once more for that).
+ * elements of the table. An order function that contradicts itself for every two
+ * neighbours of the result is reported (a valid function is called once more for this
+ * check).
  */
 #include <limits.h>
 #include <locale.h>

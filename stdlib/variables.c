@@ -4,7 +4,7 @@
  * A misspelt variable has no effect: the program runs unrecorded, and nobody learns why.
  * So its name is compared with those that exist. Programs may have variables SAROS_... of
  * their own: a name that is close to none is passed over. Without a variable SAROS_...
- * the cost is a look at the first letters of each. */
+ * the cost is a comparison of the first letters of each variable. */
 #include "variables.h"
 
 #include <stdbool.h>

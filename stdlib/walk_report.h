@@ -23,13 +23,13 @@ typedef struct WalkOptions {
  * options have their defaults. Raises if one is wrong. */
 bool walk_options(lua_State *L, const char *const *names, WalkOptions *options);
 
-/* Returns the values that `push` pushes, which gets the report as light userdata; frees
- * the report. Raises the errors of `push`, and one if the report is NULL: there was no
- * memory for it. */
+/* Calls `push` with the report as light userdata, frees the report, and returns the
+ * values that `push` has pushed. Raises the errors of `push`, and an error if the report
+ * is NULL because there was no memory for it. */
 int walk_return_report(lua_State *L, void *report, lua_CFunction push);
 
-/* Sets the field `cut_off` of the table on top of the stack, if the walk reached a
-   limit. */
+/* Sets the field `cut_off` of the table on top of the stack, if the walk reached one of
+   its limits. */
 void walk_set_cut_off(lua_State *L, RetainEnd end);
 
 #endif

@@ -9,7 +9,7 @@
  *
  * A function of the API may be called for a thread that does not run; values written to
  * such a stack must be reported to the collector. A running thread is never GC_CLEAN, so
- * api_note_write costs it one test of a byte in hand.
+ * api_note_write costs it one test of a byte that is in the cache.
  */
 #ifndef SAROS_VM_API_H
 #define SAROS_VM_API_H

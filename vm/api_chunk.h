@@ -5,7 +5,8 @@
 
 #include "object.h"
 
-/* Loads one block as lua_load does; the block must not change meanwhile (api_chunk.c). */
+/* Loads one block as lua_load does; the block must not change during the call
+ * (api_chunk.c). */
 int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname,
                   const char *mode);
 /* Loads a string as lua_load does; the caller keeps it alive. */

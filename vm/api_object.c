@@ -17,7 +17,7 @@
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* No system has more memory than this: a larger size is a mistake, and an ordinary
+/* No system has more memory than this: a larger size is a mistake, and raises an ordinary
    error. */
 #define LARGEST_BLOCK ((size_t)LUA_MAXINTEGER - 64)
 
@@ -77,7 +77,8 @@ int lua_getmetatable(lua_State *L, int objindex) {
   return 1;
 }
 
-/* Notes the new metatable of an object that has one of its own. */
+/* Runs the write barrier for a new metatable of an object that can have its own, and
+ * notes its finalizer. */
 static void note_metatable(lua_State *L, GCObject *o, Table *mt) {
   if (mt == NULL) return;
   gc_barrier_object(L, o, mt);
@@ -108,8 +109,8 @@ int lua_setmetatable(lua_State *L, int objindex) {
 
 /* ---- threads ------------------------------------------------------------- */
 
-/* Makes a thread, which inherits the hook of its maker, and the extra space of the main
-   thread. */
+/* Makes a thread. It inherits the hook of L, and gets a copy of the extra space of the
+   main thread. */
 lua_State *lua_newthread(lua_State *L) {
   lua_State *co = thread_new(L);
   set_thread(L->top, co);

@@ -316,7 +316,7 @@ void lua_pushcclosure(lua_State *L, lua_CFunction fn, int n) {
 /* ---- operators ----------------------------------------------------------- */
 
 void lua_arith(lua_State *L, int op) {
-  if (op == LUA_OPUNM || op == LUA_OPBNOT) { /* one operand, which stands for both */
+  if (op == LUA_OPUNM || op == LUA_OPBNOT) { /* unary: the operand is passed as both */
     api_check_values(L, 1);
     value_copy(L->top, L->top - 1);
     api_push(L);

@@ -92,8 +92,8 @@ static int control_collector(lua_State *L, int what, va_list args) {
   }
 }
 
-/* Runs a request to the collector. Returns -1 if the option is unknown, or if a finalizer
-   calls this, which must not touch the collector. */
+/* Runs a request to the collector. Returns -1 if the option is unknown, or if the caller
+   is a finalizer, which must not touch the collector. */
 int lua_gc(lua_State *L, int what, ...) {
   if (L->domain->gc.running || L->domain->gc.closing) return -1;
   va_list args;
@@ -122,8 +122,8 @@ lua_Alloc lua_getallocf(lua_State *L, void **ud) {
   return L->domain->allocf;
 }
 
-/* Sets the allocator. A heap that maps its memory continues to do so if it is given the
-   function that it has. */
+/* Sets the allocator. A heap that maps its memory continues to do so if f and ud are the
+   present ones. */
 void lua_setallocf(lua_State *L, lua_Alloc f, void *ud) {
   Domain *d = L->domain;
   if (f != d->allocf || ud != d->alloc_ud) domain_host(d, f, ud);

@@ -75,8 +75,8 @@ static void *new_chunk(Domain *d, size_t bytes) {
   return memory;
 }
 
-/* Returns the size above which no chunk is larger than it has to be: 64 KiB if an
-   allocator gives the chunks. */
+/* Returns the size up to which chunks double: 64 KiB if an allocator provides them. Only
+   a chunk for a single larger request exceeds it. */
 static size_t largest_chunk(const Domain *d) {
   return heap_is_hosted(&d->heap) ? LARGEST_HOSTED : LARGEST_CHUNK;
 }

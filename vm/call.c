@@ -139,7 +139,7 @@ _Noreturn static void pass_on(Run *run, int status) {
   error_throw(caller, status);
 }
 
-/* Raises the error of a function of coroutine.wrap again in its caller, after the
+/* Raises the error of a wrapped coroutine (coroutine.wrap) again in its caller, after the
  * coroutine's variables were closed. */
 _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status) {
   status = lua_closethread(co, from);
@@ -332,7 +332,7 @@ int vm_try_close(lua_State *L, ptrdiff_t level, int status) {
 }
 
 /* Closes what is pending down to `level` after an error; an error in a __close replaces
- * the former one. Leaves the final error at `level`, top above it. */
+ * the error before it. Leaves the final error at `level`, with the top above it. */
 static int close_protected(lua_State *L, ptrdiff_t level, int status, CallInfo *ci,
                            uint8_t allow_hook) {
   push_error_value(L, status);
@@ -369,9 +369,9 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
 
 /* ---- C functions that close variables ------------------------------------ */
 
-/* Closes the pending slots of a C frame. A handler may yield: then the C activation that
- * closes is gone, and the frame, marked CALL_CLOSING, comes back here from the loop for
- * what is still pending. */
+/* Closes the pending slots of a C frame. If a handler yields, the C activation that
+ * closes them is gone; the loop then calls this again for the frame, marked CALL_CLOSING,
+ * to close the rest. */
 int vm_close_c_frame(lua_State *L, int nresults) {
   CallInfo *ci = L->ci;
   ci->u2.nres = nresults;

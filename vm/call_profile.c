@@ -4,30 +4,30 @@
  * It is the watcher of calls of its domain (watch.h), which reports every entry and exit,
  * and a trie of <eventring/calls.h>, which counts them. Each coroutine has a stack of the
  * trie, which is found by the address of its thread; it is freed when the coroutine has
- * no frame any more. A thread that begins at the address of one that is gone is
- * recognized because it was not met at the time when the stack was last met
- * (lua_State.watch, ThreadStack.watch), and gets a new stack.
+ * no frame any more. A new thread may begin at the address of one that is gone. It is
+ * recognized because it was not met when the stack was last met (lua_State.watch differs
+ * from ThreadStack.watch), and gets a new stack.
  *
- * Frames that are there at the start, those of the running thread and of threads that
- * wait for it, are entered as begun before, from the outermost thread inwards; those of
- * other coroutines are entered when these run.
+ * At the start, the frames of the running thread and of the threads that wait for it are
+ * entered as calls that began earlier, from the outermost thread inwards. The frames of
+ * another coroutine are entered when it runs.
  *
- * The runtime's own activities are functions, too (RuntimeHooks.interlude): the
+ * The runtime's own activities count as functions, too (RuntimeHooks.interlude): the
  * collector, finalizers, waiting for other domains.
  *
- * Time is the clock of recordings. For a profile of CPU time, the time is subtracted for
- * which the thread was not on a processor (eventring_off_cpu); this is a load and a
- * comparison as long as the thread is not interrupted.
+ * Time is the clock of recordings. A profile of CPU time subtracts the time for which the
+ * thread was not on a processor (eventring_off_cpu). This costs a load and a comparison
+ * as long as the thread is not interrupted.
  *
- * Spans. With class calls on, each call is a span in ring calls, whose event is defined
- * at the function's first call, at most MOST_EVENTS of them. In a domain without a
+ * Spans. While class calls is on, each call is a span in ring calls. Its event is defined
+ * at the function's first call, for at most MOST_EVENTS functions. In a domain without a
  * profile, a watcher may exist for spans alone. While other processes have named
- * functions (eventring_calls_names), only their calls are spans: those that begin
- * meanwhile. Their frames are marked (CALL_NAMED), and the stack of their thread has the
- * functions, so that exactly their ends are written. (A mark that is not in that stack is
- * of an earlier time.) A coroutine is suspended for readers only if it has such a span
- * open. Without a profile there is no trie in this case: a call that is not named costs a
- * look at its function.
+ * functions (eventring_calls_names), only calls of these functions that begin in that
+ * time are spans. Their frames are marked (CALL_NAMED), and the stack of their thread
+ * lists the functions, so that exactly their ends are written. (A mark without a function
+ * in that stack is left from an earlier time.) A coroutine is suspended for readers only
+ * if it has such a span open. Without a profile there is no trie in this case: the call
+ * of any other function costs a check of that function.
  *
  * The profile is written into the recording whenever a period has passed, by the domain's
  * own thread, when a call is entered or at a safepoint (call_profile_process.c).
@@ -82,14 +82,14 @@ struct CallProfile {
   bool plain;
   const char *include, *exclude;
   uint64_t start_ticks, next_write;
-  uint64_t wait_ticks, period_ticks; /* between two writings: now, and at most */
+  uint64_t wait_ticks, period_ticks; /* between two writings: at present, at most */
   uint64_t off_ns, off_ticks; /* time without a processor, up to now */
   double ticks_per_ns;
   uint64_t context; /* of the running thread, kept while there are spans */
   uint32_t stack_count, stack_room; /* room: a power of 2 */
   ThreadStack *stacks;
-  /* The chain: the threads of which each waits for the next one, the outermost first, the
-   * running one last. A thread that found no room in `stacks` is left out. */
+  /* The chain of threads, each of which waits for the next: the outermost first, the
+   * running one last. A thread for which `stacks` has no room is left out. */
   const lua_State **chain;
   uint32_t chain_length, chain_room;
 };
@@ -182,7 +182,8 @@ static void forget_thread(CallProfile *p, ThreadStack *s) {
 
 /* ---- threads that wait for each other ------------------------------------- */
 
-/* Adds a thread that begins to run to the chain: the former last one waits for it. */
+/* Adds a thread that begins to run to the chain: the thread that was last in it waits for
+ * this one. */
 static void join_chain(CallProfile *p, ThreadStack *s) {
   rt_assert(s->depth == 0);
   if (p->chain_length == p->chain_room) {
@@ -196,8 +197,8 @@ static void join_chain(CallProfile *p, ThreadStack *s) {
   s->depth = p->chain_length;
 }
 
-/* Cuts the chain to its first `depth` threads, of which the last one continues: those
-   behind it have been left. */
+/* Cuts the chain to its first `depth` threads. The last of them continues; those behind
+   it have been left. */
 static void cut_chain(CallProfile *p, uint32_t depth) {
   while (p->chain_length > depth) {
     ThreadStack *left = place_of(p, p->chain[p->chain_length - 1]);
@@ -244,8 +245,9 @@ static NOINLINE void end_span(CallProfile *p, uint32_t number) {
   eventring_end(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
 }
 
-/* Writes a switch between threads for the spans. The main thread is context 0, as for the
- * user's spans. A thread to which execution returns was not left: it waited. */
+/* Writes a switch between threads for the spans: that `to` resumes or, if `to` only
+ * waited, that `from` is suspended. The main thread is context 0, as for the user's
+ * spans. */
 static void switch_spans(CallProfile *p, const lua_State *from, const lua_State *to,
                          bool resumes) {
   struct eventring_domain *rings = p->domain->rings;
@@ -261,9 +263,10 @@ static void switch_spans(CallProfile *p, const lua_State *from, const lua_State 
 
 /* ---- the watcher --------------------------------------------------------- */
 
-/* Writes the profile at a call. A domain that mostly sleeps in C code is at no safepoint
- * while the word is raised (call_profile_process.c). So a request for its profile,
- * usually its end, is seen at the next instruction after it has written. */
+/* Writes the profile at a call, and interrupts the thread so that requests for the
+ * profile are obeyed before its next instruction. A domain that mostly sleeps in C code
+ * would miss them (usually the end of the profile): it is rarely at a safepoint while the
+ * word is raised (call_profile_process.c). */
 static NOINLINE void write_at_call(CallProfile *p) {
   Domain *d = p->domain;
   call_profile_write(p, false);
@@ -320,7 +323,7 @@ static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint
 }
 
 /* Removes the mark of a frame. Returns its function (CALLED_FIRST or more), or 0 if it
-   was not marked, or at an earlier time. */
+   was not marked, or marked at an earlier time. */
 static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame) {
   if (!(frame->status & CALL_NAMED)) return 0;
   frame->status &= ~(uint32_t)CALL_NAMED;
@@ -345,8 +348,8 @@ static NOINLINE void entered_odd(CallProfile *p, lua_State *L, CallInfo *frame, 
   }
 }
 
-/* Tells whether a function is known not to be among the named ones, where only these are
-   spans. */
+/* Tells whether the function of a frame is known not to be among the named ones; for use
+   where only these are spans. */
 ALWAYS_INLINE bool is_unnamed(const CallProfile *p, const CallInfo *frame) {
   if (frame->func->tag != TAG_LUA_CLOSURE) return false;
   const uint32_t number = frame_closure(frame)->p->call_number;
@@ -367,9 +370,9 @@ static void entered(CallWatcher *watcher, lua_State *L, CallInfo *frame, CallEnt
 }
 
 /* Ends the span of the innermost call. Something else may be in the slot of the function
- * by now: the stack knows which function it was. A call for which the stack has no room
- * has no span. Nor has one that was entered while its thread had no stack, if the thread
- * has got one since: that stack is empty. */
+ * by now: the stack knows which function it was. A call has no span if the stack had no
+ * room for it, or if it was entered before its thread got its stack, which is empty
+ * then. */
 static void end_any(CallProfile *p) {
   const uint64_t id = p->calls->stack->top[-1].id;
   if (p->calls->stack->unpushed == 0 && id != EVENTRING_CALLS_NO_ID) end_span(p, (uint32_t)id);
@@ -417,10 +420,10 @@ static void find_spans(CallProfile *p, const lua_State *L) {
   if (!p->spans) forget_named(p);
 }
 
-/* Returns the stack of a thread that is met now. If the thread was not met at the time
-   when its stack was last met, it is a new thread at the same address, and gets a new
-   stack. A thread that has been suspended during several watches, each of which took over
-   from the former, is still the same. */
+/* Returns the stack of a thread that is met now. If the thread was not met when its stack
+ * was last met, it is a new thread at the same address, and gets a new stack. A thread
+ * that has been suspended during several watches, each of which took over from the one
+ * before, is still the same. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
   const bool is_new = place_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);

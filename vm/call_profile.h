@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call_profile.h: the profile of calls of a domain, and calls as spans (design: top of
- * call_profile.c); when the process keeps one (call_profile_process.c). */
+ * call_profile.c). call_profile_process.c decides when the process keeps a profile. */
 #ifndef SAROS_VM_CALL_PROFILE_H
 #define SAROS_VM_CALL_PROFILE_H
 
@@ -46,8 +46,8 @@ typedef struct CalledFunction {
 /* ---- of one domain (call_profile.c) -------------------------------------- */
 
 /* Begins to profile the domain whose thread L runs: from a C function, from the host, or
- * between two instructions. Returns NULL if the domain is profiled already, or if
- * *no_memory. */
+ * between two instructions. Returns NULL if the domain is profiled already, or if there
+ * is no memory (*no_memory). */
 CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options, bool *no_memory);
 /* Ends a profile. The caller owns it and frees it; its contents do not change any
    more. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call_profile_names.c: the functions that a domain has called, and their names.
  *
- * A Lua function is its prototype, whichever closure runs. Its number is kept there
- * (Prototype.call_number), so a prototype that dies leaves a row that has its name, and a
- * new one at its address has no number yet. A C function is its address, also one that is
- * called through module ffi.
+ * A Lua function is identified by its prototype, whichever closure runs. The prototype
+ * has the number (Prototype.call_number): when it dies, a row with its name remains, and
+ * a new prototype at its address has no number yet. A C function is identified by its
+ * address, also if it is called through module ffi.
  *
- * At most MOST_FUNCTIONS have a number; those that are called first after that are
- * CALLED_OTHER for good: a program that keeps loading code does not make the table grow
- * without end.
+ * At most MOST_FUNCTIONS have a number. Functions that are first called after that are
+ * CALLED_OTHER for good, so that a program that keeps loading code does not make the
+ * table grow without end.
  *
  * Names come from function_names.c. They are looked up once for each function, between
  * two steps of the interpreter: nothing here allocates in the heap.
@@ -111,7 +111,7 @@ static CalledKey *key_of(CalledFunctions *f, uintptr_t key) {
 
 /* ---- names --------------------------------------------------------------- */
 
-/* Returns the path of a prototype's file if its source is too short to hold it, or
+/* Returns the path of a prototype's file if CalledFunction.source is too short for it, or
    NULL. */
 static const char *long_path(const Prototype *p) {
   if (p->source == NULL || string_len(p->source) <= LUA_IDSIZE) return NULL;
@@ -237,8 +237,8 @@ static bool is_of_module(const CalledFunction *f, const char *word, size_t size)
   return is_last_part(path, length, word, size - name - 1);
 }
 
-/* Tells whether a word is "m.lua:12", perhaps with its folders, or shortened in the way
-   of `source`. */
+/* Tells whether a word is "m.lua:12", perhaps with its folders, or shortened as in
+   `source`. */
 static bool is_at_place(const CalledFunction *f, const char *word, size_t size) {
   char line[16];
   const size_t digits = (size_t)snprintf(line, sizeof line, ":%u", f->line);

@@ -3,14 +3,14 @@
  *
  * SAROS_PROFILE, or the word call_profile of the recording's control page, asks for it.
  * Domains that begin while it runs take part from their start. Those that run already
- * follow at a safepoint (probes_safe_point). The word that safepoints test is that of the
- * control page as long as there is nothing to do, so it costs nothing there. While the
- * process keeps a profile, a thread of its own raises another word for a moment in each
- * period (the pulse): domains that run without calling anything then write what they
- * have, and obey. It does the same if the control page asks for something (the end of the
- * profile, stacks, a question): it sleeps until the end of the period or until there is
- * such a request (eventring_calls_wait). A request that no domain obeys, because all are
- * in C functions, is raised again after a pause, which doubles each time, up to about a
+ * follow at a safepoint (probes_safe_point). While there is nothing to do, safepoints
+ * test the word of the control page, so that this costs them nothing. While the process
+ * keeps a profile, a thread of its own raises another word for a moment in each period
+ * (the pulse): domains that run without calling anything then write what they have, and
+ * obey. It does the same if the control page asks for something (the end of the profile,
+ * stacks, a question): it sleeps until the end of the period or until there is such a
+ * request (eventring_calls_wait). A request that no domain obeys, because all are in C
+ * functions, is raised again after a pause, which doubles each time, up to about a
  * second.
  */
 #include <pthread.h>
@@ -25,7 +25,7 @@
 #include "probes.h"
 
 #define PULSE_NS 5000000 /* the time for which the word is raised */
-/* between two looks whether a request is still open */
+/* between two checks whether a request is still open */
 #define OFTEN_NS ((uint64_t)500000)
 #define LEAST_PERIOD ((uint64_t)10000000)
 #define MOST_PERIOD ((uint64_t)3600 * 1000000000)
@@ -109,10 +109,10 @@ void call_profile_begin_process(const char *warner) {
 
 /* ---- the pulse ----------------------------------------------------------- */
 
-/* Ends a pulse. The word has been raised, by the thread that began the profile or by this
- * one; it is lowered after a short time. If it was raised because of a request, it is
- * lowered as soon as that is obeyed. Returns false if the profile has ended, and so the
- * thread ends. */
+/* Ends a pulse. The word has been raised by the thread that began the profile, or by this
+ * one. It is lowered after a short time or, if it was raised because of a request, as
+ * soon as that is obeyed. Returns false if the profile has ended; then this thread
+ * ends. */
 static bool end_pulse(bool for_asked) {
   uint64_t raised = 0;
   do {
@@ -203,8 +203,8 @@ static void follow(lua_State *L) {
   }
 }
 
-/* Tells readers that a profile continues in a new recording, for instance after a fork:
- * its word is 0 at first, which does not ask for the end. */
+/* Tells readers that a profile continues in a new recording, for instance after a fork.
+ * The word of a new recording is 0; that is no request to end the profile. */
 static void say_that_it_runs(uint32_t *word) {
   __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS | CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
 }
@@ -246,7 +246,7 @@ void call_profile_attach(lua_State *L) {
   Domain *d = L->domain;
   d->hooks.profile_obey = call_profile_obey;
   d->hooks.profile_end = call_profile_detach;
-  /* the end may have been asked for, and no other domain may have seen it yet */
+  /* a request for the end may be there that no other domain has seen yet */
   obey_control(d);
   if (is_wanted()) begin_profiling(d); /* which starts a thread that reads `options` */
   else choose_word(d);

@@ -2,11 +2,11 @@
 /* vm/check_instruction.c: the facts that the verifier proves, asserted at run time.
  *
  * Builds with asserts call this before each instruction. It uses the same columns of
- * opcodes.def as verifier.c, but examines the registers themselves: each that is read
- * holds a value whose object has the type that its tag says; a register that must hold a
- * table or a prepared loop does; nothing that a frame may cover is open or pending. So if
- * the verifier, the code generator or the interpreter breaks a rule, this shows at the
- * instruction that relies on it.
+ * opcodes.def as verifier.c, but examines the registers themselves: each register that is
+ * read holds a value whose object has the type that its tag says; a register that must
+ * hold a table or a prepared loop does; a register that a frame may cover has no open
+ * upvalue and is not pending a close. So if the verifier, the code generator or the
+ * interpreter breaks a rule, this shows at the instruction that relies on it.
  *
  * (A program can break some rules with debug.setlocal, as the manual warns.)
  */
@@ -83,9 +83,9 @@ static NOINLINE void check_runs(const Place *at, uint32_t operands, bool read) {
   }
 }
 
-/* Checks the registers that an instruction reads or sets. It is op_registers without its
- * loops for instructions that name single registers, as most do: this takes most of the
- * time of builds with asserts. */
+/* Checks the registers that an instruction reads or sets. For instructions that name
+ * single registers, as most do, it does the work of op_registers without its loops,
+ * because builds with asserts spend most of their time here. */
 ALWAYS_INLINE void check_registers(const Place *at, uint32_t operands, bool read) {
   if (operands & RUNS) {
     check_runs(at, operands, read);
@@ -120,8 +120,8 @@ static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
 /* Tells whether an instruction without OPFLAG_I leaves the function. */
 static bool leaves_function(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; }
 
-/* Checks that no register that loses its value is in use; none is when the function is
-   left. */
+/* Checks that no register that loses its value is in use. At an exit of the function, no
+   register at all may be in use. */
 static void check_losses(const Place *at, uint32_t sets) {
   int from = sets & (OPERAND_ON_JUMP | OPERAND_ON_NEXT) ? -1 : op_loses_from(at->i);
   switch (op_base(at->i)) {

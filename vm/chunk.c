@@ -9,7 +9,7 @@
  *            sizes of Instruction, lua_Integer, lua_Number (a byte each),
  *            lua_Integer 0x5678, lua_Number 370.5, uint32 fingerprint of opcodes.def
  *  main      a byte, the number of upvalues; function
- *  function  string source (absent: that of the enclosing function)
+ *  function  string source (absent: the source of the enclosing function)
  *            count line_defined, last_line_defined
  *            bytes nparams, is_vararg, max_stack
  *            count n, n code words (caches of fields are zero)
@@ -312,7 +312,8 @@ static uint32_t get_number(Undump *u) {
   return (uint32_t)count;
 }
 
-/* Returns a number of elements, each of which takes at least `least` bytes. */
+/* Reads a number of elements, each of which takes at least `least` bytes, and returns
+ * it. */
 static uint32_t get_length(Undump *u, size_t least) {
   uint32_t n = get_number(u);
   if (n > bytes_left(u) / least) error_format(u, "truncated chunk");
@@ -350,7 +351,8 @@ static void check_header(Undump *u) {
   check_bytes(u, &fingerprint, sizeof fingerprint, "instruction set mismatch");
 }
 
-/* Each array is in the prototype, with its length, before more memory is asked for. */
+/* Each of these functions stores an array and its length in the prototype before it
+ * allocates more memory. */
 
 static void get_code(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, sizeof(Instruction));

@@ -93,7 +93,8 @@ void expr_not(FuncState *fs, Expr *e); /* the operator `not` */
 bool expr_as_number(const Expr *e, TValue *value);
 /* Makes an expression EXPR_CONSTANT with an index <= 255, if it can be one. */
 bool expr_to_small_constant(FuncState *fs, Expr *e);
-/* Makes a left operand such a constant (CONSTANT_ON_LEFT), if it can be one. */
+/* Makes a left operand EXPR_CONSTANT in the same way (CONSTANT_ON_LEFT), if it can be
+ * one. */
 bool expr_to_left_constant(FuncState *fs, Expr *e);
 void expr_release_two(FuncState *fs, Expr *a, Expr *b);
 int jump_test(FuncState *fs, OpCode op, int a, int b, int c); /* test and its jump */

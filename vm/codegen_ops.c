@@ -106,7 +106,7 @@ static bool is_small_integer(const Expr *e) {
   return e->kind == EXPR_INT && !expr_has_jumps(e) && fits_signed_byte(e->u.i);
 }
 
-/* Reads such an integer, or a float of such a value: equality does not distinguish
+/* Reads a small integer, or a float with such a value: equality does not distinguish
    them. */
 static bool small_number(const Expr *e, int *value) {
   if (is_small_integer(e)) {
@@ -148,8 +148,8 @@ static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction in
   emit_set_position(fs, position);
 }
 
-/* Finds the operand of ADDI for x + 3 or x - 3; its sign is that of the operator; -0 has
-   no use. */
+/* Finds the operand of ADDI for x + 3 or x - 3. Its sign says which operator was written,
+   so x - 0 cannot be an ADDI. */
 static bool add_immediate(BinaryOp op, const Expr *right, int *operand) {
   if (right->kind != EXPR_INT || expr_has_jumps(right)) return false;
   int64_t i = right->u.i;

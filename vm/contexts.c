@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/contexts.c: coroutines as contexts of the recording.
  *
- * A domain's main thread is context 0; the state kept for it says which of its spans are
- * open, for the sampler of allocations (context_innermost_span). A coroutine gets an id,
- * the next one of its domain, with the first event that it records, or when it inherits a
- * trace (traces.c). Ids are not used again.
+ * A domain's main thread is context 0. Its Context says which of its spans are open, for
+ * the sampler of allocations (context_innermost_span). A coroutine gets an id, the next
+ * one of its domain, with the first event that it records, or when it inherits a trace
+ * (traces.c). Ids are not used again.
  *
- * Spans match within their context. A coroutine that yields with open spans writes one
+ * Spans match within their context. A coroutine that yields with open spans writes a
  * remark, and another one when it continues, so that readers know how long its spans were
  * suspended. A coroutine that resumes another one is not left: it waits, as a function
  * waits for one that it calls, and its spans continue. So a span around a loop over a
@@ -17,22 +17,22 @@
  *
  *   INSTRUMENT_SPANS  it has open spans: its yields are checked. No other instruction
  *                     becomes slower.
- *   INSTRUMENT_LEFT   it was left with open spans. The first thing it does when it
- *                     continues is to leave a native frame, the one that yielded, which
- *                     calls context_continue (vm_call_left). If a C function continues in
- *                     its continuation, or an instruction in which a hook yielded, the
- *                     next call or return of C does. An event before that has the same
- *                     meaning to readers.
- *   CALL_SPANS        in the status of its first frame: its end is checked.
+ *   INSTRUMENT_LEFT   it was left with open spans. When it continues, it first leaves the
+ *                     native frame that yielded, which calls context_continue
+ *                     (vm_call_left). If instead a C function continues in its
+ *                     continuation, or an instruction in which a hook yielded, the next
+ *                     call or return of a C function calls it. To readers, an event
+ *                     before that has the same meaning.
+ *   CALL_SPANS        in the status of its first frame: the end of that frame is checked.
  *
- * When a coroutine ends or is closed, its open spans end, the innermost first. One that
- * died of an error is left: closing it closes its variables first, and eventring.span
- * ends its span there. The spans of a collected one are ended by the finalizer of its
- * context: their suspended time says how long it did not run.
+ * When a coroutine ends or is closed, its open spans end, the innermost first. The spans
+ * of one that died of an error stay open: closing it closes its variables first, and
+ * eventring.span ends its span there. The spans of a collected one are ended by the
+ * finalizer of its context: their suspended time says how long it did not run.
  *
- * The context is a userdata in the first slot of the coroutine's stack, the slot for the
- * function that its first frame does not have. So the collector needs no rule for it, and
- * a coroutine that records nothing needs no room for it.
+ * The context is a userdata in the first slot of the coroutine's stack: the function slot
+ * of its first frame, which has no function. So the collector needs no rule for it, and a
+ * coroutine that records nothing needs no room for it.
  */
 #include "contexts.h"
 
@@ -66,8 +66,8 @@ Context *context_of_coroutine(lua_State *L) {
 
 static bool has_spans(const Context *c) { return c->count + c->hidden > 0; }
 
-/* Tells whether the ends of spans are awaited. If no span is open, those among the traces
-   began unrecorded. */
+/* Tells whether the ends of spans are awaited. If no span is open, the spans among the
+   traces began unrecorded. */
 ALWAYS_INLINE bool awaits_ends(const Context *c) {
   return has_spans(c) || (unlikely(c->has_traces) && context_traces(c)->count > 0);
 }
@@ -83,7 +83,7 @@ static void end_open_spans(Domain *d, Context *c) {
 }
 
 /* Ends the open spans of a collected coroutine. Another finalizer may keep the coroutine
- * alive, which then continues: its next span needs a finalizer again. */
+ * alive; if it then continues, its next span needs a finalizer again. */
 static int finalize_context(lua_State *L) {
   Context *c = lua_touserdata(L, 1);
   end_open_spans(L->domain, c);
@@ -120,7 +120,7 @@ static void push_span(Context *c, unsigned id) {
   c->open[c->count++] = (uint16_t)id;
 }
 
-/* Removes a span in the way of readers (doc/FORMAT.md, section 9). */
+/* Removes a span as readers do (doc/FORMAT.md, section 9). */
 static void pop_span(Context *c, unsigned id) {
   unsigned i = c->count;
   if (likely(i > 0 && c->open[i - 1] == id && !c->has_traces)) {
@@ -204,7 +204,7 @@ void context_leave(lua_State *co) {
   const Context *c = context_find(co);
   if (co->instrumented & INSTRUMENT_LEFT) return;
   if (c == NULL || !has_spans(c)) {
-    /* the mark may be that of the thread that made it */
+    /* the mark may be inherited from the thread that made co */
     if (c == NULL || !awaits_ends(c)) unmark_spans(co);
     return;
   }

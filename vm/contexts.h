@@ -17,7 +17,7 @@ ALWAYS_INLINE Context *context_find(const lua_State *L) {
 }
 
 /* Returns the context of a thread that has INSTRUMENT_SPANS or INSTRUMENT_MAIN_SPANS, and
-   so has one. */
+   so has a context. */
 ALWAYS_INLINE Context *context_in_use(const lua_State *L) {
   rt_assert(context_find(L) != NULL);
   return (Context *)(void *)as_userdata(L->stack)->uservalues;
@@ -28,8 +28,8 @@ ALWAYS_INLINE Context *context_in_use(const lua_State *L) {
  * memory is short. */
 Context *context_of_coroutine(lua_State *L);
 
-/* Sets the context of the user ring to that of L, for the events that follow. May collect
-   and raise like context_of_coroutine. */
+/* Makes the context of L the context of the user ring, for the events that follow. May
+   collect and raise like context_of_coroutine. */
 ALWAYS_INLINE void context_enter(lua_State *L) {
   Domain *d = L->domain;
   uint64_t id = likely(L == d->main_thread) ? 0 : context_of_coroutine(L)->id;
@@ -41,16 +41,16 @@ void context_begin_span(lua_State *L, unsigned id);
 void context_end_span(lua_State *L, unsigned id);
 
 /* Returns the context of L if a span may begin in it without anything being made or
- * marked first, or NULL if context_begin_span must be used. This and context_to_end are
- * the parts of the functions above for direct functions (primitives.h). */
+ * marked first, or NULL if context_begin_span must be used. Direct functions
+ * (primitives.h) use this and context_to_end instead of the functions above. */
 ALWAYS_INLINE Context *context_to_begin(const lua_State *L) {
   if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
   Context *c = context_in_use(L);
   return likely(c->count < CONTEXT_SPANS) ? c : NULL;
 }
 ALWAYS_INLINE void context_add_span(Context *c, unsigned id) { c->open[c->count++] = (uint16_t)id; }
-/* Returns the context of L if this is its innermost open span, and not one whose end has
- * more effects (Context.checked); otherwise NULL. */
+/* Returns the context of L if span `id` is its innermost open one and its end has no
+ * further effects (Context.checked); otherwise NULL. */
 ALWAYS_INLINE Context *context_to_end(const lua_State *L, unsigned id) {
   if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
   Context *c = context_in_use(L);
@@ -71,9 +71,9 @@ void context_await_ends(lua_State *L);
 /* Stops checking the ends of L's spans if none is awaited any more. */
 void context_ends_came(lua_State *L);
 
-/* Lets the open spans of the coroutine L end when it is collected. L has a context;
- * another one may be in its place afterwards. May collect, and raise if memory is
- * short. */
+/* Gives the context of the coroutine L a finalizer, which ends its open spans when L is
+ * collected. L has a context; it may have another one afterwards. May collect, and raise
+ * if memory is short. */
 void context_give_finalizer(lua_State *L);
 
 /* Returns the id, plus 1, of the innermost open span of L, or of the coroutine that waits

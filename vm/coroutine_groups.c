@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/coroutine_groups.c: the coroutines of a domain that wait, in groups of equal stacks.
  *
- * They are those that a walk (retain.c) has visited, because there is no list of all: so
- * each is alive, and it is known by which path. They are sorted by a hash of their stack,
+ * There is no list of all coroutines, so a walk (retain.c) finds them: each that it has
+ * visited is alive, and a path to it is known. They are sorted by a hash of their stack,
  * then by the way in which they are held. (eventring/tools/coroutine_groups.c sorts those
  * of another process.)
  */
@@ -28,8 +28,8 @@ bool coroutine_waits(const lua_State *co) {
 
 static uint64_t ticks_ns(uint32_t ticks) { return (uint64_t)ticks * (1000000000 / CLOCK_TICKS); }
 
-/* Sets the bounds of the time for which the coroutine has not run. The clock of ticks is
-   some milliseconds late, and a tick is one more or less. */
+/* Sets the bounds of the time for which the coroutine has not run. The clock of ticks
+   lags by some milliseconds, and a difference of ticks can be wrong by one. */
 void coroutine_age(const lua_State *co, uint64_t *least_ns, uint64_t *most_ns) {
   const bool settled = co->gc & GC_CLEAN;
   const uint32_t now = clock_ticks();
@@ -166,8 +166,8 @@ static size_t count_groups(const Gathering *g) {
   return n;
 }
 
-/* Fills the groups. `from` is sorted, so members of a group are neighbours, and within it
- * those that are held in the same way. */
+/* Fills the groups. `from` is sorted, so the members of a group are neighbours, and
+ * within a group so are those that are held in the same way. */
 static void fill_groups(CoroutineGroups *to, const Gathering *from) {
   CoroutineGroup *group = NULL;
   for (size_t i = 0, begin = 0; i < from->n; i++) {

@@ -12,7 +12,8 @@ enum { COROUTINE_HOLDERS = 3 };
 
 /* One way in which coroutines of a group are held. */
 typedef struct CoroutineHolder {
-  /* of the walk: the way, and the first coroutine that is held in this way */
+  /* numbers of the walk: of the way, and of the first coroutine that is held in this
+     way */
   uint32_t shape, first;
   uint64_t count;
 } CoroutineHolder;
@@ -45,8 +46,8 @@ typedef struct CoroutineGroups {
 void coroutine_groups_make(CoroutineGroups *g, const RetainWalk *w, uint64_t least_ns);
 void coroutine_groups_free(CoroutineGroups *g);
 
-/* Tells whether the thread is suspended or has not begun; the second function, whether it
-   has not begun. */
+/* Tells whether the thread is suspended or has not begun. coroutine_is_new tells whether
+   it has not begun. */
 bool coroutine_waits(const lua_State *co);
 bool coroutine_is_new(const lua_State *co);
 /* Sets the bounds of the time for which it has not run. */

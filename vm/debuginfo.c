@@ -5,11 +5,11 @@
  * instruction is the word before it; a frame that has just been entered counts as being
  * at its first.
  *
- * The line that hooks, messages and debug.getinfo give is that of the token before the
- * instruction was made, as in the reference implementation: for a table that of the token
- * before its '{', for a function that of its "end". To find the code that makes a block,
- * one needs the place where the table or function begins, so positions of these two say
- * more: see debuginfo.h.
+ * The line that hooks, messages and debug.getinfo give is the line of the last token read
+ * before the instruction was made, as in the reference implementation: for a table the
+ * token before its '{', for a function its "end". To find the code that makes an object,
+ * one needs the place where the table or function begins, so the positions of these two
+ * say more: see debuginfo.h.
  */
 #include "debuginfo.h"
 
@@ -142,7 +142,7 @@ const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   return name;
 }
 
-/* Tells whether the generic loop that TFORPREP at `prep` prepares runs at pc. */
+/* Tells whether pc is inside the generic loop that TFORPREP at `prep` prepares. */
 static bool is_in_loop(const Prototype *p, int prep, int pc) {
   /* up to TFORLOOP */
   return prep < pc && pc <= prep + 1 + (int)INS_Bx(p->code[prep]) + 1;

@@ -16,9 +16,10 @@ int prototype_line(const Prototype *p, int pc);  /* -1 if it is not known */
  * operator; of anything else, the last token before the code that made it. So the line
  * can differ from prototype_line.
  *
- * In Prototype.positions: of a NEWTABLE the first word has the line for hooks, the second
- * one the position of the '{'. That of a CLOSURE has the line for hooks, and the column
- * of the function's beginning. The words of any other instruction are equal.
+ * Prototype.positions has a position for each word of the code. The first word of a
+ * NEWTABLE has the line for hooks, its second word the position of the '{'. A CLOSURE has
+ * the line for hooks and the column of the function's beginning. All words of any other
+ * instruction have the same position.
  *
  * Allocates nothing and may be called at any time, also while the collector runs. */
 bool debuginfo_position(const Prototype *p, int pc, int *line, int *column);

@@ -16,37 +16,38 @@
  * handlers of calls and returns do not: while it is not 0, `dispatch` is a table without
  * them.
  *
- * State that only fast paths keep. A program continues when a watch begins or ends: the
- * state that one path leaves in a frame or in code, the other must leave as well, or mark
- * as not known. This is the list; an addition to a fast path adds a row and an assertion.
+ * State that only fast paths keep. A watch may begin or end while a program runs. So the
+ * state that one path leaves in a frame or in code, the other path must leave as well, or
+ * mark as unknown. This is the list of it; an addition to a fast path adds a row and an
+ * assertion.
  *
  *  Position of `next`. TFORCALL keeps it in the scratch of the control variable R[A+2],
- *    so that it need not search for the key. It is that of the key there, in the table
- *    R[A+1], or unknown: then the key is searched for. A watched TFORCALL calls `next`
- *    and leaves the position unknown; so does debug.setlocal of R[A], R[A+1] or R[A+2]
- *    (debug_local_changed), in any coroutine. Errors and breaks leave the loop; TFORPREP
- *    begins anew. A stack moves with its scratch. The collector leaves positions
- *    unchanged; rehashing does not, but a program may not add keys to a table that it
- *    traverses. (check_position)
- *  Iterator of ipairs. Nothing but the control variable, which is the index.
- *  Numeric loops. Their count is in R[A+1], on both paths, also in pairs.
+ *    so that it need not search for the key. It is the position of the key R[A+2] in the
+ *    table R[A+1], or unknown: then the key is searched for. A watched TFORCALL calls
+ *    `next` and leaves the position unknown; so does debug.setlocal of R[A], R[A+1] or
+ *    R[A+2] (debug_local_changed), in any coroutine. Errors and breaks leave the loop;
+ *    TFORPREP sets it again. A stack moves with its scratch. The collector leaves
+ *    positions unchanged; rehashing does not, but a program may not add keys to a table
+ *    that it traverses. (check_position)
+ *  Iterator of ipairs. Its only state is the control variable, which is the index.
+ *  Numeric loops. Both paths, and pairs of instructions, keep the count in R[A+1].
  *  Inline caches (aux). They say where to look first; the key found there is compared. So
- *    collector and rehashing may leave them stale. Both paths use the same words.
+ *    the collector and rehashing may leave them stale. Both paths use the same words.
  *  QUICK instructions. Each checks its operands and falls back to its base. A watch runs
  *    the first of a FUSED pair alone: it must not become a QUICK one, which would end the
  *    pair (QUICKEN).
  *  GETASSUMED. It replaces a pair of GETTABUP and GETFIELD, and sets the same register;
- *    the word that says where GETTABUP looks holds a number then. A watch that runs
- *    instructions one by one turns it back into the pair (split_assumed).
- *  FUSED pairs. They hand values over in variables of C, between instructions that
- *    nothing can come between: there is no safepoint, or dispatch is compared after it.
+ *    the word that says where GETTABUP looks then holds the number of the assumption. A
+ *    watch that runs instructions one by one turns it back into the pair (split_assumed).
+ *  FUSED pairs. The first instruction passes values to the second in C variables. Nothing
+ *    can run between the two: there is no safepoint, or dispatch is compared after it.
  *  CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
- *    frame clears them; an operation that waits clears its own (NEGATE, CLOSING, UNWIND,
- *    HOOK_YIELDED).
+ *    frame clears them; an operation that waited clears its own flag (NEGATE, CLOSING,
+ *    UNWIND, HOOK_YIELDED).
  *  CallInfo.u2. A hook that stores there (transfer) does so when nothing else is kept in
  *    it: at the entry, and at the end, after variables were closed.
  *  L->old_pc. Only line hooks use it; they expect that it may be stale.
- *  L->npcalls. A pcall in the loop counts it, and restores it from its frame.
+ *  L->npcalls. A pcall in the loop increments it, and restores it from its frame.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
@@ -54,15 +55,15 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Safepoints. There is a SAFE_POINT at every back-edge and tail call: there a program
+ * Safepoints. There is a SAFE_POINT at every back-edge and tail call, where a program
  * that runs for long checks for requests from elsewhere. A request that reaches the
  * domain's own thread (of peer.h, or a hook set by a signal handler) has put another
  * table into L->dispatch, and op_each handles it before the next instruction; a recording
  * is started by a word of its file (runtime/probes.h). No results are open there and all
  * registers are below L->ci->top. Loops that count their rounds have a safepoint in each
  * 32nd round, and at their start, so that nested loops of few rounds have them as well.
- * (A safepoint at every call would cost 2 % of a program that only calls: calls and
- * returns only read L->dispatch.)
+ * (Calls and returns only read L->dispatch: a safepoint at every call would cost a
+ * program that only calls 2 % of its time.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
  * its arguments above the frame (meta_prepare_*).  Then the function is called
@@ -79,11 +80,11 @@
  * interrupted instruction, or a native frame: pcall, a coroutine's resumer, or a C
  * function with a continuation.
  *
- * Collections happen only in GC_CHECK. Instructions that make an object put it
- * into the highest register in use (the compiler ensures that), so L->top is then just
- * above it, or there before it is made; elsewhere L->top is above all registers of the
- * frame. Registers that are not live may hold old values: each collection marks or clears
- * every slot, so they are never dangling.
+ * Collections happen only in GC_CHECK. Instructions that make an object put it into the
+ * highest register in use (the compiler ensures that). L->top is then just above that
+ * register, or at it before the object is made; elsewhere L->top is above all registers
+ * of the frame. Registers that are not live may hold old values: each collection marks or
+ * clears every slot, so they are never dangling.
  */
 #include "execute.h"
 
@@ -116,7 +117,7 @@
 #include "watch.h"
 
 #define MAX_PCALLS 1000
-/* rounds of a loop that counts them, from one safepoint to the next; a power of two */
+/* rounds between two safepoints of a loop that counts its rounds; a power of two */
 #define LOOP_CHECK 32
 
 const void *const *vm_dispatch_normal;
@@ -128,10 +129,11 @@ const void *const *const vm_dispatch_calls = dispatch_calls;
 const void *const *const vm_dispatch_each = dispatch_each;
 const void *const *const vm_dispatch_noting = dispatch_noting;
 
-/* Declares a variable of the loop that seldom changes, in a register that calls preserve.
- * Otherwise gcc 12 moves these variables between registers and stack slots at the end of
- * almost every instruction. (For pc and base it does better without this.) The names have
- * an effect where the compiler honours them beyond asm statements, as gcc does. */
+/* Declares a variable of the loop that seldom changes, and keeps it in a register that
+ * calls preserve. Otherwise gcc 12 moves these variables between registers and stack
+ * slots at the end of almost every instruction. (For pc and base it does better without
+ * this.) The names of registers have this effect only where the compiler obeys them
+ * outside of asm statements, too, as gcc does. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define IN_REGISTER(declaration, name) register declaration __asm__(name)
 #else
@@ -188,12 +190,12 @@ static void make_tables(const void *const *normal, const Ways *ways) {
 
 /* ---- helpers out of line ------------------------------------------------- */
 
-/* of __index or __newindex; beyond it, meta.c continues, or detects the loop */
+/* steps of __index or __newindex; beyond it, meta.c continues, or detects the loop */
 #define MAX_TABLE_CHAIN 100
 
-/* Returns the node of a field, or NULL if there is none. Remembers its place in the aux
- * word: if that is its main position, by the hash, so that it is the same for tables of
- * all sizes. */
+/* Returns the node of a field, or NULL if there is none. Stores its place in the aux
+ * word; for a node in its main position, that is the hash, which fits tables of all
+ * sizes. */
 ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *aux) {
   Node *n = &t->node[key->hash & t->node_mask];
   if (likely(n->key.p == (const void *)key && n->key_tag == TAG_SHORT_STRING)) {
@@ -251,8 +253,8 @@ static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t,
   return NULL;
 }
 
-/* Returns the table where methods usually are, or NULL if there is none: for class_of,
- * the class of a metatable; for method_holder, the object itself, its class, or the
+/* Returns the table where methods usually are, or NULL if there is none. class_of returns
+ * the class of a metatable; method_holder returns the object itself, its class, or the
  * functions for strings. */
 ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
   const TValue *handler = table_fast_metamethod(d, mt, META_INDEX);
@@ -272,9 +274,8 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* Returns a method that is not where it was last found in the class: elsewhere in the
- * class or in what it inherits from. Returns NULL if it is in another place, or
- * nowhere. */
+/* Returns a method that is not where it was last found in the class, but elsewhere in the
+ * class or in a class that it inherits from. Returns NULL if it is in neither. */
 static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key,
                                                Instruction *aux) {
   for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
@@ -292,8 +293,8 @@ static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const St
   return NULL;
 }
 
-/* Stores at the place where a lookup of a field ended, in a table that has no handler for
-   it. */
+/* Stores into the place where a lookup of a field ended, in a table that has no handler
+   for the field. */
 static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                            const TValue *value) {
   if (slot == &table_absent) gc_make_room_to_grow(L, table_growth(t));
@@ -398,9 +399,9 @@ static bool for_float_step(TValue *ra) {
   return true;
 }
 
-/* Makes a round of a loop over the pairs of the table, from the position in the scratch
- * of the control variable: sets that position, the variable, and key and value. Returns
- * the bits of the position that have changed; 0 at the end. */
+/* Begins a round of a loop over the pairs of the table, from the position in the scratch
+ * of the control variable: sets that position, the variable, the key and the value.
+ * Returns the bits of the position that have changed; 0 at the end. */
 static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, position = table_iterate(d, t, before, ra + 4, ra + 5);
   if (position == 0) return 0;
@@ -409,7 +410,7 @@ static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra
   return before ^ position;
 }
 
-/* Makes a round like next_pair_further. Most often the next pair is at that position, or
+/* Begins a round like next_pair_further. Most often the next pair is at that position, or
  * in one of the next nodes. (It is a function so that the loop keeps its registers.) */
 static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, after = before + 1;
@@ -432,8 +433,8 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   return before ^ after;
 }
 
-/* Tells whether the position of the loop is known, or its control variable is a key that
- * has one. (If it has none, `next` raises.) */
+/* Tells whether the position of the loop is known, or can be found from its control
+ * variable. (If the table does not have that key, `next` raises.) */
 ALWAYS_INLINE bool is_position_known(const Table *t, TValue *ra) {
   if (unlikely(ra[2].extra == TABLE_POSITION_UNKNOWN))
     ra[2].extra = table_position_after(t, ra + 2);
@@ -451,8 +452,8 @@ ALWAYS_INLINE bool integral_value(const TValue *o, int64_t *i) {
   return (double)*i == o->v.n;
 }
 
-/* Tells whether an integer is exactly a float; returns false also for some large ones
-   that are. */
+/* Tells whether a float can have exactly the value of this integer; returns false also
+   for some large integers for which one can. */
 ALWAYS_INLINE bool is_float_exactly(int64_t i) {
   const uint64_t limit = UINT64_C(1) << 53;
   return (uint64_t)i + limit <= 2 * limit;
@@ -464,7 +465,8 @@ ALWAYS_INLINE int64_t shift_left(int64_t a, int64_t b) {
   return (int64_t)(b >= 0 ? (uint64_t)a << b : (uint64_t)a >> -b);
 }
 
-/* Clears the variables of a generic loop beyond the two values that there are. */
+/* Sets the variables of a generic loop behind the first two to nil: the iterator returns
+ * two values. */
 static NOINLINE void clear_more_variables(TValue *ra, int wanted) {
   for (int i = 3; i <= wanted; i++) set_nil(ra + 3 + i);
 }
@@ -543,18 +545,18 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   return call;
 }
 
-/* Tells whether a primitive that an instrumented thread calls runs in the loop as usual.
- * It does not if hooks want to see it. A coroutine that yields in the loop records that
- * it is left. */
+/* Tells whether a primitive that an instrumented thread calls runs in the loop as usual;
+ * it does not under hooks, which see it as a call. Records that the coroutine is left if
+ * it yields in the loop. */
 static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
   if (L->instrumented & INSTRUMENT_HOOKS) return false;
   if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
   return true;
 }
 
-/* Checks the nesting of pcalls in the loop, which is bounded (generously: the reference
- * allows 200), so that errors in handlers of errors, each deep in pcalls again, come to
- * an end in reasonable time. */
+/* Checks the nesting of pcalls in the loop. It is bounded (generously: the reference
+ * allows 200), so that errors in handlers of errors, each again inside many pcalls, end
+ * in reasonable time. */
 ALWAYS_INLINE void check_pcalls(lua_State *L) {
   if (unlikely(L->npcalls >= MAX_PCALLS)) error_run(L, "C stack overflow (too many nested pcalls)");
 }
@@ -576,7 +578,7 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
   return ci;
 }
 
-/* Begins what a frame protects, for pcall or (below) for xpcall; returns the function to
+/* Begins the protected part of a pcall or, below, of an xpcall; returns the function to
    call. */
 ALWAYS_INLINE TValue *begin_pcall(lua_State *L, CallInfo *ci, TValue *func) {
   ci->u.c.ctx = 1;
@@ -594,9 +596,9 @@ ALWAYS_INLINE TValue *begin_xpcall(lua_State *L, CallInfo *ci, TValue *func) {
   return func + 2;
 }
 
-/* Begins a pcall or xpcall whose call hooks want to see: until that is reported, its
- * frame catches no errors. Returns the function to call, or NULL for wrong arguments or
- * another primitive. */
+/* Begins a pcall or xpcall under hooks: until the call is reported to them, its frame
+ * catches no errors. Returns the function to call, or NULL for wrong arguments or another
+ * primitive. */
 static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
                                        int nresults, uint32_t status) {
   const int n = (int)(L->top - func) - 1;
@@ -612,8 +614,8 @@ static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TVal
   return has_handler ? begin_xpcall(L, ci, func) : begin_pcall(L, ci, func);
 }
 
-/* Prepares like meta_prepare_arith an operand k of the prototype, which may have been
- * written on the left (opcodes.def). */
+/* Prepares an operation as meta_prepare_arith does, with the constant k as an operand
+ * that may have been written on the left (opcodes.def). */
 static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValue *x,
                                                const TValue *k, TValue *result) {
   bool left = k->extra == CONSTANT_ON_LEFT;
@@ -713,8 +715,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
-/* Does so if the instruction is `base`, and not a pair, of which the watched path runs
-   the first instruction alone. */
+/* Turns the running instruction into a QUICK one if it is `base`. It may be a pair of
+   which the watched path runs the first instruction alone; that stays a pair. */
 #define QUICKEN(base) \
   do { if (((uint8_t *)pc)[-4] == OP_##base) BECOME(OP_##base##F); } while (0)
 
@@ -731,7 +733,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
-/* Floored division; a power of two needs none. The calls raise for 0. */
+/* Floored division and its remainder; a power of two needs no division. The functions
+ * called here raise for 0. */
 #define INT_MOD(m, a, b) \
   do { \
     if (is_power_of_two(b)) m = (a) & ((b) - 1); \
@@ -844,7 +847,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Sets the value of a node that has a short string as its key, and about which nothing is
  * assumed. Tags and mark are written together, as they are read: a load that is wider
- * than the store before it waits until that is in the cache. */
+ * than the store before it waits until the store has reached the cache. */
 #define STORE_IN_NODE(node, payload, value_tag) \
   do { \
     (node)->v = (payload); \
@@ -863,8 +866,8 @@ ALWAYS_INLINE bool is_metamethod(const CallInfo *frame) {
   return status == CALL_SPECIAL && is_lua_frame(frame->prev);
 }
 
-/* Tells, for the next instruction, whether L->top says where the values that it takes
- * end, or the frame is not set up yet. */
+/* Tells whether an instruction that is about to run takes the values up to L->top, or has
+ * yet to set up its frame. */
 ALWAYS_INLINE bool takes_open_values(Instruction i) {
   return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || op_base(i) == OP_VARARGPREP;
 }
@@ -1355,7 +1358,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (ra->v.prim->id == PRIM_NEXT && is_position_known(t, ra)) {
         if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
         uint32_t passed = next_pair(L->domain, t, ra);
-        dispatch = L->dispatch; /* this takes no longer than keeping it */
+        dispatch = L->dispatch; /* as fast as keeping it across the call */
         pc++; /* past TFORLOOP */
         if (passed == 0) NEXT;
         CHECK_POSITION(ra);
@@ -1422,7 +1425,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     adjust_varargs(L, L->ci, (int)ARG_A);
     RELOAD;
     NEXT;
-  /* of a Lua function with a counted number of arguments, if there is room, unwatched */
+  /* the fast path: a Lua function, a counted number of arguments, room on the stack, no
+     watch */
   CASE(CALL): {
     func = RA;
     if (unlikely(!is_lua_closure(func))) goto call_direct;
@@ -1454,7 +1458,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (unlikely(passed < 0)) passed = (int)(L->top - func) - 1;
     const int results = func->v.prim->direct(L, func, passed);
     if (likely(results == (int)ARG_C - 1)) NEXT;
-    /* otherwise gcc keeps addresses of operands over the call for rare cases */
+    /* without this, gcc keeps addresses of operands across the call for rare cases */
     __asm__("" : "+r"(pc));
     if (results == NOT_DIRECT) goto call;
     func = RA;
@@ -1548,7 +1552,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT;
   }
 
-  /* of such a function, from a frame that has nothing to close and no extra arguments */
+  /* the fast path: as for CALL, from a frame that has nothing to close and no extra
+     arguments */
   CASE(TAILCALL): {
     CallInfo *frame = own;
     uint32_t b = ARG_B, i = 0;
@@ -1635,7 +1640,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       first = RA;
       n = 1;
       if (is_metamethod(frame)) goto metamethod_done;
-      /* from C */
+      /* called from C */
       if ((frame->status & (CALL_SPECIAL | CALL_VARARG)) == 0 && frame->nresults == 1) {
         value_copy(frame->func, first);
         L->top = frame->func + 1;
@@ -1645,7 +1650,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto return_values;
     }
     int wanted = frame->nresults;
-    value_copy(frame->func, RA); /* if none is wanted, that register is still free */
+    value_copy(frame->func, RA); /* if none is wanted, that register is free anyway */
     if (unlikely(wanted != 1)) {
       L->top = frame->func + 1;
       for (TValue *res = L->top; wanted > 1; wanted--) set_nil(res++);
@@ -2126,9 +2131,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define LAST_MODK goto CASE(MODK);
 
 /* Two arithmetic operations. The second takes the result of the first from a machine
- * register: through its slot in memory that would take twice as long as the operation. (A
- * branch decides, which is predicted; a choice between two values would wait for
- * both.) */
+ * register: passing it through its slot in memory would take twice as long as the
+ * operation. (A branch chooses the operand, because it is predicted; selecting one of two
+ * values would wait for both.) */
 #define SIGN_ADD +
 #define SIGN_SUB -
 #define SIGN_MUL *
@@ -2170,15 +2175,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
-/* A value that was just loaded is read from where it was: from its new place it would
- * come later. */
+/* Reads a value that was just loaded from the place that it was loaded from: reading it
+ * from its new place would have to wait for the store. */
 #define TAKEN(operand) \
   ({ \
     const TValue *taken = (operand); \
     if (taken == loaded) { taken = source; __asm__("" : "+r"(taken)); } \
     taken; \
   })
-/* op_fuse makes it a pair only if it takes the value that was loaded. */
+/* op_fuse makes the two a pair only if the GETFIELD takes the value that was loaded. */
 #define TAKING_GETFIELD { rt_assert(RB == loaded); LOAD_FIELD(GETFIELD, source) }
 #define TAKING_GETTABLE { \
     const TValue *table = TAKEN(RB), *item = TAKEN(RC); \
@@ -2261,7 +2266,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #include "opcodes.def"
 #undef OP
 
-  /* for each instruction while hooks want it, or when a request or a collection is due */
+  /* runs before each instruction while hooks want that, or when a request or a collection
+     is due */
   op_each:
     if (L->instrumented == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
         !vm_is_asked(L->domain) && !gc_is_wanted(L->domain)) {
@@ -2288,7 +2294,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   single_instruction: /* pairs are split: their first instruction runs */
     goto *alone_calls[OPCODE];
 
-  /* for frequent instructions while lines are sampled from outside */
+  /* runs before calls and loop ends while lines are sampled from outside */
   op_note_often:
     if (unlikely(--L->domain->noting_left == 0)) {
       vm_noting_check(L);

@@ -9,8 +9,8 @@
  * unwind. Frames of several coroutines can belong to one Run: a coroutine resumed from
  * guest code runs in the loop of its resumer. */
 typedef struct Run {
-  /* first: d->error_jump points to it; its L is the thread for which the Run was
-     entered */
+  /* the first member, because d->error_jump points to it; its L is the thread for which
+     the Run was entered */
   ErrorJump jump;
   /* frame of L below the one for which it was entered: unwinding stops there */
   CallInfo *boundary;

@@ -4,14 +4,15 @@
  * A Lua function has the name by which it is defined (Prototype.name): "f", "M.a.b:c".
  * One without a name is "anonymous", and code that shows it shows its place as well.
  *
- * A C function has the name under which the loaded modules have it, "string.rep": the
- * best one (eventring_compare_names), so that each run has the same. Otherwise it has the
- * name of its symbol, or else of its place in its file, "saros+0x46e20". Readers in other
- * processes follow the same rule (eventring/remote/names.c, places.c).
+ * A C function has its name in the loaded modules, such as "string.rep"; of several names
+ * it has the best one (eventring_compare_names), so that each run shows the same. If no
+ * module has it, its name is that of its symbol, or else its place in its file,
+ * "saros+0x46e20". Readers in other processes follow the same rule
+ * (eventring/remote/names.c, places.c).
  *
  * Names are asked for in the middle of allocations and of instructions: nothing is
  * allocated in the heap, and nothing of the domain changes. Symbols are read from a file,
- * so the latest ones are kept. */
+ * so the latest names are kept. */
 #include "function_names.h"
 
 #include <dlfcn.h>
@@ -30,7 +31,7 @@
 #include "table.h"
 #include "thread.h"
 
-/* of a module that is searched: a larger table is not taken for a module */
+/* of a module that is searched; a larger table does not count as a module */
 #define MOST_NODES 65536
 
 /* ---- functions of Lua ---------------------------------------------------- */
@@ -96,7 +97,7 @@ static bool names_function(const Node *n, const void *f) {
   return n->key_tag == TAG_SHORT_STRING && c_function_identity(&value) == f;
 }
 
-/* Takes a better name, if the module has one. */
+/* Replaces the name with a better one, if the module has one. */
 static void find_in_module(const Table *module, const char *prefix, uint32_t number,
                            FoundName *found) {
   char text[FUNCTION_NAME_SIZE];
@@ -130,8 +131,8 @@ static void find_in_modules(const Table *loaded, const void *f, FoundName *found
   }
 }
 
-/* Tells whether a kept name is valid: no module was added, and the one that has the
-   function still has it. */
+/* Tells whether a kept name is still valid: no module was added, and the module that had
+   the function still has it. */
 static bool is_found(const FoundName *found, const Table *loaded, const void *f) {
   if (found->f != f || found->loaded != loaded) return false;
   if (loaded == NULL) return true;
@@ -144,8 +145,8 @@ static bool is_found(const FoundName *found, const Table *loaded, const void *f)
 
 /* Finds the name of a function in the modules. The same few functions are on each stack
  * that is written, and a search of all modules takes 10 us, so the latest names are kept.
- * (A function that gets another name in a module that was there keeps the one that it
- * had.) */
+ * (If a module that was already loaded gets another name for the function, the kept name
+ * stays.) */
 static void name_in_modules(const Domain *d, const void *f, char *name) {
   static _Thread_local FoundName kept[8];
   const Table *loaded = loaded_modules(d);
@@ -154,8 +155,8 @@ static void name_in_modules(const Domain *d, const void *f, char *name) {
   memcpy(name, found->name, FUNCTION_NAME_SIZE);
 }
 
-/* Looks for a function among the symbols of its file on disk, where static functions are
-   as well. */
+/* Looks for a function among the symbols of its file on disk, which include static
+   functions. */
 static bool find_in_file(const void *address, const struct link_map *map, char *name) {
   const bool is_program = map->l_name == NULL || *map->l_name == '\0';
   const int fd = open(is_program ? "/proc/self/exe" : map->l_name,
@@ -179,8 +180,8 @@ static void read_symbol(const void *address, const Dl_info *info, const struct l
              (unsigned long)((const char *)address - (const char *)info->dli_fbase));
 }
 
-/* A name that was read, and the mapped file that has it: another file may be mapped at
-   its place. */
+/* A name that was read, and the mapped file that it is from: another file may be mapped
+   at the same addresses later. */
 typedef struct KeptName {
   const void *address, *file, *section;
   char name[FUNCTION_NAME_SIZE];
@@ -190,8 +191,8 @@ static bool is_kept(const KeptName *k, const void *address, const struct link_ma
   return k->address == address && k->file == map && k->section == map->l_ld;
 }
 
-/* Returns the mapped file that has the address, or NULL: then dladdr1 must be asked,
- * which looks at each of its symbols and takes 5 us. */
+/* Returns the mapped file that has the address, or NULL if the caller must use dladdr1,
+ * which examines each symbol of the file and takes 5 us. */
 static const struct link_map *file_at(const void *address) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
   struct dl_find_object found;

@@ -10,7 +10,7 @@
 #define MAIN_CHUNK_NAME "main chunk"
 #define ANONYMOUS_NAME "anonymous"
 
-/* Returns the name of a prototype as its source has it, which may need clean_name. */
+/* Returns the name of a prototype as it is in the source; it may need clean_name. */
 const char *prototype_own_name(const Prototype *p);
 /* Replaces the characters that would spoil a line, in text that a program chose. */
 void clean_name(char *text);

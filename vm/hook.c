@@ -23,8 +23,9 @@ static uint32_t mask_of_event(int event) {
   return event == LUA_HOOKTAILCALL ? LUA_MASKCALL : 1u << event;
 }
 
-/* Calls the hook for an event of the current frame, if it is wanted. The stack below
- * L->top and the registers of a Lua frame do not change; hooks are off while it runs. */
+/* Calls the hook for an event of the current frame, if the hook wants the event and hooks
+ * are on. The stack below L->top and the registers of a Lua frame do not change; hooks
+ * are off while it runs. */
 void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer) {
   lua_Hook hook = L->hook;
   if (hook == NULL || !L->allow_hook || !(L->hook_mask & mask_of_event(event))) return;
@@ -52,10 +53,10 @@ void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfe
   ci->status &= ~mark;
 }
 
-/* Tells whether the instruction at old_pc jumped to the LOOP at pc. If so, the program
- * continues at the start of the loop, for hooks as in the reference, where such jumps
- * lead there. The test at the end of a `repeat` is reversed: it jumps over the LOOP that
- * goes back, and the code behind it was reached without a jump. */
+/* Tells whether the instruction at old_pc jumped to the LOOP at pc. If so, hooks see the
+ * program continue at the start of the loop, as in the reference, where such jumps lead
+ * there. The test at the end of a `repeat` is reversed: it jumps over the LOOP that goes
+ * back, and the code behind it was reached without a jump. */
 static bool jumped_to_loop(const Prototype *p, int old_pc, int pc) {
   if (op_base(p->code[old_pc]) == OP_JMP) return true;
   if (!(op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T)) return false;

@@ -7,8 +7,8 @@
 
 /* Calls the hook; called by the interpreter when a hook is on. */
 void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer);
-/* Calls line and count hooks before an instruction that they may want, to which pc
- * points; the frame's own pc points behind it. */
+/* Calls the line and count hooks, if they are due, before the instruction at pc. The
+ * frame's own pc points behind that instruction. */
 void hook_before_instruction(lua_State *L, const Instruction *pc);
 
 #endif

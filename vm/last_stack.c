@@ -9,13 +9,13 @@
  * While the process records, a thread of its own asks for stacks in each period: it sets
  * a bit in the word that safepoints test anyway (probes.h) and clears it soon after;
  * other processes set it too. So nothing is added to the code that a program executes.
- * The child of a fork has no such thread, since it may end with its last thread; it looks
- * at the time whenever it collects.
+ * The child of a fork gets no such thread, which would keep it alive when its last other
+ * thread has ended; it checks the time whenever it collects.
  *
- * In a handler of a signal anything may be half done. Frames are filled in an order that
- * keeps a list of them right at each moment (frame.h), but memory may be damaged if the
- * signal is SIGSEGV: everything is read there by process_vm_readv, which fails where a
- * load would trap, and only frames, closures, prototypes and their names are read.
+ * In a signal handler anything may be half done. Frames are filled in an order that keeps
+ * their list valid at each moment (frame.h), but memory may be damaged if the signal is
+ * SIGSEGV. So everything is read there with process_vm_readv, which fails where a load
+ * would trap, and only frames, closures, prototypes and their names are read.
  */
 #include "last_stack.h"
 
@@ -243,7 +243,8 @@ static void wanted(eventring_domain *domain, enum eventring_stack_reason reason,
                    bool in_handler) {
   if (reason == EVENTRING_STACK_ERROR) return;
   Domain *d = in_handler ? NULL : eventring_stack_host(domain);
-  /* the domain of C code that records as well; this takes 20 us */
+  /* `domain` may be one with which C code records on this thread, too; the search takes
+     20 us */
   if (d == NULL) d = domain_of_thread();
   if (d != NULL) write_stack(d, reason, value, in_handler);
 }
@@ -280,7 +281,7 @@ static void begin_asking(Domain *d) {
       __atomic_store_n(&asks, false, __ATOMIC_RELAXED);
   }
   pthread_mutex_unlock(&mutex);
-  /* it chooses the word of safepoints */
+  /* this chooses the word that safepoints test */
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
 }
 

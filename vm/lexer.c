@@ -7,7 +7,7 @@
  * END (-1) follows the last one.
  *
  * Reserved words are found in a table of 64 bytes that lexer_init fills from tokens.def
- * (22 insertions), so no domain has to be prepared for compiling and no String is made
+ * (22 insertions). So no domain has to be prepared for compiling, and no String is made
  * for a reserved word. Every other word is a String of the domain; short ones are
  * interned there, long ones in `long_strings`, so that the compiler may compare names by
  * address.
@@ -31,7 +31,7 @@
 
 enum { CHAR_ALPHA = 1, CHAR_DIGIT = 2, CHAR_HEX = 4, CHAR_SPACE = 8, CHAR_PRINT = 16 };
 
-/* For ASCII alone, whatever the locale says. */
+/* The classes of ASCII characters, whatever the locale says. */
 static const uint8_t char_class[256] = {
   ['\t'] = CHAR_SPACE, ['\v' ... '\f'] = CHAR_SPACE, [' '] = CHAR_SPACE | CHAR_PRINT,
   ['!' ... '/'] = CHAR_PRINT,
@@ -299,8 +299,8 @@ static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int sta
   lexer_error(lx, message, TOKEN_EOF);
 }
 
-/* Tells whether a byte of the word is b, with b in each byte of `repeated`: exact except
- * for bytes above such a one. */
+/* Tells whether a byte of the word is b; `repeated` has b in each byte. The bits of bytes
+ * above such a byte may be wrong. */
 ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
   uint64_t difference = word ^ repeated;
   return (difference - BYTES(1)) & ~difference & BYTES(0x80);

@@ -9,12 +9,12 @@
  * script or the initialization failed. How a script on standard input without "-" ends
  * does not count, as in Lua.
  *
- * Order of life: recording started, state, program, state closed, the last of the other
- * domains ended, recording ended by libeventring's handler of exit, which knows the exit
- * status also if os.exit ends the process. SIGTERM, SIGHUP and SIGINT end it in order,
- * too (on_termination); the recording is then kept as after an error. An error that ends
- * the program is noted in the recording before finalizers run, and a fatal signal before
- * it strikes (on_fatal_signal).
+ * Order: the recording starts, the state is made, the program runs, the state is closed,
+ * and the last of the other domains ends. Then libeventring's exit handler ends the
+ * recording; it knows the exit status also if os.exit ends the process. SIGTERM, SIGHUP
+ * and SIGINT end the process in order, too (on_termination); the recording is then kept
+ * as after an error. An error that ends the program is noted in the recording before
+ * finalizers run, and a fatal signal before it ends the process (on_fatal_signal).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -231,9 +231,9 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 
 #define TERMINATION_PATIENCE 300 /* ms, for domains to end */
 
-/* Ends the process by this signal, as its parent will see; domains are ended and the
- * recording is closed before. Domains cannot end while the main thread, interrupted here,
- * holds the recorder's mutex. */
+/* Ends the domains, closes the recording, and then ends the process by this signal, as
+ * its parent will see. Domains cannot end while the main thread, interrupted here, holds
+ * the mutex of libeventring. */
 static void on_termination(int signal_number) {
   if (eventring_defer_signal(signal_number)) return;
   peer_cancel_all_in_handler();
@@ -243,8 +243,8 @@ static void on_termination(int signal_number) {
   raise(signal_number); /* delivered when the handler has returned */
 }
 
-/* Handles the signals that mean an end and not a crash. A signal that the parent has
- * switched off stays off. */
+/* Sets the handler of the signals that mean an end and not a crash. A signal that the
+ * parent has switched off stays off. */
 static void set_termination_handlers(void) {
   static const int signals[] = {SIGTERM, SIGHUP, SIGINT};
   struct sigaction now;
@@ -253,9 +253,9 @@ static void set_termination_handlers(void) {
       set_handler(signals[i], on_termination);
 }
 
-/* Ends the process in the same way as without this handler: the same signal with the same
- * information comes again, for the default action, when the handler has returned. So a
- * core dump shows where the signal struck. */
+/* Notes the signal in the recording, and ends the process as it would end without this
+ * handler: the same signal with the same information is delivered again, for the default
+ * action, when the handler has returned. So a core dump shows where the signal struck. */
 static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
   (void)context;
   probes_note_signal(signal_number);
@@ -264,11 +264,11 @@ static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
     raise(signal_number);
 }
 
-/* Handles the signals that end a process by default, and are not an orderly end; for
- * programs that are recorded. libeventring must catch SIGBUS first
+/* Sets the handler of the signals that end a process by default and are not an orderly
+ * end; for programs that are recorded. libeventring must catch SIGBUS first
  * (eventring_repair_fault), so this is done before the recording is started. A C library
- * that catches one of them replaces the handler, as it would the default action. A thread
- * that has overrun its stack dies without being noted. */
+ * that catches one of them replaces this handler, as it would replace the default action.
+ * A thread that has overrun its stack dies without being noted. */
 static void set_fatal_handlers(void) {
   static const int signals[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
                                 SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2,
@@ -458,7 +458,7 @@ static int disassemble_file(lua_State *L, const CommandLine *line) {
 static void prepare_state(lua_State *L, const CommandLine *line) {
   luaL_checkversion(L);
   if (line->ignore_environment) {
-    lua_pushboolean(L, 1); /* the libraries look for this */
+    lua_pushboolean(L, 1); /* the libraries check this */
     lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   }
   luaL_openlibs(L);
@@ -467,7 +467,7 @@ static void prepare_state(lua_State *L, const CommandLine *line) {
   lua_gc(L, LUA_GCGEN, 0, 0);
 }
 
-/* Runs what is left to do after the options: the script, or standard input. */
+/* Runs the main part, after the options: the script, or standard input. */
 static bool run_main_part(lua_State *L, const CommandLine *line) {
   bool has_script = line->script < line->argc;
   if (has_script && run_script(L, line) != LUA_OK)
@@ -555,7 +555,8 @@ static void limit_arenas(void) {
 #endif
 }
 
-/* --help or --version: where what it prints cannot be written, that is an error. */
+/* Prints the text of --help or --version. Returns the exit status; a text that cannot be
+ * written is an error. */
 static int show_and_end(const CommandLine *line) {
   if (line->show_help)
     print_help(line->name);
@@ -567,9 +568,9 @@ static int show_and_end(const CommandLine *line) {
   return EXIT_FAILURE;
 }
 
-/* Returns how many arguments precede those of the compiler, or 0 if this is not a call of
- * it: the program is called as sarosc (or luac5.4, its name of --with-lua-names), or with
- * --compile first. */
+/* Returns how many arguments precede the arguments of the compiler, or 0 if the compiler
+ * is not called. It is called if the program's name is sarosc (or luac5.4, its name with
+ * --with-lua-names), or if --compile is the first argument. */
 static int compiler_arguments(int argc, char **argv) {
   if (argc == 0) return 0;
   const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];

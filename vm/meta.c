@@ -283,9 +283,9 @@ static const TValue *order_handler(lua_State *L, const TValue *a, const TValue *
   return is_nil(handler) ? meta_of(L, b, e) : handler;
 }
 
-/* Prepares a comparison of order. Without __le, a <= b is not (b < a), as in Lua 5.3 and
- * in 5.4 built to be compatible with it: the frame is marked to take the opposite of the
- * handler's result. */
+/* Prepares a comparison of order. Without __le, a <= b is computed as not (b < a), as in
+ * Lua 5.3 and in 5.4 built to be compatible with it: the frame is marked to take the
+ * opposite of the handler's result. */
 static TValue *prepare_order(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
   const TValue *handler = order_handler(L, a, b, e);
   if (!is_nil(handler)) return meta_push_call(L, handler, a, b);

@@ -58,8 +58,8 @@ ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValu
  * these functions. */
 TValue *meta_prepare_get(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
-/* Gets or sets a field of a table in which a lookup has been done already: it does not
- * have the key; the lookup ended at `slot`. */
+/* Gets or sets a field that a lookup has not found in the table itself; the lookup ended
+ * at `slot`. */
 TValue *meta_get_absent(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_set_at(lua_State *L, const TValue *t, const TValue *key, const TValue *slot,
                     const TValue *value);

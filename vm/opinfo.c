@@ -81,7 +81,7 @@ int op_constant(Instruction i) {
 
 int64_t op_key(Instruction i, uint32_t aux) {
   if (!(op_info[INS_OP(i)].uses & KX)) return -1;
-  /* a field access has its cache beside it */
+  /* in a field access, the other half of aux is its cache */
   return op_base(i) == OP_LOADKX ? aux : AUX_KEY(aux);
 }
 
@@ -98,8 +98,8 @@ int64_t op_jump_target(Instruction i, uint32_t pc) {
 
 /* ---- pairs --------------------------------------------------------------- */
 
-/* The opcode for a pair of instructions, or 0 if there is none (0 is MOVE, which stands
-   for no pair). */
+/* The opcode for a pair of instructions, or 0 if there is none (0 is MOVE, which is no
+   pair). */
 static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED(base, next, format, flags, uses, sets) [OP_##base][OP_##next] = OP_##base##_##next,
@@ -118,8 +118,8 @@ static const bool takes_loaded[OP_COUNT] = {
 #undef OP
 };
 
-/* The distance in words to the instruction that runs after it, in most cases; 0 if it
- * jumps there. */
+/* The distance in words from an instruction to the one that usually runs after it; 0 if a
+ * jump leads there. */
 static const uint8_t words_to_next[OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text) \
   [OP_##name] = OP_##name == OP_LOOP || OP_##name == OP_FORLOOP ? 0 : (flags) & (X | T) ? 2 : 1,

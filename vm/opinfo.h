@@ -34,7 +34,7 @@ HIDDEN extern const OpInfo op_info[OP_COUNT];
 enum {
   OPWALK_AUX = 1,  /* two words */
   OPWALK_RA = 2,   /* R[A] is the only register that it sets */
-  OPWALK_MORE = 4  /* it sets other registers, or may change those of a call */
+  OPWALK_MORE = 4  /* it sets other registers, or calls, which may change registers */
 };
 HIDDEN extern const uint8_t op_walk[OP_COUNT];
 

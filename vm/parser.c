@@ -210,7 +210,7 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t 
   fs = cs->fs;
   expr_set(e, EXPR_PENDING);
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
-  /* the column is that of the beginning of the function; see debuginfo.h */
+  /* with the column where the function begins; see debuginfo.h */
   emit_set_position(fs, position_make((uint32_t)cs->lexer.last_line, column));
   expr_to_next(fs, e); /* at the top: there the collector may scan it */
 }

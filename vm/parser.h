@@ -27,10 +27,10 @@ int parse_expressions(CompileState *cs, Expr *last);
 /* Parses a name or a parenthesis with its fields, indexes, calls. */
 void parse_suffixed(CompileState *cs, Expr *e);
 void parse_field(CompileState *cs, Expr *e); /* at '.' or ':': the field after it */
-/* Returns, at the '(' of a function, the column of the word `function`, or that of the
- * '(' if the word is on another line. */
+/* Returns, at the '(' of a function, the column of the word `function`, or the column of
+ * the '(' if the word is on another line. */
 size_t function_column(const Lexer *lx, Position word);
-/* Notes, at the beginning of a value, the name by which it is defined if it is a
+/* Notes, at the beginning of a value, the name that the value gets if it is a
    function. */
 ALWAYS_INLINE void parse_named(CompileState *cs, String *name) {
   if (parse_token(cs) == TOKEN_FUNCTION) cs->name = name;

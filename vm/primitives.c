@@ -5,16 +5,16 @@
  * its arguments by index, its results moved to where the caller wants them. So such a
  * function has a second entry, which finds its arguments where the caller put them and
  * leaves its results in the place of the function (DirectFunction). It handles the usual
- * and quick cases. All else is NOT_DIRECT, and the ordinary C function, the fallback, is
- * called as if nothing had been tried: other types, rare defaults, metamethods, every
- * error, memory that is not at hand, events that are not written inline. So messages,
- * tracebacks and finalizers find the frame that they name.
+ * and quick cases. For all else (other types, rare defaults, metamethods, every error,
+ * memory that is not at hand, events that are not written inline) it returns NOT_DIRECT,
+ * and the ordinary C function, the fallback, is called as if nothing had been tried. So
+ * messages, tracebacks and finalizers find the frame that they name.
  *
  * A program does not see which of the two ran. A watched thread (hooks, the profile of
- * calls) has a dispatch table whose CALL does not try the second entry, and so has a
- * thread of which lines are sampled. Sampled allocations are those of slow paths, which
- * are the fallback's. Only samples from outside by function attribute the time of a
- * direct function to its caller, which has the only frame.
+ * calls), or a thread whose lines are sampled, has a dispatch table whose CALL does not
+ * try the second entry. Allocations are sampled on slow paths, which only the fallback
+ * takes. Only samples from outside by function attribute the time of a direct function to
+ * its caller, because it has no frame.
  *
  * Both entries have to agree in every detail; where possible they share the lines that
  * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same
@@ -54,8 +54,8 @@ Primitive vm_primitives[PRIM_COUNT] = {
 
 static void push_primitive(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
   Primitive *p = &vm_primitives[id];
-  /* every domain sets the same value: avoids a store, which would take the cache line
-   * from the others */
+  /* every domain sets the same value; testing it avoids a store, which would take the
+   * cache line from other processors */
   if (__atomic_load_n(&p->fallback, __ATOMIC_RELAXED) != fallback)
     __atomic_store_n(&p->fallback, fallback, __ATOMIC_RELAXED);
   set_primitive(L->top, p);
@@ -94,7 +94,7 @@ void vm_push_wrap(lua_State *L) {
   lua_pushcclosure(L, wrapped_coroutine, 1);
 }
 
-/* Resumes a coroutine through the C API. Reached only if the coroutine cannot be resumed
+/* Resumes a coroutine through the C API. Called only if the coroutine cannot be resumed
  * in the loop (or if hooks are on). */
 int wrapped_coroutine(lua_State *L) {
   lua_State *co = lua_tothread(L, lua_upvalueindex(1));

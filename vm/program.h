@@ -8,9 +8,9 @@
 
 #include "lua.h"
 
-/* Calls the function below the top `nargs` values, as lua_pcall does, with a traceback
- * added to errors, and with SIGINT turned into the error "interrupted!" meanwhile.
- * Returns the status. */
+/* Calls the function below the top `nargs` values, as lua_pcall does. Adds a traceback to
+ * errors, and turns SIGINT into the error "interrupted!" during the call. Returns the
+ * status. */
 int program_call(lua_State *L, int nargs, int nresults);
 
 /* Reports an error: if `status` is one, writes the message on top of the stack to stderr,
@@ -36,7 +36,7 @@ void repl_run(lua_State *L);
 void repl_edit_start(lua_State *L);
 
 /* Reads a line, without its end. Returns it in a block from malloc, or NULL at the end of
- * input; *discarded: an interruption says to forget the line. */
+ * input; *discarded: whether an interruption has discarded the line. */
 char *repl_edit_read(const char *prompt, bool *discarded);
 
 /* Adds a chunk to the history, if lines are edited. */

@@ -7,19 +7,19 @@
  *
  * The child has one thread, and may have been forked while another one held any lock. So
  * it calls nothing of the C library that allocates or locks; retain.c is made for that.
- * The clone has no signal at its end and is not seen by the program's own wait; it does
- * not run the handlers of fork, as libeventring knows (evr_domain_is_raw_child), and
- * records nothing. It keeps no descriptor of the program open except the one of its
- * answer, ANSWER_FD, is the first to be killed when memory is short, and yields to the
+ * The clone sends no signal when it ends, and the program's own wait does not see it. It
+ * runs no fork handlers, which libeventring detects (evr_domain_is_raw_child), and
+ * records nothing. It keeps no descriptor open except the one of its answer, ANSWER_FD,
+ * is the first process to be killed when memory is short, and yields the processor to the
  * program.
  *
- * A domain that is asleep in a C function does not come to its safepoint. In this case a
- * thread of libeventring forks the child (answer_aside), whose copy is good if the domain
- * has not run meanwhile, which that thread sees (its producer/question.c). In the copy
- * nothing changes any more, so the child checks there that the domain is where its
- * objects can be walked: in a C function that it has called, and not in the collector. A
- * thread that has not run for half a second in such a function waits for something
- * outside, unless it waits so long for memory or a processor: then the child may end
+ * A domain that is asleep in a C function does not reach a safepoint. In this case a
+ * thread of libeventring forks the child (answer_aside). The copy is valid if the domain
+ * has not run meanwhile, which that thread checks (eventring/producer/question.c).
+ * Nothing changes in the copy any more, so the child checks there that the objects of the
+ * domain can be walked: the domain must be in a C function that it has called, and not in
+ * the collector. A thread that has not run for half a second in such a function usually
+ * waits for something outside. If it waited for memory or a processor, the child may end
  * without an answer.
  *
  * The answer is lines, their fields separated by tabs (their texts contain none):
@@ -162,8 +162,8 @@ static uint32_t count_sites(const Answer *a) {
   return a->sites != NULL ? retain_site_count(a->sites) : 0;
 }
 
-/* Writes all kinds and sites with their largest ways, so that each name is there before
-   more ways are. */
+/* Writes all kinds and sites with their largest ways, so that each name is written before
+   any further ways. */
 static void put_kinds(Answer *a) {
   const uint32_t kinds = retain_kinds(a->w), sites = count_sites(a);
   for (; a->kinds < kinds && has_room(&a->lines); a->kinds++) {
@@ -259,8 +259,8 @@ static void write_answer(Domain *d, uint32_t asked, uint64_t fork_ns) {
   flush_lines(&a.lines);
 }
 
-/* Closes all descriptors but that of the answer: the child's ends of pipes and sockets
-   would keep the program's from being closed. */
+/* Closes all descriptors except the one of the answer: copies in the child would keep
+   pipes and sockets open that the program closes. */
 static bool keep_answer_only(int fd) {
   if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0) return false;
   for (int i = 0; i < ANSWER_FD; i++) close(i);
@@ -307,7 +307,7 @@ _Noreturn static void be_child_aside(const struct eventring_domain *rings, uint3
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   Domain *d = domain_of_rings(rings);
-  /* only now: a descriptor of the program might be replaced meanwhile */
+  /* not made earlier: it might have replaced a descriptor of the program */
   int fd = d != NULL && can_be_walked(d) ? memfd_create("saros-retain", MFD_CLOEXEC) : -1;
   if (fd >= 0) be_child(d, asked, fd, begun);
   for (;;) syscall(SYS_exit_group, 0);
@@ -328,13 +328,13 @@ void vm_answer_questions_aside(void) {
 
 /* ---- the program ----------------------------------------------------------- */
 
-/* Waits for the child of the question before, if it has ended. */
+/* Reaps the child of the previous question, if it has ended. */
 static void reap(Domain *d) {
   if (d->answerer > 0 && waitpid(d->answerer, NULL, WNOHANG | __WCLONE) != 0) d->answerer = 0;
 }
 
-/* Forks the child and returns its pid, or 0 if there is none. All signals are blocked in
- * it: their handlers are the program's. */
+/* Forks the child and returns its pid, or 0 if that fails. All signals are blocked in the
+ * child, because their handlers belong to the program. */
 static pid_t fork_child(Domain *d, uint32_t asked, int fd) {
   sigset_t all, before;
   uint64_t begun = monotonic_ns();
@@ -362,7 +362,7 @@ void vm_answer_question(lua_State *L) {
   if (!eventring_question_open(d->rings, &question)) return;
   const uint32_t asked = question.kinds & ASKED_OF_CHILD;
   if (asked != 0) {
-    /* after the next collection, when the last child has ended */
+    /* tried again after the next collection, when the last child has ended */
     if (d->answerer > 0) return;
     answer = (uint32_t)begin_walk(d, asked);
   }

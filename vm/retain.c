@@ -2,8 +2,8 @@
 /* vm/retain.c: who holds the objects of a domain.
  *
  * The walk visits all objects that the roots reach, breadth first, so that it comes to
- * each object by a shortest path. The queue (Visited) keeps for each object from which
- * other one it was reached, and how: paths are read off it backwards.
+ * each object by a shortest path. The queue (Visited) says for each object from which
+ * other object it was reached, and how. Paths are read from it backwards.
  *
  * A leak is a million objects, and a path for each explains nothing. So paths have
  * *shapes*: a step that is an element of an array, or of a table with many keys, stands
@@ -13,16 +13,16 @@
  * (__name) or the function of a closure.
  *
  * Weak references hold nothing. The value of a weak key is held by the key and the table:
- * such tables are gone through again, until nothing new is found. Temporaries on stacks
- * come last: they have no names, and their objects often have better paths
- * (retain_follow_later).
+ * such tables are visited again and again, until nothing new is found. Temporaries on
+ * stacks come last (retain_follow_later): they have no names, and their objects often
+ * have better paths.
  *
- * Order of the roots: if there are several shortest paths, the one by a name is shown:
- * globals, modules, stacks, and then the rest.
+ * Order of the roots: globals, modules, stacks, and then the rest. So of several shortest
+ * paths, one by a name is shown.
  *
  * Memory. Visited objects have a bit each, in windows of 1 MiB of addresses. All of it is
  * one mapping that is reserved, and touched as far as it is used: 16 bytes an object,
- * 1/64 of the heap, and the tables of shapes and groups. So the walk is bounded
+ * 1/64 of the heap, and the tables of shapes and groups. The walk is bounded
  * (RetainLimits), and says whether it was cut off.
  *
  * Nothing here calls malloc, raises an error or changes an object: the walk also runs in
@@ -114,8 +114,8 @@ static uint32_t place_of_kind(const RetainWalk *w, KindKey key) {
   return i;
 }
 
-/* Returns the number of a kind. A kind that comes after too many others is counted with
-   all such kinds. */
+/* Returns the number of a kind. Kinds that are found after the table is full are all
+   counted as one. */
 static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
   uint32_t i = place_of_kind(w, key);
   if (w->kind_index[i] == 0 && w->nkinds >= MOST_KINDS - 1) {
@@ -212,7 +212,7 @@ static bool goes_on(RetainWalk *w) {
   return w->end == RETAIN_COMPLETE;
 }
 
-/* Runs the walk. Objects in the queue count even if no more are reached. */
+/* Runs the walk. Objects in the queue count even if the walk is cut off. */
 static void run(RetainWalk *w) {
   do {
     for (; w->next < w->n; w->next++) {
@@ -251,7 +251,7 @@ static void order_all(RetainWalk *w) {
 static size_t round_up(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
 /* Sets each array to its place in the mapping, and returns the sum of their sizes; with
-   memory 0 only the sum is of use. */
+   memory 0, only the sum is valid. */
 static size_t lay_out(RetainWalk *w, uintptr_t memory) {
   size_t used = round_up(sizeof *w);
 #define PLACE(field, count) \

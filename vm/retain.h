@@ -64,15 +64,15 @@ void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind)
 /* Returns the number of objects that count only for their kind: there were too many
    ways. */
 uint64_t retain_in_no_way(const RetainWalk *w);
-/* Returns the number of objects of kinds that came after too many others: all of them are
-   one kind. */
+/* Returns the number of objects whose kinds were found after the table of kinds was full:
+   they all count as one kind. */
 uint64_t retain_in_no_kind(const RetainWalk *w);
-/* Returns the number of ways in which objects of kind i are held, the one with the most
-   bytes first. */
+/* Returns the number of ways in which objects of kind i are held, ordered by bytes, the
+   most first. */
 uint32_t retain_ways(const RetainWalk *w, uint32_t i);
-/* Calls `each` for the threads that were visited, in the order of their distance from the
- * roots. `visited` and `shape` are numbers of the walk; `shape` is the same for threads
- * whose ways have the same shape. */
+/* Calls `each` for the threads that were visited, the nearest to the roots first.
+ * `visited` and `shape` are numbers of the walk; `shape` is the same for threads whose
+ * ways have the same shape. */
 void retain_threads(const RetainWalk *w,
                     void (*each)(void *context, lua_State *co, uint32_t visited, uint32_t shape),
                     void *context);

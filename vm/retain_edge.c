@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain_edge.c: what an object refers to, and how (retain.c).
  *
- * An edge is a number that says by which of its references the parent holds the child:
+ * An edge is a number that says which reference of the parent holds the child:
  *
  *  table      i: slot i of the array part; array_size + 2 j: value of node j;
  *             one more: its key; EDGE_METATABLE

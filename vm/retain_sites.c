@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain_sites.c: who holds the objects that a site allocated (retain.c).
  *
- * While allocations are sampled, blocks are known by the stack that allocated them. Those
- * that the walk visited are grouped by stack and by the shape of the path that holds
- * them; for a part of an object, the path to its owner counts. Bytes are estimated: each
- * sample stands for 1 / rate words.
+ * While allocations are sampled, the stack that allocated each tracked block is known.
+ * Tracked blocks that the walk visited are grouped by this stack and by the shape of the
+ * path that holds them; for a part of an object, the path to its owner counts. Bytes are
+ * estimated: each sample stands for 1 / rate words.
  *
- * The queue of the walk has no index by object. So the tracked blocks, which are few, get
- * one, and the queue is gone through once. All is in one mapping, as in the walk. */
+ * The queue of the walk has no index by object. So an index of the tracked blocks, which
+ * are few, is made, and the queue is read once. All memory is one mapping, as in the
+ * walk. */
 #include <string.h>
 #include <sys/mman.h>
 

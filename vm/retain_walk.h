@@ -139,12 +139,13 @@ uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step);
 void retain_reach(RetainWalk *w, GCObject *o, uint32_t parent, uint32_t edge, uint32_t shape);
 /* Reaches all objects that queue entry i refers to. */
 void retain_follow(RetainWalk *w, uint32_t i);
-/* Follows what remains when there is nothing else: values of weak keys that were visited;
- * if none of these are new, temporaries on stacks. Returns false if nothing is new. */
+/* Continues when the queue has been followed to its end: follows the values of weak keys
+ * that were visited; if none of these is new, the temporaries on stacks. Returns false if
+ * nothing is new. */
 bool retain_follow_later(RetainWalk *w);
 bool retain_was_visited(RetainWalk *w, const GCObject *o);
-/* Marks an object as visited (retain.c). Returns false if it was, or if there is no more
-   room. */
+/* Marks an object as visited (retain.c). Returns false if it was visited before, or if
+   there is no room. */
 bool retain_visit(RetainWalk *w, const GCObject *o);
 
 /* Returns the frame that has slot `edge` of a thread, or NULL if there is none. */

@@ -12,8 +12,8 @@
 /* the weight of a call: it may be an operand of another one, but it may also take long */
 #define CALL_STEPS 64
 
-/* Tells whether a message is on its way from the function that took it to its variable or
- * table (peer_hand_over). A step is an instruction that is about to run. */
+/* Tells whether a message is on its way from the function that received it to a variable
+ * or table (peer_hand_over). Counts the instruction that is about to run as a step. */
 static bool is_handing_over(const lua_State *L) {
   Peer *i = L->domain->peer;
   uint32_t step = 1;
@@ -27,8 +27,8 @@ static bool is_handing_over(const lua_State *L) {
   return i->handing_over > 0;
 }
 
-/* Obeys the requests. Those that may raise wait while a hook or a finalizer runs, whose
- * errors would be lost: it ends soon. */
+/* Obeys the requests. Those that may raise wait while a hook or a finalizer runs, because
+ * its errors would be lost; it ends soon. */
 void vm_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
   if (__atomic_load_n(&i->attention, __ATOMIC_RELAXED) & ATTENTION_QUESTION) {

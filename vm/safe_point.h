@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/safe_point.h: safepoints of C functions that run for long.
  *
- * Such a function counts its work, in units of about a nanosecond: a byte examined, 20
- * for an element of a table. Every SAFE_POINT_WORK units it checks for requests to the
+ * Such a function counts its work, in units of about a nanosecond: 1 for a byte examined,
+ * 20 for an element of a table. Every SAFE_POINT_WORK units it checks for requests to the
  * domain from elsewhere (SIGINT, cancel, the start of a recording) and for a due
- * collection, and may raise there: so everything it has begun must be consistent then,
- * and owned by the collector. */
+ * collection, and may raise there. So everything that it has begun must then be
+ * consistent, and owned by the collector. */
 #ifndef SAROS_VM_SAFE_POINT_H
 #define SAROS_VM_SAFE_POINT_H
 

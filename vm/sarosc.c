@@ -3,8 +3,8 @@
  * options of the reference's luac.
  *
  * All files are loaded first, so that nothing is written if one of them is wrong. Several
- * files become one chunk: a main function that calls each in turn is compiled, with empty
- * functions, which are then replaced with those of the files. Nothing is collected
+ * files become one chunk: a main function that calls empty functions in turn is compiled,
+ * and the empty functions are then replaced with those of the files. Nothing is collected
  * meanwhile.
  */
 #include <errno.h>

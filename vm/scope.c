@@ -7,7 +7,8 @@
  * of variables (nactive in blocks, labels) count from first_var.
  *
  * A name that is a local of an enclosing function becomes an upvalue of every function in
- * between; the block that declares it is marked, since it must close it (has_captured).
+ * between. The block that declares it is marked (has_captured), because it must close the
+ * upvalue.
  *
  * Labels are visible in their block and in nested blocks of the same function, also
  * before their declaration: a goto whose label is unknown waits in CompileState.gotos,
@@ -156,8 +157,8 @@ static int upvalue_for(FuncState *fs, String *name, const Expr *variable) {
   return add_upvalue(fs, desc);
 }
 
-/* Finds a name; leaves EXPR_VOID if it is that of a global. Recurses once for each nested
- * function, which the levels of the parser bound. */
+/* Finds a name; leaves EXPR_VOID if it is the name of a global. Recurses once for each
+ * nested function; the parser bounds the nesting of functions. */
 static void find_name(FuncState *fs, String *name, Expr *result, bool used_here) {
   expr_set(result, EXPR_VOID);
   if (fs == NULL) return;

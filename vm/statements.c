@@ -53,7 +53,8 @@ typedef struct Target {
   Expr e;
 } Target;
 
-/* Replaces register `from` (or an upvalue as table) with `to` in a target. */
+/* Replaces the variable `assigned` with register `to` where a target has it as table or
+ * key; returns whether it does. */
 static bool redirect_target(Expr *target, const Expr *assigned, int to) {
   bool changed = false;
   if (target->kind == EXPR_INDEX_UP) {
@@ -75,8 +76,8 @@ static bool redirect_target(Expr *target, const Expr *assigned, int to) {
   return changed;
 }
 
-/* Resolves conflicts of a variable that is assigned to and is also table or key of an
- * earlier target: such targets use a copy, so that every target is the one that the
+/* Resolves the conflict of a variable that is assigned to and is also the table or key of
+ * an earlier target: such targets use a copy, so that every target is the one that the
  * statement named. */
 static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *variable) {
   FuncState *fs = cs->fs;
@@ -278,8 +279,8 @@ static void parse_while(CompileState *cs, int line) {
 }
 
 /* Parses a repeat loop. The condition is inside the scope of the body. If it is false,
- * the code falls through to the jump backwards, before which captured variables are
- * closed, as they are after it in the other case. */
+ * the code falls through to the jump backwards. Captured variables are closed before that
+ * jump or, if the condition is true, after it. */
 static void parse_repeat(CompileState *cs, int line) {
   FuncState *fs = cs->fs;
   ScopeBlock loop, scope;
@@ -316,7 +317,7 @@ static bool parse_conditional_jump(CompileState *cs, Expr *condition) {
   String *name = NULL;
   if (parse_token(cs) == TOKEN_GOTO) {
     if (is_always_true(condition)) return false; /* a jump without a test */
-    /* on a line of its own, hooks must see it */
+    /* hooks must see a jump that is on a line of its own */
     if (lx->line != lx->last_line || lexer_peek(lx) != TOKEN_NAME) return false;
     name = lx->ahead.u.s;
     if (scope_find_label(cs, name)) return false;
@@ -485,8 +486,8 @@ static int parse_return_values(CompileState *cs, int *n) {
   return first;
 }
 
-/* Gives the return after a tail call the line of the call: it passes on the results of a
- * C function, which is not a step of its own for line hooks. */
+/* Gives the return after a tail call the line of the call: for line hooks, passing on the
+ * results of a C function is not a step of its own. */
 static void share_call_line(FuncState *fs) {
   int before = fs->last_pc - 1;
   if (code_op(fs->code[before]) == OP_TAILCALL) emit_set_position(fs, fs->positions[before]);

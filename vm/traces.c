@@ -2,41 +2,41 @@
 /* vm/traces.c: trace context of spans and coroutines (W3C Trace Context,
  * <eventring/trace.h>).
  *
- * A span that begins with a `traceparent` has ids; a span inside has none until somebody
- * asks for a header of it (traces_outgoing). They are in the recording as an event
+ * A span that begins with a `traceparent` has ids; a span inside it has none until the
+ * program asks for its header (traces_outgoing). Ids are in the recording as an event
  * `trace` of the span's context. A coroutine that is created while a span with ids is
  * open inherits its trace: that is an event in the coroutine's context, written before
  * its first span, and only if there is one.
  *
  * Ids are kept behind the Context of the thread, which is made anew with room for them
- * when it first needs them. So programs without traces pay nothing: a Context is as long
- * as before, and the direct functions for begin_span and end_span test the same fields as
- * before. The ids of open spans are a stack. The end of a span that has ids, or is
- * outside of one that has, takes the slow path (Context.checked), which removes them;
- * ends of the spans inside take the fast one.
+ * when it first needs them. So programs without traces pay nothing: their Contexts have
+ * no such room, and the direct functions for begin_span and end_span test no field for
+ * traces alone. The ids of open spans are a stack. The end of a span that has ids, or
+ * contains one that has, takes the slow path (Context.checked), which removes them; the
+ * ends of spans inside those take the fast path.
  *
  * A span is known by its depth, the number of spans open in its context up to it. When a
- * span ends that is not the innermost, the depths of those inside decrease.
+ * span that is not the innermost ends, the depths of those inside it decrease.
  *
  * Torn spans. While the recording is paused, or class user is off, the spans that are
  * open are torn: readers take an event after that as one outside of them. So no ids are
  * written for a span that was open then (ContextTraces.torn; eventring_trace_place says
  * that something happened, not when, so a span that began since then may count as torn,
- * too). The ids that it has are known to readers, and are still used as parents in its
- * outgoing requests.
+ * too). Readers know the ids that such a span already has, so these are still used as
+ * parents in its outgoing requests.
  *
- * Losses. Events in a former block of the ring may be lost for a reader that reads this
- * one: in this case, ids that are asked for are written again, and inherited ones are
- * written again before spans begin.
+ * Losses. A reader of the present block of the ring may have lost the events of earlier
+ * blocks. So in a new block, ids are written again when they are asked for, and inherited
+ * ones before a span begins.
  *
- * Nothing is passed on that is not recorded: an id that could not be written is given to
- * nobody, and while nothing is recorded no header is given (traces_outgoing). A span that
- * should have had ids hides the trace outside of it, which is another request's, as long
- * as it is open: if it began unrecorded inside a span with ids, or where some were
- * inherited, it is in the stack of ids as unknown, with the depth of the span that
- * contains it. It is removed by its own end or, if that is missing, by the end of that
- * span. All spans outside of it are torn in this case, so its own end does not matter to
- * readers.
+ * Only ids that are recorded are passed on: an id that could not be written never leaves
+ * the program, and while nothing is recorded there are no headers (traces_outgoing). A
+ * span that should have had ids hides the trace outside of it while it is open, because
+ * that trace belongs to another request. So if it began unrecorded inside a span with
+ * ids, or where ids were inherited, the stack of ids has an unknown entry for it, with
+ * the depth of the span that contains it. The entry is removed by the span's own end or,
+ * if that is missing, by the end of the containing span. All spans outside of it are torn
+ * in this case, so its own end does not matter to readers.
  */
 #include "traces.h"
 
@@ -78,8 +78,8 @@ static size_t bytes_with(unsigned room) {
   return sizeof(Context) + sizeof(ContextTraces) + room * sizeof(SpanTrace);
 }
 
-/* Fills a longer context from the former one, or from nothing (NULL). The finalizer of
- * the former one then finds nothing to do. */
+/* Fills a longer context from `old`, or from nothing (NULL). The finalizer of `old` then
+ * finds nothing to do. */
 static void take_over(Context *c, Context *old, unsigned room) {
   ContextTraces *t = context_traces(c);
   memset(c, 0, sizeof *c + sizeof *t);
@@ -134,8 +134,8 @@ void traces_prepare(lua_State *L) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* Checks whether open spans were torn, and stores the present block of the ring. Returns
- * false if the domain cannot be recorded. */
+/* Checks whether open spans were torn, and sets *block to the present block of the ring.
+ * Returns false if the domain cannot be recorded. */
 static bool look(Domain *d, Context *c, uint64_t *block) {
   struct eventring_trace_place place = {.size = sizeof place};
   ContextTraces *t = context_traces(c);
@@ -164,8 +164,8 @@ void traces_before_begin(Domain *d, Context *c) {
     write_ids(d, c, &t->inherited);
 }
 
-/* Adds ids. There is room, or there are as many as are kept: then the ids of the two
- * outermost spans are not known any more. */
+/* Adds ids. If there is no room because the most ids that are kept are there, the two
+ * outermost entries become one that is unknown. */
 static void add(Context *c, const SpanTrace *s) {
   ContextTraces *t = context_traces(c);
   if (t->count == t->room) {
@@ -203,7 +203,7 @@ void traces_begun(lua_State *L, const struct eventring_trace *ids) {
   if (!add_ids(L->domain, c, ids) && would_hide(c)) add_unknown(c, EVENTRING_ID_OTHER);
 }
 
-/* Returns a number that is not an id. */
+/* Returns a number that is not an id, by which the end of an unrecorded span is known. */
 static uint32_t own_end(Domain *d) {
   return EVENTRING_MAX_EVENTS + d->unrecorded_spans++ % (UINT32_MAX - EVENTRING_MAX_EVENTS);
 }
@@ -236,9 +236,9 @@ void traces_ended(Context *c, uint32_t depth) {
   context_set_checked(c);
 }
 
-/* Removes the innermost span that began unrecorded and has this end, unless a recorded
-   one is further in: an end closes the innermost span that has its name, of both
-   kinds. */
+/* Removes the innermost span that began unrecorded and has this end, unless it is outside
+ * of the depth-th open span: an end closes the innermost span of its name, recorded or
+ * not. */
 bool traces_end_unrecorded(Context *c, uint32_t end, uint32_t depth) {
   ContextTraces *t = context_traces(c);
   if (end == EVENTRING_ID_OTHER) return false;
@@ -281,8 +281,9 @@ static bool lacks_ids(const Context *c) {
   return s != NULL && c->count > 0 && s->depth != depth && depth > context_traces(c)->torn;
 }
 
-/* Gives ids to the innermost span. Its parent is the span directly outside, if that has
-   ids, or can get none any more. */
+/* Gives ids to the innermost span. Its parent is the nearest span with ids, but only if
+ * that is directly outside, or if the span directly outside is torn and cannot get ids
+ * any more. */
 static void name_innermost(Domain *d, Context *c) {
   const SpanTrace *s = nearest(c);
   const uint32_t outside = depth_of(c) - 1;
@@ -293,7 +294,8 @@ static void name_innermost(Domain *d, Context *c) {
   add_ids(d, c, &ids);
 }
 
-/* Writes the ids again in a new block, for readers that come late. */
+/* Writes the ids again if the ring is in a new block, for readers that have lost the
+ * earlier ones. */
 static void write_again(Domain *d, Context *c, uint64_t block) {
   SpanTrace *s = nearest(c);
   if (s->depth == 0 || s->depth != depth_of(c) || s->depth <= context_traces(c)->torn) return;

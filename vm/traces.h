@@ -16,26 +16,26 @@ void traces_prepare(lua_State *L);
 /* Writes the ids of the span whose begin has just been written. */
 void traces_begun(lua_State *L, const struct eventring_trace *ids);
 /* Sets *ids to those for outgoing requests of L: the trace of the nearest enclosing span
- * that has one, or that L inherited, and the id of the innermost span, which may get it
- * here. Returns false if there is none, if it is not known, or if nothing is recorded.
- * May collect, and raise if memory is short. */
+ * that has one, or else the trace that L inherited, and the id of the innermost span,
+ * which may get it here. Returns false if there is no trace, if it is not known, or if
+ * nothing is recorded. May collect, and raise if memory is short. */
 bool traces_outgoing(lua_State *L, struct eventring_trace *ids);
 
 /* ---- spans that would have ids, but begin while nothing is recorded ---- */
 
 /* Tells whether such a span would hide a trace. If not, it need not be noted. */
 bool traces_would_hide(const lua_State *L);
-/* Notes that such a span has begun; `id` is that of its name if end_span is to end it,
- * otherwise EVENTRING_ID_OTHER. Returns the number by which its end is known: the id, or
- * a number that is not an id. May collect, and raise if memory is short. */
+/* Notes that such a span has begun. `id` is the id of its name if end_span is to end it,
+ * otherwise EVENTRING_ID_OTHER. Returns the number of its end: the id, or a number that
+ * is not an id. May collect, and raise if memory is short. */
 uint32_t traces_begun_unrecorded(lua_State *L, unsigned id);
 /* Notes that such a span has ended. Does nothing if it is not known any more. */
 void traces_ended_unrecorded(lua_State *L, uint32_t end);
 
 /* ---- coroutines and domains ---- */
 
-/* Lets co, created by L, which runs, inherit the trace of L; to be called only if
-   Domain.traces. May collect, and raise if memory is short. */
+/* Lets co, a coroutine that L has created, inherit the trace of L. L runs; to be called
+   only if Domain.traces. May collect, and raise if memory is short. */
 void traces_inherit(lua_State *L, lua_State *co);
 /* Lets the main thread L of a new domain inherit the ids that traces_outgoing set in
    another domain. May collect, and raise if memory is short. */
@@ -43,17 +43,18 @@ void traces_inherit_from(lua_State *L, const struct eventring_trace *ids);
 
 /* ---- for contexts.c ---- */
 
-/* Writes inherited ids if needed, before a span begins in the context, whose class is
-   recorded. This and the functions below are called only if the context has_traces. */
+/* Writes inherited ids if needed, before a span begins in the context. The class of the
+ * span is recorded. This and the functions below are called only if the context
+ * has_traces. */
 void traces_before_begin(Domain *d, Context *c);
-/* Notes that one of its open spans has ended, which was the depth-th. */
+/* Notes that the depth-th of its open spans has ended. */
 void traces_ended(Context *c, uint32_t depth);
 /* Notes that all of its open spans have ended. */
 void traces_all_ended(Context *c);
-/* Tells whether an end that is known by this number belongs to a span that began
- * unrecorded, inside the depth-th open one; if so, that span has ended. */
+/* Tells whether the end with this number belongs to a span that began unrecorded, inside
+ * the depth-th open span; if so, notes that it has ended. */
 bool traces_end_unrecorded(Context *c, uint32_t end, uint32_t depth);
-/* Computes Context.checked anew. */
+/* Recomputes Context.checked. */
 void context_set_checked(Context *c);
 
 #endif

@@ -20,8 +20,8 @@ typedef enum Token {
   TOKEN_LONG,      /* new; text */
   TOKEN_LARGE,     /* new; count: which of the message's large strings */
   TOKEN_TABLE,     /* new; body: see transfer_encode.c */
-  /* new; byte 0 and the new prototype: 4 bytes size, binary chunk; or byte 1, count: the
-     prototype */
+  /* new; byte 0 and a new prototype (4 bytes size, binary chunk), or byte 1 and the count
+     of a prototype that came before */
   TOKEN_FUNCTION,
   TOKEN_UPVALUE,   /* new; in the place of an upvalue */
   TOKEN_OBJECT,    /* count: one that came before */

@@ -106,8 +106,7 @@ static String *get_large(Decoder *d) {
   return s;
 }
 
-/* Decodes a function. The first function of a prototype is the one that loading its code
-   makes. */
+/* Decodes a function. Loading the code of a prototype makes its first function. */
 static LuaClosure *decode_function(Decoder *d) {
   if (decode_byte(d) == 1) {
     LuaClosure *f = lua_closure_new(d->L, (Prototype *)decoded_object(d, decode_count(d)));
@@ -340,7 +339,8 @@ int transfer_decode(lua_State *L, Message *m) {
   Decoder d = {.L = L, .message = m, .cursor = m->bytes};
   int n = (int)m->nvalues;
   Peer *peer = L->domain->peer;
-  /* for the modules that are loaded: only this thread has the message now */
+  /* loading modules runs guest code; a cancel there would lose the message, which only
+     this thread has */
   peer_mask(peer);
   L->ncalls_nonyieldable++;
   MemprofOrigin origin = memprof_set_origin(L->domain, MEMPROF_FROM_MESSAGE);

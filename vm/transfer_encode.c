@@ -222,8 +222,8 @@ static void add_item(Encoder *e, const void *object) {
   e->nitems++;
 }
 
-/* Writes the number of an object that came before; otherwise returns false: it is new,
- * and gets a number now, with that token. */
+/* Writes the number of an object that came before. Otherwise gives the object a number,
+ * writes the token, and returns false. */
 static bool put_known(Encoder *e, const void *object, Token token) {
   int64_t item = find_item(e, object);
   if (item >= 0) {
@@ -243,7 +243,7 @@ static Table *globals_of(lua_State *L) {
   return is_table(v) ? as_table(v) : NULL;
 }
 
-/* Finds the pair at position `at` or behind; returns the position to continue from, 0 at
+/* Finds the next pair from position `at` on; returns the position to continue from, 0 at
  * the end. */
 static uint32_t encode_next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
   return table_iterate(e->L->domain, t, at, &pair[0], &pair[1]);
@@ -560,8 +560,8 @@ static void describe_step(const Encoder *e, char *text, size_t size, const Origi
   }
 }
 
-/* Puts `piece` before the present text, or dots if there is no room. Returns false if
-   there is none. */
+/* Inserts `piece` before the present text, or dots if there is no room; then returns
+   false. */
 static bool put_before(char *text, size_t size, const char *piece) {
   size_t length = strlen(piece), used = strlen(text);
   bool fits = length + used + 4 < size;

@@ -37,9 +37,9 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
          (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
-/* Returns where an instruction begins that is at pc or, in a run of words that all look
- * like the first of two, before it: behind a word that does not look so, an instruction
- * begins. */
+/* Returns a place at or before pc where an instruction certainly begins: behind the
+ * nearest word that cannot be the first of two. So it skips backwards a run of words that
+ * look like the first of two. */
 static int run_start(const Prototype *p, int pc) {
   while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
   return pc;

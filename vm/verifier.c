@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/verifier.c: proves that bytecode cannot harm the interpreter. (Long: the abstract
- * run is one piece; the plan and the single checks are in verifier_plan.c,
- * check_instruction.c.)
+/* vm/verifier.c: proves that bytecode cannot harm the interpreter. (The plan of the
+ * checks is in verifier_plan.c.)
  *
  * The interpreter trusts its code: it never checks an index, and some instructions use
  * registers that other instructions have prepared. Code from a binary chunk runs only
@@ -24,23 +23,23 @@
  * 1 and 2 examine each instruction (check_...).  3 to 5 are an abstract run over
  * what an instruction uses and sets according to opcodes.def: for each register a set of
  * facts that hold on every path (FACT_...). The state at each jump target is the
- * intersection over all paths to it; a change puts the target back on the list of those
- * to be run from, which is processed in rounds from the start of the code to its end.
- * Facts only get fewer, so this ends.
+ * intersection over all paths to it. If it changes, the target returns to the list of
+ * targets to run from. The list is processed in rounds, from the start of the code to its
+ * end. Facts only get fewer, so this ends.
  *
- * Cost.  A fact is a set of registers, a state a few words; each instruction and
- * each merge takes constant time. Compiled code needs two or three rounds (even the
- * deepest nests of loops that the parser accepts). Code made to lose one fact a round
- * would need a thousand: beyond a budget (STEPS_PER_WORD) code is refused.
+ * Cost.  A fact is a set of registers, a state is a few words; each instruction and each
+ * merge takes constant time. Compiled code needs two or three rounds (even the deepest
+ * nests of loops that the parser accepts). Code made to lose one fact a round would need
+ * a thousand rounds; code that exceeds a budget (STEPS_PER_WORD) is refused.
  *
  * Most instructions are `simple`: their form depends on their operands alone. Most of
  * these are `plain`: they read and write a register or two and do nothing else. A table
- * marks both (verifier_plan.c), and they are passed over quickly while they are valid
- * (pass_simple_forms, run_plain); the others are left to the functions for any
- * instruction, which say what is wrong. If a function has few registers, as nearly all
- * have, those that an instruction reads or writes are a set in one word.
+ * marks both (verifier_plan.c), and valid ones are passed over quickly
+ * (pass_simple_forms, run_plain). All others go to the functions for any instruction,
+ * which say what is wrong. If a function has few registers, as nearly all have, the
+ * registers that an instruction reads or writes are a set in one word.
  *
- * The file is long because all of its parts work on the same notes (Verifier).
+ * The file is long because all of its parts work on the same state (Verifier).
  *
  * The code generator follows all of these rules. Builds with asserts verify its code, and
  * assert while it runs what is proved here (check_instruction.c).
@@ -101,7 +100,7 @@ typedef struct Verifier {
   bool few_registers;   /* less than 64: one group */
   size_t state_words;
   uint32_t ntargets, npending;
-  uint64_t running;     /* round and pc of the target from which the run goes */
+  uint64_t running;     /* round and pc of the target that the run started from */
   int64_t steps_left;
   const char *error;    /* the first one found */
 } Verifier;
@@ -204,7 +203,7 @@ static bool takes_open(Instruction i) {
   return (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
 }
 
-/* Checks that open results are consumed. previous: the instruction before it in the code,
+/* Checks that open results are consumed. previous: the instruction before i in the code,
    or NULL. */
 static void check_open_results(Verifier *v, const Instruction *previous, Instruction i,
                                uint32_t pc) {
@@ -416,7 +415,7 @@ ALWAYS_INLINE void reads_set(Verifier *v, uint64_t set) {
   require_that(v, (set & ~v->now.holds[FACT_WRITTEN]) == 0, not_written);
 }
 
-/* Spoils a set of few registers; see spoils_registers. */
+/* Removes the facts about a set of few registers; see spoils_registers. */
 ALWAYS_INLINE void spoils_set(Verifier *v, uint64_t set) {
   uint64_t *holds = v->now.holds;
   holds[FACT_TABLE] &= ~set;
@@ -442,7 +441,7 @@ static void writes_registers(Verifier *v, int first, int n) {
   gain_fact(v, FACT_WRITTEN, first, first + n);
 }
 
-/* Takes away the values of the registers from `from` on: a call's frame covers them, or
+/* Removes the values of the registers from `from` on: the frame of a call covers them, or
  * the collector may clear them. */
 static void loses_from(Verifier *v, int from) {
   int end = v->p->max_stack;
@@ -459,7 +458,8 @@ static void exposes_register(Verifier *v, int reg) {
   lose_fact(v, FACT_PRIVATE, reg, reg + 1);
 }
 
-/* Adds a fact, if the registers that it is about are out of reach for others. */
+/* Adds a fact, if no upvalue refers to the registers that it is about, and none is
+ * pending a close. */
 static void gains_if_private(Verifier *v, Fact fact, int reg, int n) {
   if (fact_holds(v, FACT_PRIVATE, reg, reg + n)) gain_fact(v, fact, reg, reg + 1);
 }
@@ -589,8 +589,8 @@ static void swap_pending(Verifier *v, uint32_t a, uint32_t b) {
   v->pending[b] = target;
 }
 
-/* Adds a target to run from. Targets that are behind are for the next round, which then
- * sees everything that this one has lost. */
+/* Adds a target to run from. Targets at or before the present one wait for the next
+ * round, which then sees every loss of facts of this one. */
 static void push_pending(Verifier *v, uint32_t target) {
   if (v->marks[target] & WORD_PENDING) return;
   v->marks[target] |= WORD_PENDING;
@@ -633,7 +633,7 @@ static void merge_states(Verifier *v, uint32_t target) {
 }
 
 /* Applies what i sets, on each of the paths that follow. A register that it sets on one
- * of them is spoiled on the other. */
+ * path only loses its facts on the other. */
 static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
   uint32_t sets = op_info[INS_OP(i)].sets;
   int64_t target = op_jump_target(i, pc);
@@ -715,7 +715,7 @@ static uint32_t run_plain(Verifier *v, uint32_t pc) {
   return pc;
 }
 
-/* Tells whether the path, which has reached pc, continues there. */
+/* Tells whether the path that has reached pc continues there. */
 static bool is_open_path(Verifier *v, uint32_t pc) {
   if (pc >= v->p->ncode) {
     reject_code(v, "code without end");

@@ -14,7 +14,7 @@ typedef struct OpPlan {
   uint8_t reads_a, reads_b, reads_c, writes_a, writes_a1; /* 1 for this register */
   /* a CALL that does only this, with neither open arguments nor results */
   uint8_t call;
-  /* its form is valid if that of its operands is: */
+  /* its form is valid if the form of its operands is: */
   uint8_t simple;
   /* R[A] to R[A + above_a - 1]; 0: A is only a level, which may be max_stack */
   uint8_t names_a, above_a;

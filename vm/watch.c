@@ -9,12 +9,12 @@
  *    hooks): one that checks each instruction before it runs. Otherwise: one in which
  *    calls and returns take their general paths, and all else the normal ones. (While
  *    lines are sampled from outside: one that notes each instruction first, noting.c.)
- *  - These general paths, and calls from C, test it: for watching, vm_call_entered and
- *    vm_call_left are the only way into and out of a call. Hooks see a pcall, resume or
- *    yield as a call of C, as in the reference. A pcall stays in the loop all the same; a
- *    resume or yield under a hook is a C function, unless it began before the hook was
- *    set: then its end is reported from the loop. For a watcher all of them stay in the
- *    loop, so that nothing depends on whether there is one.
+ *  - These general paths, and calls from C, test the word: for watching, vm_call_entered
+ *    and vm_call_left are the only way into and out of a call. Hooks see a pcall, resume
+ *    or yield as a call of a C function, as in the reference. A pcall runs in the loop
+ *    all the same; a resume or yield under a hook is called as a C function, unless it
+ *    began before the hook was set: then its end is reported from the loop. Under a
+ *    watcher they all run in the loop, so that nothing depends on whether there is one.
  *
  * A coroutine that has open spans in the recording is marked in the same word
  * (contexts.c); that changes no table.
@@ -28,17 +28,18 @@
  *  - Native frames are pushed without a report. The next event enters them first
  *    (enter_frames): the call of another function, a switch to another thread, or their
  *    own end.
- *  - An error drops frames without a report: L->ci is a lower one then. Every place that
- *    lands an error calls vm_set_current, before a new frame can take the place of one
- *    that was dropped, and that makes the frames leave (leave_dropped). Those of a
- *    coroutine that died stay for tracebacks; they leave when another thread runs.
- *  - Frames that existed before are entered when their thread is first seen to run.
- *    Its marks of an earlier watch are cleared then; Domain.watch counts watches for
+ *  - An error drops frames without a report: L->ci is then a lower frame. Every place
+ *    where an error lands calls vm_set_current before a new frame can take the place of a
+ *    dropped one, and vm_set_current makes the dropped frames leave (leave_dropped). The
+ *    frames of a coroutine that died stay for tracebacks; they leave when another thread
+ *    runs.
+ *  - Frames that existed before the watch are entered when their thread first runs in it.
+ *    Marks of an earlier watch are cleared then; Domain.watch counts the watches for
  *    that.
  *
- * vm_set_current has one test for all this, that for requests: ATTENTION_WATCHED is in
- * the same word, from the first watch of a domain on. (It stays: threads that did not run
- * at the end of a watch still have its table, until they are updated.)
+ * vm_set_current has one test for all this and for requests: ATTENTION_WATCHED is in the
+ * word of the requests, from the first watch of a domain on. (It stays there: threads
+ * that did not run at the end of a watch still have its table, until they are updated.)
  */
 #include "watch.h"
 
@@ -57,9 +58,9 @@ static const void *const *handlers_for(uint8_t instrumented, bool noting) {
   return instrumented & INSTRUMENT_GENERAL ? vm_dispatch_calls : vm_dispatch_normal;
 }
 
-/* Recomputes L->instrumented and L->dispatch. A signal handler may interrupt this, and
- * set a hook or a request (interrupt): so the mask is read again, and requests are read
- * last. */
+/* Recomputes L->instrumented and L->dispatch. A signal handler may interrupt this to set
+ * a hook or to make a request (interrupt). So the mask is read again, and requests are
+ * read last. */
 void vm_update_dispatch(lua_State *L) {
   const volatile uint8_t *hook_mask = &L->hook_mask;
   uint8_t mask;
@@ -196,7 +197,7 @@ static void watch_entry(lua_State *L) {
 
 static void watch_exit(lua_State *L) {
   if (unlikely(!(L->ci->status & CALL_WATCHED)))
-    enter_frames(L, ENTRY_CALL); /* a native one may have called nothing */
+    enter_frames(L, ENTRY_CALL); /* a native frame may not be entered yet */
   report_exit(L, L->ci, EXIT_RETURN);
 }
 
@@ -250,7 +251,7 @@ static NOINLINE TValue *hook_return(lua_State *L, TValue *first, int n) {
   CallInfo *ci = L->ci, *caller = ci->prev;
   first = show_results(L, ci, first, n);
   const ptrdiff_t off = stack_save(L, first);
-  ci->status &= ~(uint32_t)CALL_PCALL; /* it does not catch an error of the hook */
+  ci->status &= ~(uint32_t)CALL_PCALL; /* the pcall does not catch an error of the hook */
   vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
   first = stack_restore(L, off);
   if (is_lua_frame(caller)) {

@@ -24,11 +24,10 @@ typedef enum CallExit {
   EXIT_STOP     /* the watch ends, the function continues */
 } CallExit;
 
-/* A watcher of the calls of a domain. Entries and exits nest exactly in each thread:
- * frame->depth - 1 is the number of frames that the thread has below this one, all of
- * them entered and not left. An entry has no exit if its coroutine never runs again. Only
- * at the entry does frame->func hold the function: at the exit something else may be in
- * its slot.
+/* A watcher of the calls of a domain. Entries and exits nest exactly in each thread. The
+ * thread has frame->depth - 1 frames below this one, all of them entered and not left. An
+ * entry has no exit if its coroutine never runs again. Only at the entry does frame->func
+ * hold the function: at the exit something else may be in its slot.
  *
  * Everything with a frame counts as a call: functions of Lua and C, pcall,
  * coroutine.resume, functions of coroutine.wrap, and coroutine.yield, which lasts until
@@ -46,17 +45,18 @@ typedef struct CallWatcher {
   void (*switched)(struct CallWatcher *watcher, lua_State *from, lua_State *to);
 } CallWatcher;
 
-/* Begins a watch of the domain whose thread L runs: the frames of L and of those that
- * wait for it (watch_waiting) are entered as open; those of other coroutines when they
- * run next. Returns false if there is a watcher already. To be called from a C function,
- * or the host. */
+/* Begins a watch of the domain whose thread L runs: the frames of L and of the threads
+ * that wait for it (watch_waiting) are entered as open. The frames of another coroutine
+ * are entered when it runs next. Returns false if there is a watcher already. To be
+ * called from a C function, or the host. */
 bool watch_calls(lua_State *L, CallWatcher *watcher);
-/* Ends the watch: the frames of L and of those that wait for it leave. To be called from
-   a C function, or the host. */
+/* Ends the watch: the frames of L and of the threads that wait for it leave. To be called
+   from a C function, or the host. */
 void watch_calls_end(lua_State *L);
-/* Returns the thread that waits for L, which runs or waits itself: it resumed L, or has
- * L's variables closed, or a C function calls something in L; NULL if L is the outermost.
- * *jump is d->error_jump for the thread that runs, and is moved along. */
+/* Returns the thread that waits for L, which runs or waits itself, or NULL if L is the
+ * outermost. The thread waits because it resumed L, has L's variables closed, or runs a C
+ * function that calls something in L. *jump is d->error_jump for the thread that runs,
+ * and is moved along. */
 struct ErrorJump;
 lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 
@@ -65,7 +65,7 @@ lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 /* Bits of lua_State.instrumented. */
 /* the hook wants these events: LUA_MASKCALL ... LUA_MASKCOUNT */
 #define INSTRUMENT_HOOKS 15u
-#define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* those of single instructions */
+#define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* events of instructions */
 #define INSTRUMENT_CALLS 16u  /* the domain has a watcher of calls */
 /* Calls and returns take their general paths. */
 #define INSTRUMENT_GENERAL (INSTRUMENT_HOOKS | INSTRUMENT_CALLS)
@@ -75,7 +75,7 @@ lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 /* The main thread has had open spans: ends of spans are checked. No coroutine has it. */
 #define INSTRUMENT_MAIN_SPANS 128u
 #define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)
-/* Calls and returns of C are reported. */
+/* Calls and returns of C functions are reported. */
 #define INSTRUMENT_WATCHED (INSTRUMENT_GENERAL | INSTRUMENT_LEFT)
 
 /* Reports that the function of the frame L->ci, which has its arguments up to L->top,
@@ -94,8 +94,9 @@ void vm_update_dispatch(lua_State *L);
  * watched. */
 void vm_look_after_current(lua_State *L) COLD;
 /* Makes another thread (coroutine) of the domain the current one, or the same one that
- * continues in an outer frame. A request that arrives at that moment may have been noted
- * in the former one: this checks after the running thread has been stored. */
+ * continues in an outer frame. A request that arrives at that moment may have interrupted
+ * only the thread that ran before, so this tests for requests after it has stored the
+ * running thread. */
 ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
   d->current = L;
   /* pairs with on_wake_signal (runtime/peer.c) in this thread, which reads d->current

@@ -2,13 +2,13 @@
 /* stdlib/ffi/ffi_abi.c: types as libffi sees them.
  *
  * libffi knows only structs of scalars. Unions, bit-fields, packed structs and arrays are
- * passed by value too, so each aggregate is described to it by a struct that the calling
- * convention treats alike. The rules of x86-64, as gcc has them:
- *   - up to 16 bytes: word by word (of 8 bytes), into a floating-point register if all in
- *     that word is floating, into a general one if anything else is there, into none if
- *     the word is padding; all in registers, or all in memory;
+ * passed by value too, so each aggregate is described to libffi by a struct that the
+ * calling convention treats in the same way. The rules of x86-64, as gcc has them:
+ *   - up to 16 bytes: each word of 8 bytes in a floating-point register if all of it is
+ *     floating, in no register if it is padding, otherwise in a general register; but the
+ *     whole is in registers, or the whole is in memory;
  *   - larger ones, those with a member that is not aligned, and those with a long double:
- *     in memory. A long double alone is returned where a bare one is.
+ *     in memory. A struct of one long double is returned where a long double is.
  * The rules of arm64:
  *   - up to four members of one floating type and nothing else, padding included: in
  *     floating-point registers;
@@ -94,8 +94,8 @@ static void classify_integer(Words *words, size_t offset, size_t size) {
   note_integer(words, offset, size);
 }
 
-/* Classifies a bit-field. gcc takes one in a union, also one of width 0, for an integer;
- * one in a struct if it is an integer in all but the declaration. */
+/* Classifies a bit-field. gcc treats a bit-field of a union (also of width 0) as an
+ * integer member, and one of a struct if it is laid out like an integer member. */
 static void classify_bits(Words *words, const Record *r, const Field *f, size_t offset) {
   size_t at = f->offset * 8 + f->shift;
   if (r->is_union || (f->bits != 0 && clayout_is_whole(f, at)))
@@ -115,8 +115,8 @@ static void classify_record(Words *words, const Record *r, size_t offset) {
 }
 
 /* Classifies an array. All elements have the class of the first one, although a packed
- * one lies elsewhere in its words. An array without elements, unless it begins a word,
- * has the class that its missing element would have. */
+ * element may lie elsewhere in its words. An array without elements, unless it begins a
+ * word, has the class that its missing element would have. */
 static void classify_array(Words *words, const CType *t, size_t offset) {
   size_t first = offset / 8, end = (offset + t->size + 7) / 8;
   if (offset % 8 == 0 && t->size == 0) return;
@@ -128,10 +128,10 @@ static void classify_array(Words *words, const CType *t, size_t offset) {
     note_word(words, word, element.class[repeats ? first : word]);
 }
 
-/* Classifies an aggregate. More than two words, floating types that do not go together,
- * or the second half of a long double without the first, put the whole into memory: this
- * is decided for each aggregate before those around it, in which an integer may hide
- * it. */
+/* Classifies an aggregate. The whole goes into memory if it has more than two words,
+ * floating types that do not go together, or the second half of a long double without the
+ * first. This is decided for each aggregate before the aggregates around it, in which an
+ * integer may hide the condition. */
 static void classify_aggregate(Words *words, const CType *t, size_t offset) {
   if (offset % 8 + t->size > 16) {
     words->in_memory = true;
@@ -209,9 +209,9 @@ static bool is_empty(const CType *t) {
   return true;
 }
 
-/* Returns the scalar type as which a struct is returned, or NULL. A struct of one long
- * double is returned where a long double is, but libffi does this for the bare type only.
- * One without members is not returned at all, whatever its size. */
+/* Returns the scalar type that a struct is returned as, or NULL. A struct of one long
+ * double is returned where a long double is, but libffi does this only for the scalar
+ * itself. A struct without members is not returned at all, whatever its size. */
 static ffi_type *bare_result(const CType *t) {
   if (is_empty(t)) return &ffi_type_void;
   Words words = words_of(t);
@@ -236,12 +236,12 @@ static bool take_registers(Registers *left, const Words *words) {
 
 /* Describes the words that go into registers, of which `left` are left; returns the
  * number of parts. Works around two errors of libffi:
- *  - for a struct whose second word is padding, its callbacks take a register for that
- *    word too: it is described as its first word alone;
- *  - for one whose first word goes into the last general register and whose second one is
- *    floating, its calls (before 3.4.8) copy both words to the place of the general
- *    registers, over the first floating one behind it: the words are described as two
- *    arguments. */
+ *  - for a struct whose second word is padding, libffi's callbacks take a register for
+ *    that word too: the struct is described as its first word alone;
+ *  - for a struct whose first word goes into the last general register and whose second
+ *    word is floating, libffi's calls (before 3.4.8) copy both words to the place of the
+ *    general registers, and so overwrite the first floating-point register behind them:
+ *    the words are described as two arguments. */
 static unsigned place_words(const Registers *left, const Words *words, ffi_type *whole,
                             ffi_type **types) {
   bool is_torn = left->general == 1 && words->class[0] == CLASS_INTEGER &&
@@ -285,8 +285,8 @@ unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **typ
 
 static size_t count_floating(const CType *t, const CType **form);
 
-/* Returns the number of members of a struct; for a union, those of the member that has
-   most. */
+/* Returns the number of scalar members of a struct; for a union, the largest number that
+   a member has. */
 static size_t count_members(const Record *r, const CType **form) {
   size_t count = 0;
   for (uint32_t i = 0; i < r->nfields; i++) {
@@ -299,8 +299,8 @@ static size_t count_members(const Record *r, const CType **form) {
   return count;
 }
 
-/* Returns the number of members of one floating type that this is, or COUNT_UNKNOWN if
-   there is anything else. */
+/* Returns the number of scalars in a type if all have one floating type, or COUNT_UNKNOWN
+   if there is anything else. */
 static size_t count_floating(const CType *t, const CType **form) {
   size_t count = 1;
   if (t->kind == CKIND_RECORD) {

@@ -119,7 +119,7 @@ _Noreturn static void division_by_zero(lua_State *L, int op) {
 
 /* Divides as C does: towards zero, the remainder with the sign of a. */
 static int64_t divide(int op, int64_t a, int64_t b) {
-  /* the least one would overflow */
+  /* the least integer would overflow */
   if (b == -1) return op == LUA_OPDIV ? (int64_t)-(uint64_t)a : 0;
   return op == LUA_OPDIV ? a / b : a % b;
 }
@@ -281,7 +281,7 @@ static int cdata_lt(lua_State *L) { return cdata_order(L, "__lt", false); }
 static int cdata_le(lua_State *L) { return cdata_order(L, "__le", true); }
 
 /* Sets *address to the address that a value stands for in a test of equality; returns
-   false if it stands for none. */
+   false if it stands for no address. */
 static bool address_for_equality(const TValue *o, const Operand *operand, char **address) {
   const Cdata *cd = cdata_of(o);
   if (operand->kind == OPERAND_POINTER) {

@@ -88,7 +88,7 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
 
 /* ---- functions as values ------------------------------------------------- */
 
-/* The cdata of a function: its address is that of the code; its symbol follows. */
+/* The cdata of a function: its address is the address of the code; its symbol follows. */
 typedef struct FunctionCdata {
   Cdata cdata;
   Symbol *symbol;
@@ -206,8 +206,8 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
 
 /* ---- variadic arguments -------------------------------------------------- */
 
-/* Returns the type in which a value is passed if the declaration does not say, by C's
- * default promotions; it is the type of the value written into the slot. */
+/* Returns the type that a value of the variadic part is passed as, by C's default
+ * promotions; it is the type of the value written into the slot. */
 static CType *promoted_type(lua_State *L, Ffi *ffi, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) {

@@ -25,13 +25,14 @@ CallPlan *ccall_plan(lua_State *L, CType *function);
 
 /* ---- ffi_abi.c ----------------------------------------------------------- */
 
-/* Returns the type of an argument as libffi wants it, or NULL with the reason in *why. */
+/* Returns the type of an argument in the form of libffi, or NULL with the reason in
+ * *why. */
 ffi_type *abi_type(lua_State *L, CType *t, const char **why);
-/* Returns the type of the result of a function as libffi wants it, or NULL with the
+/* Returns the type of the result of a function in the form of libffi, or NULL with the
    reason in *why. */
 ffi_type *abi_result_type(lua_State *L, CType *t, const char **why);
-/* Sets where the arguments of a function go: the parts of each parameter, and the types
- * of all parts, given those of whole parameters; returns the number of parts. */
+/* Sets the parts of each parameter of a function, and the types of all parts, from the
+ * types of whole parameters; returns the number of parts. */
 unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
                    uint8_t *parts);
 

@@ -6,9 +6,9 @@
  * released when it returns.
  *
  * The guest runs on the thread (coroutine) that is in the C call, above its frame, in a
- * protected call. An error, and also a yield, does not cross the C function: it is
- * remembered, the C function gets zero, no further callback runs guest code until that C
- * function has returned, and then the error is raised again (ffi_call.c).
+ * protected call. An error, and also a yield, does not cross the C function. It is noted,
+ * and the C function gets zero. No further callback runs guest code until that C function
+ * has returned; then the error is raised again (ffi_call.c).
  *
  * The guest may run only while this domain is in a C call that it made itself on the same
  * OS thread: Ffi.in_call and Ffi.thread. At any other moment (on a thread that the
@@ -49,8 +49,8 @@ typedef struct Invocation {
 
 static CallPlan *plan_of(const Callback *cb) { return cb->function->signature->plan; }
 
-/* Pushes an argument, which libffi gives in n parts: an aggregate as a copy of its
-   own. */
+/* Pushes an argument, which libffi passes in n parts. An aggregate becomes a cdata with a
+   copy of its own. */
 static void push_argument(lua_State *L, CType *t, void **parts, unsigned n) {
   if (t->kind != CKIND_RECORD) {
     convert_push(L, t, parts[0], NULL);
@@ -65,8 +65,8 @@ static void push_argument(lua_State *L, CType *t, void **parts, unsigned n) {
   }
 }
 
-/* Stores the result of a callback. libffi wants small integers as whole words, and has no
-   room for a result that is not returned. */
+/* Stores the result of a callback. libffi expects small integers as whole words, and has
+   no room for a result that is not returned. */
 static void store_result(lua_State *L, const Callback *cb, void *result, const TValue *o) {
   CType *t = cb->function->element;
   Blame blame = {BLAME_OTHER, 0, NULL, "result of a callback"};
@@ -161,8 +161,8 @@ static void check_passable(lua_State *L, const CType *function) {
   if (function->signature->variadic) luaL_error(L, "a callback cannot be variadic");
 }
 
-/* Makes a first closure: libffi sets up its memory of closures then, which two threads
- * must not do at once. */
+/* Makes a first closure, because libffi then sets up its memory of closures; two threads
+ * must not do this at once. */
 static void make_first_closure(void) {
   void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
   if (closure != NULL) ffi_closure_free(closure);
@@ -297,7 +297,7 @@ int callback_free(lua_State *L) {
   return 0;
 }
 
-/* Implements callback:set(function): it calls that one from now on. */
+/* Implements callback:set(function): the callback calls this function from now on. */
 int callback_set(lua_State *L) {
   Cdata *cd;
   Callback *cb = check_callback(L, &cd);

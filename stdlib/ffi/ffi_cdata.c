@@ -2,9 +2,9 @@
 /* stdlib/ffi/ffi_cdata.c: cdata objects and access to their parts (design: ffi_core.h).
  *
  * All cdata share one metatable, so that the type alone decides what an access does;
- * metamethods of ffi.metatype are looked up after the built-in ones. Only __close needs a
- * metatable of the type's own, a copy with that field: the language requires its
- * presence. */
+ * metamethods of ffi.metatype are looked up after the built-in ones. Only a type with
+ * __close needs a metatable of its own, a copy with that field, because the language
+ * requires the field to be there. */
 #include "call.h"
 #include "ffi_core.h"
 #include "meta.h"
@@ -269,8 +269,8 @@ static int newindex_by_metatable(lua_State *L, const Cdata *cd) {
   return 0;
 }
 
-/* Replaces the place of a member that is a reference with the place of its target, unless
-   it does not refer to anything yet: then the access sets the reference. */
+/* Replaces the place of a member that is a reference with the place of its target. A
+   reference that does not refer to anything yet stays: the access then sets it. */
 static void follow_reference(Place *place) {
   char *target;
   memcpy(&target, place->address, sizeof target);
@@ -305,7 +305,8 @@ static int cdata_newindex(lua_State *L) {
  * Numbers in arrays and structs are read and written by the interpreter without a call
  * of the metamethod (RuntimeHooks). Unusual cases are left to the metamethod. */
 
-/* Finds the place of a scalar; returns false if there is none, or it is not so simple. */
+/* Finds the place of a scalar; returns false in unusual cases, or if there is no
+ * scalar. */
 static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address,
                          uint8_t *quals) {
   const Cdata *cd = userdata_payload((Userdata *)u);
@@ -414,8 +415,8 @@ void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TVal
   if (!is_nil(function)) gc_register_finalizer(L, cdata->v.gc);
 }
 
-/* Implements __gc. The finalizer, and the memory that it frees, is removed before it is
- * called: it may set another one. */
+/* Implements __gc. The finalizer, and the note of the memory that it frees, is removed
+ * before it is called, because it may set another one. */
 static int cdata_gc(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);

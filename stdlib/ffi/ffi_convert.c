@@ -216,8 +216,8 @@ void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
 }
 
 /* Loads the unit of a bit-field. The bits are in the low end of a machine word, which is
- * little-endian. A packed bit-field may begin within a byte and go on to the ninth: its
- * first bits are in the first 8 bytes. */
+ * little-endian. A packed bit-field may begin within a byte and extend into a ninth byte;
+ * then its first bits are in the first 8 bytes. */
 static uint64_t load_unit(const Field *f, const char *p) {
   uint64_t unit = 0;
   memcpy(&unit, p, f->unit > 8 ? 8 : f->unit);
@@ -304,7 +304,7 @@ static bool types_compatible(const CType *from, const CType *to, unsigned depth)
     case CKIND_ARRAY:
       return (from->count == to->count || to->count == COUNT_UNKNOWN) && depth < 8 &&
              types_compatible(from->element, to->element, depth + 1);
-    /* like a cast of one, about which C compilers only warn */
+    /* C compilers only warn about such a conversion */
     case CKIND_FUNCTION: return true;
     default: return false;
   }
@@ -332,8 +332,8 @@ static bool is_file(lua_State *L, const Userdata *u) {
   return is_table(files) && u->metatable == as_table(files);
 }
 
-/* Sets *result to the pointer as which userdata is passed: a file of the io library as
- * its FILE, other userdata as its own bytes. A closed file is refused: C would get a FILE
+/* Sets *result to the pointer that userdata is passed as: a file of the io library as its
+ * FILE, other userdata as its own bytes. A closed file is refused: C would get a FILE
  * that is gone. */
 static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool cast, void **result) {
   if (u->kind != USERDATA_PLAIN) return false;
@@ -345,8 +345,8 @@ static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool ca
   return cast || to->kind == CKIND_VOID || to->kind == CKIND_RECORD;
 }
 
-/* Sets *result to the pointer that a cdata stands for where one of type `to` (its
-   element) is wanted. */
+/* Sets *result to the pointer that a cdata stands for where a pointer to `to` is
+   wanted. */
 static bool cdata_pointer(const Cdata *cd, const CType *to, bool cast, void **result) {
   char *p;
   const CType *t = cdata_value(cd, &p);
@@ -410,7 +410,7 @@ static bool enum_constant(const CType *t, const TValue *o, CNumber *number) {
   return true;
 }
 
-/* Converts a value to its address, a number that only a cast makes. */
+/* Converts a value to its address as a number, which only a cast does. */
 static bool address_number(lua_State *L, CType *t, const TValue *o, CNumber *number) {
   void *p;
   if (is_function(o) || !is_integer_type(t)) return false;

@@ -24,20 +24,19 @@
  * Memory. Types, symbols and what belongs to them are not freed while the domain lives,
  * so pointers to them stay valid. They lie in blocks that are userdata, kept alive by the
  * table Ffi.kept; so they are freed with the heap, after the last finalizer, and count
- * for the domain's limit. Only what an erroneous text has made is given back: a journal
- * says which objects were kept for it, and which of the older types were linked to its
- * own.
+ * for the domain's limit. Only what an erroneous text has made is freed: a journal lists
+ * the objects that were kept for it, and the links from older types to its types.
  *
  * Types are interned: two types are the same type if and only if they have the same
  * address. Qualifiers (const, volatile) make a type of their own, whose `plain` is
  * the type without them; a struct, union or enum is one object per declaration.
  *
- * A cdata is a userdata of kind USERDATA_CDATA with a Cdata as payload: a type, and
- * the address where the value is. That is behind the Cdata in the same payload for a
- * value of its own, elsewhere for a reference to a part of something else. Pointers
- * are values like others: their 8 bytes lie behind the Cdata. A reference and a
- * pointer that were made from another object keep that one alive by their user value.
- * The C library's memory is never owned by a cdata.
+ * A cdata is a userdata of kind USERDATA_CDATA with a Cdata as payload: a type, and the
+ * address where the value is. A value of its own lies behind the Cdata in the same
+ * payload; a reference has the address of a part of something else. Pointers are values
+ * like others: their 8 bytes lie behind the Cdata. A reference or pointer that was made
+ * from another object keeps that object alive by its user value. The C library's memory
+ * is never owned by a cdata.
  *
  * Collection. Only collect_point calls gc_check, where everything needed is on the stack.
  * In between, objects may be held in C variables.
@@ -135,7 +134,7 @@ typedef struct Field {
   uint8_t is_bits;  /* declared with a width (which may be 0) */
   uint8_t packed;   /* __attribute__((packed)) on the member */
   uint8_t is_const; /* static const: `value`, not in memory */
-  uint32_t align;   /* the alignment asked for; 0 for that of the type */
+  uint32_t align;   /* the alignment asked for; 0 for the type's own */
   int64_t value;
 } Field;
 
@@ -143,8 +142,8 @@ struct Record {
   uint8_t is_union;
   uint8_t complete;
   uint8_t anonymous; /* without a tag */
-  /* names the part of which only the bytes are known: the record itself, or a member at
-     any depth; or NULL */
+  /* names the part whose contents are unknown (only its bytes are): the record itself, or
+     a member at any depth; or NULL */
   const char *unsupported;
   uint32_t nfields;
   Field *fields;     /* as declared */
@@ -193,8 +192,8 @@ typedef enum ComplexType { COMPLEX_FLOAT, COMPLEX_DOUBLE, COMPLEX_LDOUBLE, COMPL
 
 #define DERIVED_BUCKETS 1024
 
-/* A change outside of its own memory that the text being parsed has made. The journal has
-   them in order. */
+/* A change that the text being parsed has made outside of its own memory. The journal has
+   these in order. */
 typedef struct JournalNote {
   /* in an older type, or in a bucket; NULL: `kept` is a new key of Ffi.kept */
   CType **link;
@@ -205,7 +204,7 @@ typedef struct JournalNote {
 typedef struct Journal {
   JournalNote *notes;
   size_t count, room;
-  bool incomplete; /* there was no memory for a note: nothing is given back */
+  bool incomplete; /* there was no memory for a note: nothing is freed */
   char *block;     /* the value of Ffi.block before the text */
   size_t block_left;
 } Journal;
@@ -280,8 +279,8 @@ ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
 #define argument_count(L) ((int)((L)->top - (L)->ci->func) - 1)
 #define is_absent(L, o) ((o) == &(L)->domain->nil)
 
-/* Lets the collector run: the only place where a C function of this library does, at its
- * end, with its results on the stack. */
+/* Lets the collector run. A C function of this library does so only here, at its end,
+ * with its results on the stack. */
 #define collect_point(L) gc_check(L)
 
 #define FFI_UPVALUE lua_upvalueindex(1)
@@ -293,7 +292,7 @@ Ffi *ffi_of_function(lua_State *L);
 /* Returns zeroed memory, aligned to 16, which is never freed. */
 void *ffi_memory(lua_State *L, Ffi *ffi, size_t size);
 /* Begins or ends the parsing of a text. If it has failed, the objects that it made are
- * given back: none of them may be in use. */
+ * freed: none of them may be in use. */
 void ffi_journal_begin(Ffi *ffi, Journal *j);
 void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
@@ -337,7 +336,7 @@ size_t ctype_size_of(const CType *t, size_t n);
  * NULL, or why it cannot be laid out. */
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
 /* Tells whether a bit-field that begins at this bit of its struct is laid out like an
- * ordinary member: gcc takes it for one. */
+ * ordinary member; gcc then treats it as one. */
 bool clayout_is_whole(const Field *f, uint64_t at);
 
 /* ---- ffi_convert.c ------------------------------------------------------- */
@@ -349,7 +348,7 @@ typedef struct CNumber {
   long double ld; /* NUMBER_LONG_DOUBLE */
 } CNumber;
 
-/* Reads a number; returns false if the type is not one of numbers. */
+/* Reads a number; returns false if the type is not a number type. */
 bool convert_load_number(const CType *t, const void *p, CNumber *number);
 /* Converts a Lua number, boolean or numeric cdata; returns false for other values. */
 bool convert_to_number(const TValue *o, CNumber *number);
@@ -364,8 +363,9 @@ double convert_number_to_float(const CNumber *number);
  * and booleans become Lua's, pointers a cdata of their own, aggregates a reference that
  * keeps `owner` (NULL: nothing) alive. */
 void convert_push(lua_State *L, CType *t, void *p, const TValue *owner);
-/* Reads or writes a number or boolean that Lua has itself. Returns false for all others,
- * and if a value does not convert unchanged. Neither allocates nor raises. */
+/* Reads or writes a number or boolean that has the same form in Lua. Returns false for
+ * all other types, and if a value does not convert unchanged. Neither allocates nor
+ * raises. */
 bool convert_get_scalar(const CType *t, const void *p, TValue *result);
 bool convert_set_scalar(const CType *t, void *p, const TValue *value);
 void convert_push_bits(lua_State *L, const Field *f, const char *p);
@@ -424,8 +424,8 @@ const TValue *cdata_owner(const TValue *o);
    reference. */
 CType *cdata_value(const Cdata *cd, char **address);
 int cdata_new_object(lua_State *L, CType *t, int first_argument);
-/* Runs the call of a cdata; and below, returns the name of the function that a cdata is,
- * with what tells it from others of that name, or NULL. */
+/* Runs the call of a cdata. cdata_called_name returns the name of the function that a
+ * cdata is, or NULL, and sets *symbol, which distinguishes functions of the same name. */
 int cdata_call_function(lua_State *L);
 const char *cdata_called_name(const Userdata *u, const void **symbol);
 /* Pushes the metamethod of a type (or of the target type of a pointer), if it has one. */

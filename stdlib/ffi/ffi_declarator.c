@@ -16,7 +16,7 @@ static Modifier *add_modifier(CParser *c, Declarator *d, int kind) {
 
 /* ---- parameters ---------------------------------------------------------- */
 
-/* Returns the type as which a parameter is passed: arrays and functions are passed as
+/* Returns the type that a parameter is passed as: arrays and functions are passed as
    pointers; qualifiers of the copy have no meaning. */
 static CType *parameter_type(lua_State *L, CType *t) {
   if (t->kind == CKIND_ARRAY) return ctype_pointer(L, t->element);
@@ -104,8 +104,8 @@ static void parse_suffixes(CParser *c, Declarator *d, Naming naming) {
   }
 }
 
-/* Parses the pointers before a declarator, the outermost last. Of the attributes there,
- * those of the pointers themselves are ignored. */
+/* Parses the pointers before a declarator, the outermost last. Attributes between them
+ * are ignored, except for the size of a vector. */
 static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
   CLexer *x = &c->x;
   unsigned n = 0;

@@ -10,7 +10,7 @@ static bool is_unsigned(BasicType t) {
   return t == BASIC_UINT || t == BASIC_ULONG || t == BASIC_ULLONG;
 }
 
-/* Returns a value in the form of its type: those of 32 bits are sign- or
+/* Returns a value in the form of its type: values of 32 bits are sign- or
    zero-extended. */
 static Constant of_type(uint64_t value, BasicType type) {
   if (!is_wide(type))

@@ -42,8 +42,8 @@ static void repeat_first(char *p, size_t unit, size_t n) {
   for (size_t i = 1; i < n; i++) memcpy(p + i * unit, p, unit);
 }
 
-/* Fills elements with the values of the source from index *at on, and adds to *at how
- * many these were. */
+/* Fills elements with the values of the source from index *at on, and advances *at by
+ * their number. */
 static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Source *source,
                        int64_t *at) {
   CType *element = t->element;
@@ -71,7 +71,7 @@ static void fill_field(lua_State *L, const Field *f, char *p, size_t size, const
   else initialize_from(L, f->type, p + f->offset, part_size(f, size), o, how);
 }
 
-/* Fills the members in order of declaration; those of anonymous parts count as the
+/* Fills the members in order of declaration; members of anonymous parts count as the
    struct's own. */
 static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const Source *source,
                           int64_t *at) {

@@ -8,8 +8,9 @@
  * alignment of its type, also where members are packed. A named bit-field contributes its
  * type's alignment to that of the struct. If it fills an aligned unit of 1, 2, 4 or 8
  * bytes at its place, it contributes that unit's alignment, which is larger if a typedef
- * lowers the type's. An unnamed bit-field contributes only on arm64, and its type's
- * alignment. Packed members have alignment 1, `aligned` ones at least what it says.
+ * lowers the type's. An unnamed bit-field contributes its type's alignment on arm64, and
+ * nothing on x86-64. Packed members have alignment 1, `aligned` ones at least what it
+ * says.
  *
  * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct
  * and holds them; if there is no such unit for a packed field, in the 1 to 9 bytes that

@@ -111,8 +111,8 @@ static Symbol *parse_external(CParser *c, const Declarator *d, CType *t) {
   return s;
 }
 
-/* Declares a static variable: an integer constant is a constant here, too; other values
-   are left to C. */
+/* Declares a static variable: one with an integer constant as its value becomes a
+   constant; other values are left to C. */
 static void static_variable(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   if (is_integer_type(t) && t->quals & QUAL_CONST) {
@@ -313,10 +313,10 @@ static CType *complex_of(lua_State *L, Ffi *ffi, const char *text, const char *n
   return t;
 }
 
-/* Makes the types of complex numbers and those of which only the bytes are known. On
+/* Makes the types of complex numbers, and the types of which only the bytes are known. On
  * x86-64 a complex number is passed as its struct (section 3.2.3 of the psABI), except a
- * result of type long double, which comes in two registers of the x87; on arm64 all are
- * passed as their struct. */
+ * result of type complex long double, which is in two registers of the x87. On arm64 all
+ * are passed as their struct. */
 static void open_extended(lua_State *L, Ffi *ffi) {
   ffi->complex[COMPLEX_FLOAT] = complex_of(L, ffi, "struct { float re, im; }", "_Complex float");
   ffi->complex[COMPLEX_DOUBLE] = complex_of(L, ffi, "struct { double re, im; }", "_Complex double");

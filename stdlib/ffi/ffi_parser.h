@@ -5,8 +5,8 @@
  *   cparser_declarations  the text of ffi.cdef
  *   cparser_type          the text of a type, as in ffi.new
  *   cparser_constant      a constant expression
- * All raise "input:LINE:COLUMN: message"; the declarations of a failed text up to there
- * are undone.
+ * All raise "input:LINE:COLUMN: message"; the declarations of a failed text that precede
+ * the error are undone.
  *
  * The rest of this header is for the parser's own files. A parser never lets the
  * collector run, so names that only C variables hold stay alive; names kept in the

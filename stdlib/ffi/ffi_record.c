@@ -122,7 +122,8 @@ static void declare_members(CParser *c, FieldList *list) {
 /* ---- whole records ------------------------------------------------------- */
 
 /* Checks that only the last member of a struct has no known size. (A struct that ends
-   with one may be a member, as for gcc: it has no room for elements there.) */
+ * with such a member may be a member itself, as for gcc: it has no room for elements
+ * there.) */
 static void check_flexible(CParser *c, const FieldList *list) {
   for (const FieldNode *n = list->first; n != NULL; n = n->next) {
     const CType *t = n->field.type;

@@ -160,8 +160,8 @@ static bool has_vectors(const CType *t) {
          plain == ffi->float16[0];
 }
 
-/* Makes a vector type: one for each place where it is declared, because nothing can be
-   done with them. */
+/* Makes a vector type, a new one for each place where it is declared: nothing can be done
+   with them, so they need not be equal. */
 static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
   char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
   if (!has_vectors(t)) clexer_error_at(&c->x, place, "no vector has this type");

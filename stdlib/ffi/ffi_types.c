@@ -40,8 +40,8 @@ void ffi_journal_begin(Ffi *ffi, Journal *j) {
   ffi->journal = j;
 }
 
-/* Gives back the objects of a failed text. Its memory is cleared, because memory is
-   handed out cleared. */
+/* Frees the objects of a failed text. Their memory is cleared, because memory is handed
+   out cleared. */
 static void give_back(lua_State *L, Ffi *ffi, const Journal *j) {
   TValue none;
   set_nil(&none);

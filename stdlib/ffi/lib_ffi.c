@@ -344,7 +344,7 @@ static int to_number(lua_State *L) {
   return 1;
 }
 
-/* Implements ffi.toretval(cdata) -> its value in the form in which a C function returns
+/* Implements ffi.toretval(cdata) -> its value, as a call of a C function would return
    it. */
 static int to_return_value(lua_State *L) {
   Cdata *cd = check_cdata(L, 1);
@@ -462,8 +462,8 @@ static void make_weak_keys(lua_State *L, Table *t) {
 }
 
 /* Makes the domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is
- * closed after the last finalizer, which may call a callback. Nothing refers to it before
- * it is complete: an allocation may fail at any point. */
+ * closed after the last finalizer has run, because finalizers may call callbacks. Nothing
+ * refers to it before it is complete: an allocation may fail at any point. */
 static Ffi *make_ffi(lua_State *L) {
   Ffi *ffi = lua_newuserdatauv(L, sizeof *ffi, 1);
   memset(ffi, 0, sizeof *ffi);
