@@ -406,9 +406,10 @@ static bool may_end_soon(uint64_t since) {
 }
 
 static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
-  SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
-  /* it may have arrived already */
-  if (result == SPAWN_OK) __atomic_fetch_add(&arriving, 1, __ATOMIC_SEQ_CST);
+  /* first: the new domain may have its arguments before peer_spawn returns */
+  __atomic_fetch_add(&arriving, 1, __ATOMIC_SEQ_CST);
+  const SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
+  if (result != SPAWN_OK) __atomic_fetch_sub(&arriving, 1, __ATOMIC_SEQ_CST);
   return result;
 }
 
