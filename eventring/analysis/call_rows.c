@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* call_rows.c: see call_rows.h.
  *
- * Functions of all profiles get common numbers first, from a table of their names and
- * places. Then each trie is walked once, depth-first, with the number of activations of
- * each function on the path: so the time of a recursion is counted at its outermost
- * activation.
+ * First, the functions of all profiles get common numbers, from a table of their names
+ * and places. Then each trie is walked once, depth-first. The walk counts the activations
+ * of each function on the path, so that the time of a recursion is counted only at its
+ * outermost activation.
  */
 #include "analysis/call_rows.h"
 #include "format/table.h"
@@ -15,8 +15,8 @@
 
 static const struct eventring_calls_function outside = {"(outside)", "", 0,
                                                         EVENTRING_CALLS_HOST};
-/* Stand for flat calls (<eventring/calls.h>): `others` for those of functions that are
-   not known, `not_kept` for all of them in views of paths. */
+/* Stand for flat calls (<eventring/calls.h>): `others` for those whose function is not
+   known, `not_kept` for all flat calls in views of paths. */
 static const struct eventring_calls_function others = {"(other)", "", 0, EVENTRING_CALLS_HOST};
 static const struct eventring_calls_function not_kept = {EVA_NOT_KEPT, "", 0,
                                                          EVENTRING_CALLS_HOST};
@@ -26,7 +26,7 @@ static const struct eventring_calls_function not_kept = {EVA_NOT_KEPT, "", 0,
 struct names {
   const struct eventring_calls_function **list;
   uint32_t count;
-  struct evr_table table; /* of numbers plus 1 */
+  struct evr_table table; /* maps a function to its number plus 1 */
   bool by_line, no_memory;
 };
 
@@ -37,8 +37,8 @@ static bool has_name(const void *context, uintptr_t value, const void *key) {
   return (names->by_line && a->line) || !strcmp(a->name, b->name);
 }
 
-/* Returns the number of a function; a new function gets the next one. If there is no
-   memory, sets `no_memory` and returns the number of (outside). */
+/* Returns the number of a function; a new function gets the next one. When out of memory,
+   sets `no_memory` and returns the number of (outside). */
 static uint32_t number_of(struct names *names, const struct eventring_calls_function *f) {
   uint64_t hash = evr_hash_text(evr_hash_word(evr_hash_seed(), f->line), f->source);
   if (!names->by_line || !f->line) hash = evr_hash_text(hash, f->name);
@@ -52,10 +52,10 @@ static uint32_t number_of(struct names *names, const struct eventring_calls_func
   return (uint32_t)*value - 1;
 }
 
-/* Makes the list of functions, with room for those of all profiles and (outside) as
-   number 0. False: no memory. */
+/* Makes the list of functions, with room for those of all profiles; number 0 is
+   (outside). Returns false: no memory. */
 static bool make_names(struct names *names, const struct eventring_profiles *profiles) {
-  size_t most = 3; /* with those above */
+  size_t most = 3; /* with `outside`, `others` and `not_kept` */
   for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].function_count;
   names->list = calloc(most, sizeof *names->list);
   if (names->list) number_of(names, &outside);
@@ -184,7 +184,7 @@ static int compare_rows(const void *left, const void *right) {
   return by_name ? by_name : strcmp(a->function->source, b->function->source);
 }
 
-/* Drops the rows that say nothing, and sorts the others. */
+/* Drops the rows without any figure, and sorts the others. */
 static void finish(struct eva_call_rows *rows, bool by_inclusive) {
   size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
@@ -232,7 +232,7 @@ static const char *name_of(const struct eventring_profile *p, uint32_t node) {
   return function == UINT32_MAX ? outside.name : p->functions[function].name;
 }
 
-enum { MOST_STACK = 100 }; /* functions of a stack that are shown, the innermost */
+enum { MOST_STACK = 100 }; /* a stack shows at most this many, the innermost */
 
 static char *stack_text(const struct eventring_profile *p, uint32_t node) {
   uint32_t path[MOST_STACK], depth = 0;
@@ -249,7 +249,7 @@ static char *stack_text(const struct eventring_profile *p, uint32_t node) {
   return text;
 }
 
-/* Adds one row for all flat calls of a profile. False: no memory. */
+/* Adds one row for all flat calls of a profile. Returns false: no memory. */
 static bool add_not_kept(struct eva_call_rows *rows, const struct eventring_profile *p) {
   struct eva_call_row *row = &rows->list[rows->count++];
   row->function = &not_kept;
@@ -282,7 +282,7 @@ static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_pro
 
 /* ---- callers ----------------------------------------------------------------------- */
 
-/* Adds the flat calls of the functions of this name to a row; their callers are not
+/* Adds the flat calls of the functions of this name to a row, whose callers are not
    known. */
 static void add_flat_calls_of(struct eva_call_row *row, const struct eventring_profile *p,
                               const char *name) {

@@ -12,26 +12,26 @@
 #include "eventring/calls.h"
 #include "eventring/tools.h"
 
-/* The name, in views of paths, of the calls whose path found no room (flat calls,
+/* The name that views of paths give to calls whose path found no room (flat calls,
    <eventring/calls.h>). */
 #define EVA_NOT_KEPT "(path not kept)"
 
 struct eva_call_row {
   const struct eventring_calls_function *function;
-  char *stack;       /* by stack: names, outermost first, between them " > "; or NULL */
+  char *stack;       /* by stack: names from the outermost on, joined by " > "; or NULL */
   uint64_t count, inclusive, exclusive, suspended;
-  uint64_t least, most; /* most 0: none was entered and left */
+  uint64_t least, most; /* most 0: no call was entered and left */
   uint64_t open;     /* calls that began before the start */
-  uint64_t not_kept; /* calls whose path was not kept: what they called is not in
-                        `inclusive` */
-  double histogram[EVENTRING_CALLS_BUCKETS]; /* calls */
+  uint64_t not_kept; /* calls whose path was not kept: `inclusive` lacks what they
+                        called */
+  double histogram[EVENTRING_CALLS_BUCKETS]; /* number of calls in each bucket */
   uint64_t order;    /* private */
 };
 
 struct eva_call_rows {
   struct eva_call_row *list; /* most exclusive time first; by caller: inclusive */
   size_t count;
-  uint64_t total;            /* exclusive time of all */
+  uint64_t total;            /* exclusive time of all rows */
   uint64_t lost_calls, lost_ns; /* of calls whose path was not kept */
   uint64_t backwards;
   double ns_per_tick;
@@ -48,8 +48,8 @@ int eva_call_rows_make(struct eva_call_rows *rows, const struct eventring_profil
 int eva_call_rows_callers(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
                           const char *name, int domain);
 void eva_call_rows_free(struct eva_call_rows *rows);
-/* Returns the duration in ns that the part `part` (0 to 1) of the calls of a row does not
-   exceed; 0: not known. It is exact to within its bucket, a factor of two. */
+/* Returns the duration (ns) that the fraction `part` (0 to 1) of the calls of a row does
+   not exceed; 0: not known. It is exact to within its bucket, a factor of two. */
 uint64_t eva_call_quantile(const struct eva_call_rows *rows, const struct eva_call_row *row,
                            double part);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* call_sum.c: the profiles of several domains as one.
  *
- * Functions and nodes of the sum are found by hash; parents come before their children in
- * each profile, and so in the sum.
+ * Functions and nodes of the sum are found by hash. In each profile parents come before
+ * their children, so they do in the sum, too.
  */
 #include "analysis/call_sum.h"
 #include "format/table.h"
@@ -12,7 +12,7 @@
 
 struct summing {
   struct eventring_profile *to;
-  struct evr_table functions, nodes, flat; /* of numbers plus 1 */
+  struct evr_table functions, nodes, flat; /* each value is a number plus 1 */
 };
 
 static bool is_function(const void *functions, uintptr_t value, const void *key) {
@@ -22,7 +22,7 @@ static bool is_function(const void *functions, uintptr_t value, const void *key)
          !strcmp(a->source, b->source);
 }
 
-/* Returns the number of a function in the sum, which gets the function if it is new;
+/* Returns the number that the function has in the sum, to which it is added if it is new;
    UINT32_MAX: no memory. */
 static uint32_t take_function(struct summing *s, const struct eventring_calls_function *f) {
   struct eventring_profile *to = s->to;

@@ -11,9 +11,9 @@
 #include "eventring/calls.h"
 #include "eventring/tools.h"
 
-/* Sums the profiles of slot `domain`, or with -1 those of all slots, into one, which is
-   to be freed. Its times are from the first start to the last end, its slot is that of
-   the first profile. */
+/* Sums the profiles of slot `domain` (-1: of all slots) into one, which the caller frees.
+   The sum lasts from the first start to the last end, and has the slot of the first
+   profile. */
 int eva_call_sum(struct eventring_profiles *sum, const struct eventring_profiles *profiles,
                  int domain);
 

@@ -102,8 +102,8 @@ static void test(struct eva_comparison *result, const struct sample *a, const st
   result->high = logarithms ? expm1(high) : result->a != 0 ? high / result->a : 0;
 }
 
-/* Returns the mean. If all runs are equal it is their value, which exp(log()) would
-   round. */
+/* Returns the mean. If all runs are equal, returns their value itself, which exp(log())
+   would round. */
 static double mean_of(const struct sample *sample, const double *values, bool logarithms) {
   for (size_t i = 1; i < sample->count; i++)
     if (values[i] != values[0]) return logarithms ? exp(sample->mean) : sample->mean;
@@ -127,7 +127,7 @@ struct eva_comparison eva_compare(const double *a, size_t count_a, const double 
 
 struct joint { /* of the logarithms on one side */
   double x, y;          /* means: of the other figure, of the values */
-  double xx, xy, yy;    /* sums of products of what differs from the means */
+  double xx, xy, yy;    /* sums of products of the deviations from the means */
 };
 
 static struct joint joint_of(const double *values, const double *by, size_t count) {
@@ -177,7 +177,7 @@ struct eva_comparison eva_compare_at_equal(const double *a, const double *by_a, 
 
 /* ---- Verdicts ---------------------------------------------------------------------- */
 
-/* Returns the tested comparison with the least p that is not decided yet; NULL: there is
+/* Returns the tested comparison with the least p among those not decided yet; NULL:
    none. */
 static struct eva_comparison *least_p(struct eva_comparison *list, size_t count) {
   struct eva_comparison *least = NULL;

@@ -2,9 +2,9 @@
 /* compare.h: do the values of some runs differ from those of others, or is it noise?
  *
  * Runs differ by factors, so Welch's test compares the logarithms of the values (the
- * values themselves, if one is not above 0). It takes EVA_LEAST_RUNS runs a side to know
- * the noise. A caller that tests many values at once finds some by chance:
- * eva_compare_verdicts corrects for that by Holm's method, and counts no change of less
+ * values themselves, if one is not above 0). To know the noise takes EVA_LEAST_RUNS runs
+ * a side. A caller that tests many values at once finds some changes by chance:
+ * eva_compare_verdicts corrects for that by Holm's method, and ignores changes of less
  * than EVA_LEAST_CHANGE.
  *
  * Errors: none. Pure functions; any thread.
@@ -21,20 +21,20 @@ enum { EVA_LEAST_RUNS = 3 };
 struct eva_comparison {
   double a, b;      /* means of the sides: geometric, if all values are above 0 */
   double change;    /* b / a - 1; infinite where a is 0 and b is not */
-  bool tested;      /* there were enough runs; else what follows is 0, and p is 1 */
+  bool tested;      /* there were enough runs; else the fields below are 0, and p is 1 */
   double low, high; /* `change` is between these with 95 % confidence */
   double p;         /* how probable such a difference is without a change */
-  bool changed;     /* eva_compare_verdicts */
+  bool changed;     /* set by eva_compare_verdicts */
 };
 
 /* Compares `count_a` values, 1 or more, with `count_b`, 1 or more. */
 struct eva_comparison eva_compare(const double *a, size_t count_a, const double *b,
                                   size_t count_b);
-/* Compares values that follow another figure of the same runs, such as the speed of the
-   machine (`by_a`, `by_b`; all are above 0), as if that figure had been equal in all
-   runs: its mean. How the values follow it is estimated from the runs (analysis of
-   covariance, of logarithms). It takes EVA_LEAST_RUNS runs a side and values above 0,
-   else the values are compared as they are. */
+/* Compares values that depend on another figure of the same runs (`by_a`, `by_b`, all
+   above 0), such as the speed of the machine. The values are corrected to what they would
+   be if that figure had its mean in all runs. The dependence is estimated from the runs
+   (analysis of covariance, of logarithms). With fewer than EVA_LEAST_RUNS runs a side, or
+   values not above 0, the values are compared as they are. */
 struct eva_comparison eva_compare_at_equal(const double *a, const double *by_a, size_t count_a,
                                            const double *b, const double *by_b, size_t count_b);
 /* Marks the comparisons that show a change (`changed`). The probability that one of them

@@ -35,9 +35,9 @@ bool eva_ended_unusually(const struct eva_ending *ending) {
   return eva_ended_badly(ending) || ending->reason == EVENTRING_END_SIGNAL;
 }
 
-/* Returns the name of a signal without SIG (glibc has sigabbrev_np, others have nothing),
- * or NULL for a signal that programs use among themselves and for a number that is
- * none. */
+/* Returns the name of a signal without SIG (glibc has sigabbrev_np, other libraries have
+ * no such function). Returns NULL for signals that programs use among themselves, and for
+ * a number that is no signal. */
 static const char *signal_name(uint32_t signal) {
   static const char *const names[] = {
       [SIGHUP] = "HUP", [SIGINT] = "INT", [SIGQUIT] = "QUIT", [SIGILL] = "ILL", [SIGTRAP] = "TRAP",

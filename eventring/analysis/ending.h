@@ -14,7 +14,7 @@ struct eva_ending {
   enum eventring_liveness liveness;
   enum eventring_end_reason reason;
   uint32_t detail;
-  const char *error; /* text of the error that was noted; "": none was */
+  const char *error; /* text of the error that was noted; "": no error was */
 };
 
 struct eva_ending eva_ending_of(const struct eventring_info *info);

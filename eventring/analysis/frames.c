@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* frames.c: see frames.h.
  *
- * A domain has its open frames, of which there are few, and its frames that have ended
- * and wait. They wait for the reading after their end, or for a loss: a loss becomes
- * known only with the next event, and the frames may lie in the gap. Both come with the
- * next pause at the latest. A reading is added to each of these frames when it comes, so
- * no reading is kept. Once MOST_WAITING frames have ended since the last pause, they do
- * not wait any longer. A frame that is open within MOST_OPEN others is not followed: only
- * its end says something about it. */
+ * A domain has a few open frames, and frames that have ended and wait. These wait for the
+ * reading after their end, or for a loss: a loss becomes known only with the next event,
+ * and the frames may lie in the gap. Both come with the next pause at the latest. Each
+ * reading is added to the open and the waiting frames when it comes, so no reading is
+ * kept. Once MOST_WAITING frames have ended since the last pause, they do not wait any
+ * longer. A frame that is open within MOST_OPEN others is not followed: only its end is
+ * known. */
 #include "analysis/frames.h"
 
 #include <stdlib.h>
@@ -24,9 +24,9 @@ struct reading { /* for how long the thread was off the processor between two mo
 
 struct followed {
   uint64_t begin_ns, end_ns; /* UINT64_MAX: it is open */
-  uint64_t off, pauses_off;  /* off the processor in it, and in its pauses */
+  uint64_t off, pauses_off;  /* off the processor: in all of it, in its pauses */
   uint64_t pauses;
-  bool is_read; /* there were readings before it, and none was lost since */
+  bool is_read; /* readings had begun before it, and none was lost since */
 };
 
 struct open {
@@ -45,7 +45,7 @@ struct domain {
   uint32_t incarnation;
   struct eventring_pause pause;
   uint64_t read_until; /* time of the last reading; 0: none, or some were lost */
-  uint64_t latest_ns;  /* of the events of the ring of the collector */
+  uint64_t latest_ns;  /* of the newest event of the collector's ring */
   unsigned open_count;
   struct open open[MOST_OPEN];
   struct waiting *waiting;
@@ -96,8 +96,8 @@ static void forget(struct eva_frames *frames, struct domain *domain) {
   domain->pause.open = false;
 }
 
-/* Returns the domain of a slot, made if there is none yet; NULL: no memory. If the
-   incarnation is a new one, all of the domain before it is forgotten. */
+/* Returns the domain of a slot, made if there is none yet; NULL: no memory. A new
+   incarnation replaces all that was known of the one before. */
 static struct domain *domain_of(struct eva_frames *frames, uint32_t slot, uint32_t incarnation) {
   struct domain **place = &frames->domain[slot % EVENTRING_MAX_DOMAINS];
   if (!*place && !(*place = calloc(1, sizeof **place))) return NULL;
@@ -108,8 +108,8 @@ static struct domain *domain_of(struct eva_frames *frames, uint32_t slot, uint32
 
 /* ---- Begins and ends --------------------------------------------------------------- */
 
-/* Takes the frame that the event ends or begins anew out of the open ones. False: it is
-   none of them. */
+/* Takes the frame that the event ends or begins anew out of the open ones. Returns false:
+   it is none of them. */
 static bool take_open(struct domain *domain, const struct eventring_event *event,
                       struct followed *taken) {
   for (unsigned i = domain->open_count; i-- > 0;) {
@@ -215,8 +215,8 @@ static void take_counter(struct domain *domain, const struct eventring_event *ev
   domain->read_until = event->ns;
 }
 
-/* Takes the begin of a span of class gc. If it is that of a pause, all time before it has
-   been read (if the pause is measured), and no frame waits any longer. */
+/* Takes the begin of a span of class gc. If it begins a pause, no frame waits any longer;
+   if the pause is measured, all time before it has been read. */
 static void begin_pause(struct eva_frames *frames, struct domain *domain,
                         const struct eventring_event *event) {
   const bool is_outermost = !domain->pause.open || event->depth <= domain->pause.depth;
@@ -227,8 +227,8 @@ static void begin_pause(struct eva_frames *frames, struct domain *domain,
   report_waiting(frames, domain);
 }
 
-/* Counts a pause in a frame that it lies in. (If the begin or the end of a frame and that
-   of a pause have the same time, they may be delivered in the wrong order.) */
+/* Counts a pause in the frame in which it lies. (If the begin or the end of a frame and
+   that of a pause have the same time, they may be delivered in the wrong order.) */
 static void add_pause(struct followed *f, const struct eventring_event *end_of_pause,
                       uint64_t off) {
   if (end_of_pause->begin_ns < f->begin_ns || end_of_pause->ns > f->end_ns) return;

@@ -10,14 +10,14 @@
  *               elsewhere
  *   program     the rest, including that of the spans in it
  *
- * The time under pauses is that of shares.h. The time off the processor is in the
- * recording as readings: the end of a pause says how much of it lies in the pause, the
- * counter of quantity OFF_CPU says how much lies between two pauses. If a reading reaches
- * beyond a frame, only what must lie in frames counts, as if the thread had been off the
- * processor all the time between them: "at least". (Where a program sleeps between frames
- * and lets the collector work there, that is close.) Several frames in one reading share
- * it by their length. A frame waits for the reading after its end, unless the definition
- * of its span has the measure OFF_CPU: then the end of the span says it exactly.
+ * The time under pauses comes from shares.h. The recording has the time off the processor
+ * as readings: the end of a pause says how much of it lies in the pause, and the counter
+ * of quantity OFF_CPU how much lies between two pauses. If a reading reaches beyond a
+ * frame, the thread is taken to have been off the processor all the time between frames,
+ * and only the rest counts: "at least". (This is close where a program sleeps between
+ * frames and lets the collector work there.) Several frames in one reading share it by
+ * their length. A frame waits for the reading after its end, unless the definition of its
+ * span has the measure OFF_CPU: then the end of the span has the exact time.
  *
  * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is
  * not taken then. Threads: one at a time.
@@ -33,23 +33,23 @@ struct eva_frame {
   uint64_t begin_ns, ns, context;
   uint32_t domain, incarnation;
   uint16_t id;
-  uint64_t pauses;       /* pauses that ended in it */
+  uint64_t pauses;       /* pauses that ended in the frame */
   uint64_t collector, off_cpu, program; /* add up to `ns`; `collector` is 0 if unknown */
-  bool knows_collector;  /* false: events were lost in it, or it began before reading */
-  bool knows_off_cpu;    /* also outside pauses */
+  bool knows_collector;  /* false: events in it were lost, or it began before reading */
+  bool knows_off_cpu;    /* off_cpu includes the time outside pauses */
 };
 
-/* Why a frame took longer than its limit: the part with which its time first exceeded the
-   limit, if the program's work is taken first, then what the collector added, then the
+/* Why a frame took longer than its limit: the part that first took the sum beyond the
+   limit, when the parts are added in this order: the program's work, the collector, the
    time off the processor. */
 enum eva_frame_cause {
   EVA_FRAME_PROGRAM,
   EVA_FRAME_COLLECTOR,
   EVA_FRAME_OFF_CPU,
-  EVA_FRAME_UNKNOWN, /* what the collector did in it is not known */
+  EVA_FRAME_UNKNOWN, /* what the collector did in the frame is not known */
   EVA_FRAME_CAUSES
 };
-/* Returns why a frame took longer than `limit` (ns), which it did. */
+/* Returns why a frame that took longer than `limit` (ns) did so. */
 enum eva_frame_cause eva_frame_cause(const struct eva_frame *frame, uint64_t limit);
 
 typedef void eva_frame_callback(void *context, const struct eva_frame *frame);
@@ -62,8 +62,8 @@ struct eva_frames *eva_frames_new(const char *name, eva_frame_callback *report, 
 void eva_frames_free(struct eva_frames *frames);
 
 /* Takes the next event of a merged cursor, after shares.h has taken it. `time`: what
-   shares.h says of the span that the event has ended; NULL: it has ended none, or not all
-   of it is known. */
+   shares.h says of the span that the event ended; NULL: the event ended none, or the span
+   is not wholly known. */
 int eva_frames_event(struct eva_frames *frames, const struct eventring_event *event,
                      const struct eva_span_time *time);
 void eva_frames_lost(struct eva_frames *frames, const struct eventring_loss *loss);

@@ -23,8 +23,8 @@ void eva_gaps_sort(struct eva_gaps *gaps) {
   if (gaps->count) qsort(gaps->gap, gaps->count, sizeof *gaps->gap, compare);
 }
 
-/* Looks at the first gap of the ring that ends after `ns`: as gaps of a ring do not
-   overlap, no other one can contain it. */
+/* Finds the first gap of the ring that ends after `ns`. Gaps of a ring do not overlap, so
+   no other one can contain the moment. */
 bool eva_gaps_has(const struct eva_gaps *gaps, uint32_t domain, uint8_t ring, uint64_t ns) {
   const struct eva_gap wanted = {.domain = domain, .ring = ring, .until = ns};
   size_t low = 0, high = gaps->count;

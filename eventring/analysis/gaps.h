@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* gaps.h: when events of rings were lost.
  *
- * A loss becomes known only with the next event. What was said before of a moment in it
- * (such as which span a step of the collector was in) was said as if nothing had been
- * lost.
+ * A loss becomes known only with the next event. Until then, statements about a moment in
+ * the gap (such as which span a step of the collector was in) are made as if nothing had
+ * been lost.
  *
  * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY, and nothing is
  * added. Threads: one at a time.
@@ -21,13 +21,13 @@ struct eva_gap {
   uint64_t from, until; /* times of the events around it */
 };
 
-/* A zeroed struct has none. */
+/* A zeroed struct has no gaps. */
 struct eva_gaps {
   struct eva_gap *gap;
   size_t count, room;
 };
 
-/* Adds the loss of a ring whose last event before it was at `from`. */
+/* Adds a loss; `from` is the time of the last event of its ring before it. */
 int eva_gaps_add(struct eva_gaps *gaps, const struct eventring_loss *loss, uint64_t from);
 /* Sorts the gaps. To be called after the last eva_gaps_add and before the first
    eva_gaps_has. */

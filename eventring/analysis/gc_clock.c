@@ -32,9 +32,9 @@ static uint64_t covered(const struct eva_gc_clock *clock, const struct eventring
   return clock->running && until > begin ? until - begin : 0;
 }
 
-/* Returns the times of a span of the collector that covers `ns` of the stretch. The
-   thread was not on a processor during `off` of the span; below 0: not known. (If the
-   span began before the stretch, that may have been before it, too.) */
+/* Returns the times of a span of the collector that covers `ns` of the stretch. `off`:
+   for how long the thread was not on a processor in the span; below 0: not known. (If the
+   span began before the stretch, some of `off` may lie before the stretch.) */
 static struct eva_gc_times collector_times(const struct eva_gc_clock *clock, uint64_t ns,
                                            int64_t off) {
   uint64_t known = off > 0 ? (uint64_t)off : 0;
@@ -68,7 +68,7 @@ static inline uint64_t see(const struct eva_gc_clock *clock, struct eventring_pa
   return eventring_event_took(event) >= 0 ? covered(clock, span, event->ns) : 0;
 }
 
-/* Returns the time of a counter off_cpu, at most as much as the present stretch has so
+/* Returns the time of a counter off_cpu, limited to the length of the present stretch so
    far; 0: the event is no such counter. */
 static uint64_t off_cpu_until(const struct eva_gc_clock *clock,
                               const struct eventring_event *event) {
@@ -118,8 +118,9 @@ void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event
 
 /* ---- Batches ----------------------------------------------------------------------- */
 
-/* The topmost span of a class, seen from the end of a batch: spans that end before it and
-   are deeper lie within it, up to the first one that is not deeper. */
+/* The topmost span of a class. Spans are visited from the end of a batch backwards: those
+   that end before it and are deeper lie within it, up to the first one that is not
+   deeper. */
 struct topmost {
   bool open;
   uint8_t depth;
@@ -132,15 +133,15 @@ static bool is_topmost(struct topmost *top, const struct eventring_brief *ended,
 }
 
 /* Tells whether this span and the one that ended before it are of one definition and
-   ended at the same time. Then nobody knows which of the two has the payload of a
-   point. */
+   ended at the same time. Then it is unknown to which of the two the payload of a point
+   belongs. */
 static bool is_like_the_one_before(const struct eventring_batch *batch, size_t i) {
   return i > 0 && batch->ended[i].id == batch->ended[i - 1].id &&
          batch->ended[i].after == batch->ended[i - 1].after;
 }
 
-/* Returns for how long the thread was off the processor in a span; 0: no point says it.
-   *points: how many points there are up to this span; spans are to be asked for from the
+/* Returns for how long the thread was off the processor in a span; 0: no point says so.
+   *points: the number of points up to this span. Callers go through the spans from the
    last to the first. */
 static uint64_t off_cpu_of(const struct eventring_batch *batch,
                            const struct eventring_brief *ended, size_t *points) {

@@ -11,31 +11,31 @@
 
 struct block { /* a block that is alive and whose allocation was seen */
   uint64_t number;
-  uint32_t domain, row; /* row UINT32_MAX: the place is free, and `domain` is the next
-                           free one */
-  uint64_t born; /* collections before its allocation */
+  uint32_t domain, row; /* row UINT32_MAX: the place is free, and `domain` is the index of
+                           the next free one */
+  uint64_t born; /* number of collections before its allocation */
   struct eva_amount amount;
 };
 
 struct domain { /* what the events of a domain have said */
   double rate;
-  uint64_t collections; /* collections while it was sampled */
+  uint64_t collections; /* number of collections while it was sampled */
   uint64_t over_ns;     /* when the profile ended; 0: it has not */
-  uint64_t said_over_ns; /* over_ns of its last profile in the file */
+  uint64_t said_over_ns; /* over_ns that the file gives for its last profile */
   bool known;           /* there was a profile */
 };
 
 struct eva_heap {
   struct eva_heap_row *rows;
   uint32_t count, room;
-  struct evr_table row_of;   /* numbers plus 1 of rows */
+  struct evr_table row_of;   /* number of a row, plus 1 */
   struct eva_heap_state state;
   uint64_t only, since, survived;
-  uint64_t parts; /* a bit for each kind of blocks that are parts of objects, and do not
+  uint64_t parts; /* one bit for each kind of blocks that are parts of objects and do not
                      count as objects */
   struct block *blocks;
   uint32_t blocks_count, blocks_room, blocks_free; /* UINT32_MAX: none is free */
-  struct evr_table block_of; /* numbers plus 1 of blocks that are alive */
+  struct evr_table block_of; /* number of a block that is alive, plus 1 */
   struct domain domain[EVENTRING_MAX_DOMAINS];
   double live, peak; /* bytes of all rows, now and at the peak */
 };
@@ -74,9 +74,9 @@ void eva_amount_add(struct eva_amount *sum, const struct eva_amount *more) {
   sum->variance += more->variance;
 }
 
-/* Returns u / 2 + sqrt(variance + (u / 2)^2). With a word sampled standing for s bytes at
- * the rate r, the truth T makes the variance T s (1 - r), here T u; the bound solves T -
- * bytes = sqrt(T u). */
+/* Returns u / 2 + sqrt(variance + (u / 2)^2). At the rate r a sampled word stands for s
+ * bytes. If the true amount is T, the variance is T s (1 - r), here T u; the bound T
+ * solves T - bytes = sqrt(T u). */
 double eva_amount_error(const struct eva_amount *amount) {
   if (!(amount->variance > 0) || !(amount->bytes > 0)) return 0;
   double u = amount->variance / amount->bytes;
@@ -127,13 +127,13 @@ struct reading {
   uint32_t last[EVENTRING_MAX_DOMAINS]; /* number of the last profile of each slot */
   struct {
     uint32_t profile; /* the profile with the highest peak of each slot; */
-    double bytes;     /* one profile ends before another one of its slot begins */
+    double bytes;     /* one profile of a slot ends before the next one begins */
   } peak[EVENTRING_MAX_DOMAINS];
   bool no_memory;
 };
 
-/* Tells whether the profile is the last one of its slot. Nobody knows what is alive of a
-   profile that another one has followed. */
+/* Tells whether the profile is the last one of its slot. What is alive of a profile is
+   unknown once another profile has followed it. */
 static bool is_last(const struct reading *reading, const struct eventring_heap *heap) {
   return heap->domain < EVENTRING_MAX_DOMAINS && reading->last[heap->domain] == heap->number;
 }
@@ -313,7 +313,7 @@ static struct eva_amount amount_of(const struct eventring_sample *s, double rate
                              n * (1 - rate) / (rate * rate) * 64};
 }
 
-/* Remembers what is alive as the peak, if it exceeds the peak so far by more than the
+/* Stores what is alive as the new peak, if it exceeds the old peak by more than the
    fraction `part`. */
 static void note_peak(struct eva_heap *h, double part) {
   if (h->live <= h->peak * (1 + part)) return;
@@ -339,7 +339,7 @@ static int on_alloc(struct eva_heap *h, const struct eventring_event *event,
                     const struct eventring_memory *m) {
   struct domain *d = &h->domain[event->domain];
   const struct eva_heap_row key = site_of(event->domain, &m->sample);
-  if (!(d->rate > 0)) return EVENTRING_OK; /* no profile says the rate either */
+  if (!(d->rate > 0)) return EVENTRING_OK; /* no profile says the rate */
   uint32_t row = row_for(h, &key);
   struct block *b = row == UINT32_MAX ? NULL : block_for(h, event->domain, m->block);
   if (!b) return EVENTRING_E_MEMORY;
@@ -356,8 +356,8 @@ static bool survived(const struct eva_heap *h, const struct block *b) {
   return h->domain[b->domain].collections - b->born >= h->survived;
 }
 
-/* Ends a block that is not alive any more. `died`: it was freed, rather than lost sight
-   of. */
+/* Ends a block that is not alive any more. `died`: it was freed; false: it can no longer
+   be followed. */
 static void end_block(struct eva_heap *h, struct block *b, bool died) {
   struct eva_amount *amount = h->rows[b->row].amount;
   if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);
@@ -378,16 +378,16 @@ static void on_free(struct eva_heap *h, const struct eventring_event *event, uin
   else h->state.unknown_frees++;
 }
 
-/* Ends the blocks of a domain in which a new profile begins: nothing more is said of
-   those of the profile before it. */
+/* Ends all blocks of a domain in which a new profile begins, since no event about blocks
+   of the old profile will come. */
 static void forget_domain(struct eva_heap *h, uint32_t domain) {
   for (uint32_t i = 0; i < h->blocks_count; i++)
     if (h->blocks[i].row != UINT32_MAX && h->blocks[i].domain == domain)
       end_block(h, &h->blocks[i], false);
 }
 
-/* Takes an event that says the rate: a profile begins. With the rate 0 it ends, and what
-   is alive stays what was alive then. */
+/* Takes an event that says the rate. A rate above 0 begins a profile. The rate 0 ends it;
+   what was alive then stays counted as alive. */
 static void on_rate_event(struct eva_heap *h, const struct eventring_event *event, double rate) {
   struct domain *d = &h->domain[event->domain];
   if (rate > 0 && d->known) forget_domain(h, event->domain);
@@ -437,8 +437,8 @@ bool eva_heap_allocation(struct eva_heap *h, const struct eventring_event *event
   return true;
 }
 
-/* Counts the last profile of a domain, as running or ended. Its end is in its events,
-   unless these were overwritten; then the file says it. */
+/* Counts the last profile of a domain, as running or ended. Its events say when it ended;
+   if they were overwritten, the profile in the file does. */
 static void count_profile(struct eva_heap *h, const struct domain *d) {
   const uint64_t over_ns = d->over_ns ? d->over_ns : d->said_over_ns;
   h->state.running += d->known && !over_ns;

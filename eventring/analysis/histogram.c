@@ -15,7 +15,8 @@ static uint64_t middle_of(unsigned octave, unsigned bucket) {
   return lowest + (((uint64_t)1 << (octave - 1)) >> 1);
 }
 
-/* Makes sure that an octave is there and is the histogram's own. False: no memory. */
+/* Makes sure that the octave exists and belongs to the histogram. Returns false: no
+   memory. */
 static bool has_octave(struct eva_histogram *histogram, unsigned number) {
   const uint32_t *borrowed = histogram->borrowed >> number & 1 ? histogram->octaves[number] : NULL;
   if (histogram->octaves[number] && !borrowed) return true;
@@ -60,7 +61,7 @@ static void add_octave(struct eva_histogram *into, const struct eva_histogram *f
 
 static int merge(struct eva_histogram *into, const struct eva_histogram *from, bool borrows) {
   if (from->count == 0) return EVENTRING_OK;
-  if (into->count + from->count > UINT32_MAX) { /* a bucket may have as many */
+  if (into->count + from->count > UINT32_MAX) { /* the count of a bucket could overflow */
     borrows = false;
     if (!has_carried(into)) return EVENTRING_E_MEMORY;
   }

@@ -34,8 +34,10 @@ struct eva_histogram {
   uint64_t total; /* stays at UINT64_MAX rather than wrap */
   uint64_t min, max; /* if count > 0 */
   uint32_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: not there */
-  uint32_t *carried; /* by place, 2^32 values each, beyond the octaves; NULL: none */
-  uint64_t borrowed; /* bit n: octave n is another's (eva_histogram_borrow) */
+  uint32_t *carried; /* for each place: 2^32 values each, beyond what octaves count; NULL:
+                        none */
+  uint64_t borrowed; /* bit n: octave n belongs to another histogram
+                        (eva_histogram_borrow) */
 };
 _Static_assert(EVA_HISTOGRAM_OCTAVES <= 64, "borrowed");
 
@@ -48,12 +50,12 @@ static inline uint64_t eva_histogram_place(uint64_t value) {
   unsigned shift = highest - EVA_HISTOGRAM_BITS;
   return ((uint64_t)shift << EVA_HISTOGRAM_BITS) + (value >> shift);
 }
-/* Makes an octave that is not there. Returns 0 or EVENTRING_E_MEMORY. */
+/* Makes an octave that does not exist yet. Returns 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
-/* Counts one value in a bucket that has no room for it, of an octave that is there.
-   Returns 0 or EVENTRING_E_MEMORY. */
+/* Counts one value in a bucket whose 32-bit count is full; its octave exists. Returns 0
+   or EVENTRING_E_MEMORY. */
 int eva_histogram_carry(struct eva_histogram *histogram, uint64_t place);
-/* Returns how many values are in a bucket of an octave that is there. */
+/* Returns how many values are in a bucket of an octave that exists. */
 static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, unsigned octave,
                                         unsigned bucket) {
   const uint64_t low = histogram->octaves[octave][bucket];
@@ -65,7 +67,7 @@ static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, u
    EVENTRING_E_MEMORY. */
 static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
   const uint64_t place = eva_histogram_place(value), number = place / EVA_HISTOGRAM_BUCKETS;
-  /* the first value comes here, too */
+  /* the first value takes this path, too */
   if (__builtin_expect(!histogram->octaves[number], 0)) {
     int status = eva_histogram_make_octave(histogram, (unsigned)number);
     if (status < 0) return status;
@@ -85,9 +87,9 @@ static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t va
   return 0;
 }
 int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from);
-/* Merges a histogram that must stay as it is as long as `into` is used: octaves that
-   `into` lacks are not copied. After that `into` may only get all values of other
-   histograms, not single ones. Returns 0 or EVENTRING_E_MEMORY. */
+/* Merges a histogram, which must stay unchanged as long as `into` is used: octaves that
+   `into` lacks are shared, not copied. After that, whole histograms may be merged into
+   `into`, but no single values added. Returns 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_borrow(struct eva_histogram *into, const struct eva_histogram *from);
 /* Returns a quantile, given in 1/100000, 0 to 100000: 50000 is the median, 99900 p99.9.
    Returns 0 for an empty histogram. */

@@ -36,7 +36,7 @@ void eva_json_line(struct eva_json *json) {
   json->filled = 0;
 }
 
-/* Writes the comma before a value, unless a key has just done so or it is the first. */
+/* Writes the comma before a value, unless it is the first or its key has written one. */
 static void before_value(struct eva_json *json) {
   uint64_t bit = (uint64_t)1 << json->depth;
   if (!json->after_key && json->depth > 0 && json->filled & bit)

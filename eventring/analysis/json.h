@@ -5,8 +5,8 @@
  * preceded by its eva_json_key. Containers nest at most 63 deep.
  *
  * Errors: those of the stream, which keeps them (ferror). Locale: LC_NUMERIC must be "C",
- * as it is in a program that has not set it. Threads: one at a time for a writer and its
- * stream, which is written to without its lock.
+ * the default of a program. Threads: one at a time for a writer and its stream, which is
+ * written without taking its lock.
  */
 #ifndef EVENTRING_ANALYSIS_JSON_H
 #define EVENTRING_ANALYSIS_JSON_H
@@ -18,7 +18,7 @@
 
 struct eva_json {
   FILE *out;
-  uint64_t filled; /* bit n: the container n deep has a member already */
+  uint64_t filled; /* bit n: the container at depth n has a member already */
   unsigned depth;
   bool after_key;
 };
@@ -34,17 +34,17 @@ void eva_json_open_array(struct eva_json *json);
 void eva_json_close_array(struct eva_json *json);
 void eva_json_key(struct eva_json *json, const char *key);
 
-/* Writes text; a string that is NULL becomes null. What is not printable
-   (eventring_character_at) is written as \uNNNN, from which a parser gets it back; bytes
+/* Writes text; a string that is NULL becomes null. Characters that are not printable
+   (eventring_character_at) are written as \uNNNN, so that a parser gets them back; bytes
    that are not UTF-8 become U+FFFD. `size`: bytes. */
 void eva_json_string(struct eva_json *json, const char *text);
 void eva_json_text(struct eva_json *json, const void *text, size_t size);
-/* Writes a string of two hexadecimal digits a byte. */
+/* Writes bytes as a string, two hexadecimal digits each. */
 void eva_json_hex(struct eva_json *json, const void *bytes, size_t size);
 void eva_json_uint(struct eva_json *json, uint64_t value);
 void eva_json_int(struct eva_json *json, int64_t value);
-/* Writes a number with all digits that it takes to read the same value back. What JSON
-   cannot write becomes one of the strings "nan", "inf", "-inf". */
+/* Writes a number with as many digits as it takes to read the same value back. Values
+   that JSON lacks become one of the strings "nan", "inf", "-inf". */
 void eva_json_double(struct eva_json *json, double value);
 void eva_json_bool(struct eva_json *json, bool value);
 void eva_json_null(struct eva_json *json);

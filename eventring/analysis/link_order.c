@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* link_order.c: async spans of several rings that come one ring after the other.
  *
- * What a begin or an end brings about also depends on the events of its span that were
- * written before it in other rings. A span nearly always has one of each, and then it
- * does not matter in which order the two come: they belong together if the end is not
- * earlier. So they meet in the table at once, and nothing is sorted. A pair is held in
- * its place while an event between the two, or before one of them, may still come. It is
- * reported when its place is asked for again, or when the table is full, if nothing
+ * The outcome of a begin or an end also depends on the events of its span that were
+ * written before it in other rings. A span nearly always has one begin and one end, which
+ * may come in either order: they belong together if the end is not earlier. So the two
+ * are paired in the table at once, and nothing is sorted. The pair is held in its place
+ * as long as an event between the two, or before one of them, may still come. It is
+ * reported when its place is needed again or the table is full, provided that nothing
  * earlier can come any more.
  *
- * The events of a span wait in a queue, which is sorted, in two cases only: a third event
- * of the span comes before it is known what the others bring about, or an event has an
- * earlier time than the event before it in its ring. What stays in the place of such a
- * span is earlier than all that waits. */
+ * The events of a span wait in a sorted queue in two cases only: a third event of the
+ * span comes before the outcome of the others is known, or an event has an earlier time
+ * than the event before it in its ring. What stays in the place of such a span is earlier
+ * than all its events in the queue. */
 #include "analysis/links_table.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static bool is_earlier(const struct eva_link_event *a, const struct eva_link_eve
   return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
 
-/* Returns where the run ends that begins at `from`: a run has its events in their
+/* Returns the end of the run that begins at `from`: a run is a stretch of events in
    order. */
 static size_t end_of_run(const struct eva_link_order *order, size_t from) {
   size_t end = from + 1;
@@ -112,7 +112,7 @@ static uint64_t latest_of(const struct eva_link *place) {
   return begin > end ? begin : end;
 }
 
-/* Reports the pair that the place holds; no end waits there afterwards. */
+/* Reports the pair that the place holds; after that neither begin nor end waits there. */
 static int tell_held(struct eva_link_order *order, struct eva_link *place) {
   const struct eva_link_outcome outcome = {.paired = true, .begin = place->begin,
                                            .end = place->end};
@@ -121,7 +121,7 @@ static int tell_held(struct eva_link_order *order, struct eva_link *place) {
 }
 
 /* Reports all pairs that end before `before`. (Closing a place may move another span into
-   it, which is looked at there.) */
+   it; so the same place is checked again.) */
 static int settle_held(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   for (size_t i = 0; i < links->room; i++) {
@@ -135,9 +135,9 @@ static int settle_held(struct eva_link_order *order, uint64_t before) {
   return EVENTRING_OK;
 }
 
-/* Makes room for another span: reports the pairs that can be reported, and enlarges the
-   table unless it is less than half as full as it may be. (A fuller table would soon have
-   to be searched again.) */
+/* Makes room for another span: reports the pairs that can be reported, and then enlarges
+   the table if it is still at least half as full as it may be. (Otherwise it would soon
+   have to be searched again.) */
 static __attribute__((noinline)) int make_room(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   int status = settle_held(order, before);
@@ -147,8 +147,8 @@ static __attribute__((noinline)) int make_room(struct eva_link_order *order, uin
 
 /* ---- Taking ------------------------------------------------------------------------ */
 
-/* Moves an end that waits in a place into the queue, unless it is earlier than
-   `before`. */
+/* Moves the begin or the end (`role`) that waits in a place into the queue, unless it is
+   earlier than `before`. */
 static int queue_point(struct eva_link_order *order, struct eva_link *place, uint8_t role,
                        uint64_t before) {
   const bool is_begin = role == EVENTRING_ROLE_BEGIN;
@@ -162,8 +162,8 @@ static int queue_point(struct eva_link_order *order, struct eva_link *place, uin
   return queue_event(order, &event);
 }
 
-/* Lets an event wait in the queue, with all events of its span that may not be earlier
-   than those still to come. */
+/* Puts an event into the queue, with all events of its span that are not certain to be
+   earlier than all events still to come. */
 static __attribute__((noinline)) int wait_for_others(struct eva_link_order *order,
                                                      struct eva_link *place,
                                                      const struct eva_link_event *event,
@@ -183,8 +183,8 @@ static __attribute__((noinline)) int wait_for_others(struct eva_link_order *orde
   return status;
 }
 
-/* Takes an event that eva_link_order_meet did not take: its span has more than one event
-   of the other end, or its time is before that of an earlier event of its ring. */
+/* Takes an event that eva_link_order_meet did not take: its span has more than one begin
+   or end, or its time is before that of the event before it in its ring. */
 static int take_further(struct eva_link_order *order, struct eva_link *place,
                         const struct eva_link_event *event, uint64_t settled,
                         struct eva_link_outcome *outcome) {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Doubles the room of the table. False, with nothing changed: no memory. */
+/* Doubles the room of the table. Returns false, with nothing changed: no memory. */
 bool eva_links_make_room(struct eva_links *links) {
   const struct eva_links before = *links;
   const size_t room = before.room ? 2 * before.room : 32;

@@ -17,7 +17,7 @@ static inline bool eva_link_is_free(const struct eva_link *place) {
   return !place->begin.there && !place->end.there && !place->queued;
 }
 
-/* Returns the place of a span, or the free one where it would be. */
+/* Returns the place of a span, or the free one where it belongs. */
 static inline struct eva_link *eva_link_place(const struct eva_links *links, uint16_t id,
                                               uint64_t link) {
   for (size_t at = eva_link_home(links, id, link);; at = (at + 1) & (links->room - 1)) {
@@ -26,7 +26,7 @@ static inline struct eva_link *eva_link_place(const struct eva_links *links, uin
   }
 }
 
-/* Tells whether room is to be made before another span is put in. */
+/* Tells whether the table needs more room before another span is put in. */
 static inline bool eva_links_are_full(const struct eva_links *links) {
   return 2 * links->used >= links->room;
 }
@@ -34,7 +34,7 @@ static inline bool eva_links_are_full(const struct eva_links *links) {
    memory. */
 bool eva_links_make_room(struct eva_links *links);
 
-/* Makes a free place that of a span. */
+/* Turns a free place into that of a span. */
 static inline void eva_link_use(struct eva_links *links, struct eva_link *place, uint16_t id,
                                 uint64_t link) {
   place->link = link;
@@ -42,8 +42,8 @@ static inline void eva_link_use(struct eva_links *links, struct eva_link *place,
   links->used++;
 }
 
-/* Takes out a place that has become free. What follows it moves up, unless its home lies
-   behind the hole. */
+/* Closes the hole of a place that has become free: spans that follow move up, unless
+   their home lies behind the hole. */
 static inline void eva_link_close(struct eva_links *links, struct eva_link *place) {
   const size_t mask = links->room - 1;
   struct eva_link *places = links->places;
@@ -100,9 +100,9 @@ enum eva_link_met {
   EVA_LINK_WAITS,
   EVA_LINK_PAIRED /* with *begin */
 };
-/* Takes the first event of a span, or the second one if it is of the other end. Its time
-   must not be before that of any event that came from the same ring. (Nearly all events
-   are taken so.) */
+/* Takes the first event of a span, or the second one if one is a begin and one an end.
+   Its time must not be before that of an earlier event of its ring. (Nearly all events
+   come here.) */
 static inline __attribute__((always_inline)) enum eva_link_met
 eva_link_order_meet(struct eva_link_order *order, uint16_t id, uint64_t link, bool is_end,
                     struct eva_link_point point, unsigned ring, uint64_t settled,

@@ -2,8 +2,8 @@
 /* lives.c: the domains that ran in a slot of a recording. */
 #include "analysis/lives.h"
 
-/* Returns the oldest incarnation that has a record. The records are dropped in the order
-   of their starts, so the first one that is missing ends the search, whatever number a
+/* Returns the oldest incarnation that has a record. Records are dropped in the order of
+   their starts, so the search ends at the first one that is missing, whatever number a
    damaged file claims. */
 static uint32_t oldest_known(eventring_cursor *cursor, unsigned slot, uint32_t newest) {
   struct eventring_domain_info life = {.size = sizeof life};

@@ -8,8 +8,8 @@
 
 #include "eventring/read.h"
 
-/* Calls `visit` for each domain of the slot (0 .. 127) that the recording still knows,
-   oldest first; a slot that was never used has none. */
+/* Calls `visit` for each domain of the slot (0 .. 127) whose record is still there,
+   oldest first. A slot that was never used has none. */
 void eva_each_life(eventring_cursor *cursor, unsigned slot,
                    void (*visit)(void *context, const struct eventring_domain_info *life),
                    void *context);

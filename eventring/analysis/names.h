@@ -2,9 +2,9 @@
 /* names.h: the words for the library's enumerations, which are the same in tables and in
  * JSON. An instant is called "event", like the guest's function that writes one.
  *
- * Values that the library does not have give "?". The strings are constants; names from
- * the file are valid as long as the cursor. Errors: none. Any thread; where there is a
- * cursor, its thread.
+ * Returns "?" for values that the library does not have. The strings are constants; names
+ * from the file are valid as long as the cursor. Errors: none. Any thread; where there is
+ * a cursor, its thread.
  */
 #ifndef EVENTRING_ANALYSIS_NAMES_H
 #define EVENTRING_ANALYSIS_NAMES_H
@@ -27,13 +27,13 @@ const char *eva_state_name(enum eventring_state state);          /* "running", .
 /* Returns ", no room" if rings lack blocks (eventring_info.no_room), else "". */
 const char *eva_room_text(uint32_t no_room);
 enum { EVA_NO_ROOM = 160 };
-/* Writes a sentence that says how many rings lack blocks, and since when, into `text`
-   (EVA_NO_ROOM bytes); "" if none does. Returns `text`. */
+/* Writes into `text` (EVA_NO_ROOM bytes) how many rings lack blocks, and since when, as a
+   sentence; "" if none does. Returns `text`. */
 char *eva_no_room_text(char *text, const struct eventring_info *info);
 const char *eva_activity_name(uint32_t activity); /* "running", "waiting", ... */
-/* Returns the id of the definition that the event's value stands for, such as the reason
-   of a collection with its begin; -1: its value stands for none, or the reader made it
-   up. */
+/* Returns the id of the definition that the event's value stands for: with the begin of a
+   collection, for instance, its reason. Returns -1 if the value stands for no definition,
+   or if the reader made the event up. */
 int eva_named_by(const struct eventring_event *event);
 
 #endif

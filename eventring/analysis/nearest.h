@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.h: what a misspelt word was meant to be. */
+/* nearest.h: which word a misspelt word was meant to be. */
 #ifndef EVENTRING_ANALYSIS_NEAREST_H
 #define EVENTRING_ANALYSIS_NEAREST_H
 
 #include <stddef.h>
 
-/* The search for the word that is nearest to one that was given. */
+/* A search for the word that is nearest to a given one. */
 struct eva_nearest {
   const char *given;
   size_t size;      /* of `given`, in bytes */
-  const char *word; /* the nearest so far; NULL: none is near */
+  const char *word; /* the nearest word so far; NULL: none is near */
   size_t distance;
 };
 

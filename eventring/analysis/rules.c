@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rules.c: do conditions hold for a recording (rules.h)? */
+/* rules.c: whether conditions hold for a recording (rules.h). */
 #include "analysis/rules.h"
 
 #include <stdio.h>
@@ -15,14 +15,14 @@
 /* How the events of a definition count for a rule. */
 enum role {
   UNKNOWN, NOTHING,
-  DURATION,        /* ends of spans */
+  DURATION,        /* the event ends a span */
   ASYNC_DURATION,
-  VALUE,           /* of a counter */
-  WORDS_VALUE,     /* of a counter, in words of 8 bytes; the rule wants bytes */
-  TOTAL,           /* the counter's sum, at the borders of spans (within) */
+  VALUE,           /* a value of a counter */
+  WORDS_VALUE,     /* a value of a counter in words of 8 bytes; the rule wants bytes */
+  TOTAL,           /* the sum of the counter, at the borders of spans (within) */
   WORDS_TOTAL,
-  OCCURRENCE,      /* events that are neither a begin nor an end */
-  BEGUN            /* lifecycle events NAME_begin */
+  OCCURRENCE,      /* neither a begin nor an end */
+  BEGUN            /* a lifecycle event NAME_begin */
 };
 
 struct eva_rules_domain {
@@ -112,7 +112,7 @@ static enum role role_of_heap(const struct eventring_def *def) {
   return eventring_is_in_words(def) ? WORDS_VALUE : VALUE;
 }
 
-/* Returns how a span counts: when it ends, also for `count`, as in all commands. */
+/* Returns how a span counts: when it ends, for `count`, too, as in all commands. */
 static enum role role_of_span(const struct eventring_def *def) {
   if (def->kind == EVENTRING_DEF_SPAN) return DURATION;
   return def->kind == EVENTRING_DEF_ASYNC ? ASYNC_DURATION : NOTHING;
@@ -139,8 +139,9 @@ static enum role role_of_count(const struct eva_rule *r, const struct eventring_
   return role == NOTHING ? OCCURRENCE : role;
 }
 
-/* Returns how a definition counts for a name alone: durations if the rule compares with a
-   time (also values of a counter in ns), values of counters if not. */
+/* Returns how a definition counts for a rule with a name alone. If the rule compares with
+   a time, durations count, and values of a counter in ns; otherwise values of
+   counters. */
 static enum role role_of_name(const struct eva_rule *r, const struct eventring_def *def) {
   bool time = r->condition.unit == EVENTRING_TIME;
   bool same = strcmp(def->name, r->condition.name) == 0;
@@ -152,7 +153,7 @@ static enum role role_of_name(const struct eva_rule *r, const struct eventring_d
 
 static enum role find_role(const struct eva_rule *r, const struct eventring_def *def) {
   switch (subject_of(r)) {
-  case EVENTRING_SUBJECT_PAUSE: /* by its class */
+  case EVENTRING_SUBJECT_PAUSE: /* chosen by class */
     return def->kind == EVENTRING_DEF_SPAN && def->event_class == EVENTRING_CLASS_GC ? DURATION
                                                                                      : NOTHING;
   case EVENTRING_SUBJECT_HEAP:
@@ -182,7 +183,7 @@ static bool is_worse(const struct eva_rule *r, double value) {
   switch (r->condition.comparison) {
   case EVENTRING_LESS: case EVENTRING_NOT_MORE: return value > r->value;
   case EVENTRING_MORE: case EVENTRING_NOT_LESS: return value < r->value;
-  default: return false; /* the first stays */
+  default: return false; /* the first value stays */
   }
 }
 
@@ -202,13 +203,13 @@ static int take_value(struct eva_rule *r, double value) {
   r->last = value;
   if (r->condition.figure == EVENTRING_EACH) check_each(r, value);
   if (!r->histogram) return EVENTRING_OK;
-  /* a quantile of values below 0 would need another histogram */
+  /* for values below 0 a quantile would need another histogram */
   return eva_histogram_add(r->histogram, value < 0 ? 0 : (uint64_t)value);
 }
 
 /* ---- Within ------------------------------------------------------------------------ */
 
-/* Takes the exact amount of the time that ends, if the total was written at its
+/* Takes the exact amount of the time that ends now, if the total was written at its
    borders. */
 static void take_totals(struct eva_rule *r, struct eva_rule_within *w) {
   r->bounds.spans++;
@@ -244,8 +245,8 @@ static bool is_within(const struct eva_rule *r, const struct eventring_event *e,
   return ns >= w->since && (w->open > 0 || ns < w->until);
 }
 
-/* Takes a difference, which was added up from the time at which the counter was written
-   before, to `ns`. */
+/* Takes a difference, which covers the time from the previous value of the counter to
+   `ns`. */
 static void take_difference(struct eva_rule *r, struct eva_rule_within *w, double value,
                             uint64_t ns) {
   bool ends_in = w->open > 0, begins_in = w->counted_ns >= w->since && w->since;
@@ -279,8 +280,8 @@ static bool number_of(const struct eventring_event *e, double *number) {
   return true;
 }
 
-/* Returns the heap of all domains that are there, once that of the event's domain is set
-   to `bytes`. The heap of a domain that has ended is 0, as for triggers
+/* Sets the heap of the event's domain to `bytes` and returns that of all domains
+   together. The heap of a domain that has ended is 0, as for triggers
    (producer/watch.c). */
 static double heap_of_all(struct eva_rules *rules, const struct eventring_event *e, double bytes) {
   double all = 0;
@@ -334,8 +335,8 @@ static int take_async(struct eva_rule *r, const struct eventring_event *e,
   return take_value(r, (double)(pair->end.ns - pair->begin.ns));
 }
 
-/* Counts a value that stands for another definition as one event of that, as in
-   `stats`. */
+/* Counts a value that stands for another definition as one event of that definition, as
+   in `stats`. */
 static void take_named(struct eva_rule *r, const struct eventring_event *e) {
   int id = eva_named_by(e);
   if (id >= 0 && is_within(r, e, e->ns)) r->named[id]++;
@@ -364,8 +365,8 @@ static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
   }
 }
 
-/* Ends all that a domain had when it has ended, or when another one has followed, which
-   has the incarnation `incarnation`. */
+/* Ends all that was open in a domain which has ended, or which the domain of incarnation
+   `incarnation` has followed. */
 static void end_domain(struct eva_rules *rules, const struct eventring_event *e,
                        uint32_t incarnation) {
   rules->domains[e->domain] = (struct eva_rules_domain){.incarnation = incarnation};
@@ -402,10 +403,10 @@ int eva_rules_event(struct eva_rules *rules, const struct eventring_event *e) {
 
 /* ---- Results ----------------------------------------------------------------------- */
 
-/* The definitions in the catalogue that matter for a rule. */
+/* The definitions of the catalogue that matter for a rule. */
 struct found {
   bool span, counter, begun, within, any, sums;
-  uint64_t classes; /* of these definitions */
+  uint64_t classes; /* classes of these definitions */
 };
 
 static struct found find_definitions(const struct eva_rule *r, eventring_cursor *cursor) {
@@ -427,7 +428,7 @@ static struct found find_definitions(const struct eva_rule *r, eventring_cursor 
     if (within || (role != NOTHING && !total))
       found.classes |= EVENTRING_CLASS_BIT(def->event_class);
   }
-  /* what has no definition has not occurred, if it could have been recorded */
+  /* a name without a definition has not occurred, if it could have been recorded */
   if (!found.any) found.classes |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   return found;
 }
@@ -444,8 +445,8 @@ uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *curs
   return classes & ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
 }
 
-/* Writes the reason why a rule cannot hold: what it is about is not there, or is not what
-   the rule takes it for. */
+/* Writes the reason why a rule cannot hold: its subject does not exist, or is of another
+   kind than the rule assumes. */
 static void find_reason(struct eva_rule *r, const struct found *found) {
   const char *name = r->condition.name;
   if (r->condition.within[0] && !found->within) {
@@ -478,8 +479,8 @@ static double figure_of(const struct eva_rule *r) {
   }
 }
 
-/* Decides a rule by its values. Without values it holds, except a count or a sum, which
-   is 0 then. */
+/* Decides a rule by its values. Without values it holds; but a count or a sum is 0 then,
+   and is compared. */
 static void conclude_values(struct eva_rule *r) {
   if (r->condition.figure == EVENTRING_EACH) {
     r->has_value = r->bad > 0;
@@ -500,8 +501,8 @@ static void set_undecided(struct eva_rule *r, const char *format, const char *na
   snprintf(r->reason, sizeof r->reason, format, name);
 }
 
-/* Tells whether the spans have ended in each domain (are_counted: whether the counter has
-   been written after that). */
+/* Tells whether the spans have ended in each domain. (are_counted tells whether the
+   counter has been written after that.) */
 static bool are_over(const struct eva_rule *r) {
   bool open = false;
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) open |= r->within[i].open > 0;
@@ -514,9 +515,9 @@ static bool are_counted(const struct eva_rule *r) {
   return !missing;
 }
 
-/* Decides a rule about what a counter of differences has added up to in spans: exactly,
-   if that is known by their borders, else by its bounds. It is undecided if these do not
-   decide it. */
+/* Decides a rule about the sum of a counter of differences in spans: by the exact sum if
+   values at the borders of the spans give it, else by its bounds. If these do not decide
+   the rule, it is undecided. */
 static void conclude_sum(struct eva_rule *r) {
   const bool is_over = are_over(r);
   const struct eva_rule_bounds *b = &r->bounds;
@@ -537,7 +538,7 @@ static void conclude_sum(struct eva_rule *r) {
 
 /* ---- What was not recorded --------------------------------------------------------- */
 
-/* Tells whether no value that was not recorded could change the result. */
+/* Tells whether the result stands whatever the values are that were not recorded. */
 static bool is_decided(const struct eva_rule *r) {
   switch (r->condition.figure) {
   case EVENTRING_EACH: return !r->holds;
@@ -550,8 +551,8 @@ static bool is_decided(const struct eva_rule *r) {
   }
 }
 
-/* Makes a rule undecided if classes that it needs were off, unless what is known decides
-   it. `off`: the classes that were; `its`: those of the rule. */
+/* Makes a rule undecided if classes that it needs were off, unless the known values
+   decide it. `off`: the classes that were off; `its`: those of the rule. */
 static void check_classes(struct eva_rule *r, eventring_cursor *cursor, uint64_t off,
                           uint64_t its) {
   const char *name = "";
@@ -573,7 +574,8 @@ struct opens {
   struct eva_rule *rule;
   eventring_cursor *cursor;
   const struct eva_known *known;
-  uint64_t values_before; /* values of the rule from spans that have ended */
+  uint64_t values_before; /* number of values that the rule has from spans that have
+                             ended */
 };
 
 static bool is_open_pause(const struct eva_rules *rules, const struct eventring_event *e) {
@@ -581,8 +583,8 @@ static bool is_open_pause(const struct eva_rules *rules, const struct eventring_
   return d->pause.open && d->incarnation == e->incarnation && e->depth == d->pause.depth;
 }
 
-/* Takes the length of an open span as if it ended now. (If there is no memory for it, the
-   rule is not broken by it.) */
+/* Takes the length of an open span as if it ended now. (When out of memory, the span does
+   not break the rule.) */
 static void take_open(const struct opens *o, const struct eventring_event *begin) {
   const struct eva_rules *rules = o->rules;
   if (begin->ns < rules->open_since || !is_within(o->rule, begin, begin->ns) ||
@@ -595,7 +597,7 @@ static void take_open(const struct opens *o, const struct eventring_event *begin
   const double last = r->last, ns = (double)so_far.ns;
   r->at_least = so_far.at_least;
   take_value(r, ns);
-  if (!is_first && last < ns) r->last = last; /* nobody knows which one ends last */
+  if (!is_first && last < ns) r->last = last; /* it is unknown which one ends last */
 }
 
 static int on_open(void *context, const struct eventring_event *e) {
@@ -613,7 +615,7 @@ static void on_open_link(void *context, const struct eva_link *link) {
   if (link->begin.there && o->rule->role[link->id] == ASYNC_DURATION) take_open(o, &begin);
 }
 
-/* Tells whether events were lost: the end of an async span may be among them. */
+/* Tells whether events were lost, among which the end of an async span may be. */
 static bool lost_any(const eventring_cursor *cursor) {
   struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(cursor, &totals);
@@ -626,9 +628,9 @@ static void visit_open(struct opens *opens) {
 }
 
 /* Tells whether the length of a span that has not ended can decide the rule, now or when
-   it ends. What is known without it is in r->holds. All figures but `count` only grow
-   with that length; it can neither repair what another value breaks, nor make the least
-   of several values greater. */
+   it ends. r->holds is the result without it. All figures but `count` only grow with that
+   length. It can neither repair a rule that another value breaks, nor raise the least of
+   several values. */
 static bool may_be_decided_by_open(const struct eva_rule *r) {
   const uint8_t figure = r->condition.figure;
   if (figure == EVENTRING_FIGURE_COUNT || r->condition.cpu) return false;
@@ -636,8 +638,8 @@ static bool may_be_decided_by_open(const struct eva_rule *r) {
   return r->holds && (is_upper(r) || r->condition.comparison == EVENTRING_EQUAL);
 }
 
-/* Tells whether the figure, with the open spans, has gone beyond what the rule compares
-   with. (A smaller one may still become equal to it.) */
+/* Tells whether the figure, with the open spans, exceeds what the rule compares with. (A
+   smaller figure may still grow to equal it.) */
 static bool is_decided_by_open(const struct eva_rule *r) {
   const double most = r->condition.figure == EVENTRING_EACH ? r->max : r->value;
   if (is_lower(r)) return r->holds;
@@ -664,7 +666,7 @@ bool eva_rules_met(const struct eva_rules *rules) {
 
 bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
   struct eva_known known;
-  if (!rules->domains) return false; /* there is no rule */
+  if (!rules->domains) return false; /* there are no rules */
   eva_known_find(&known, cursor, UINT64_MAX);
   for (size_t i = 0; i < rules->count; i++)
     if (is_lower(&rules->rule[i]) && rules->rule[i].condition.unit == EVENTRING_TIME &&
@@ -703,7 +705,7 @@ static void conclude_events(struct eva_rules *rules, struct eva_rule *r, eventri
 }
 
 /* Returns the number of the signal that ended a process; 0: none did. A process that died
-   without a word was killed by SIGKILL. */
+   without recording its end was killed by SIGKILL. */
 static double signal_of(enum eventring_liveness liveness, enum eventring_end_reason reason,
                         uint32_t detail) {
   enum { KILLED = 9 };

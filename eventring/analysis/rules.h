@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* rules.h: do conditions hold for a recording (doc/CONDITIONS.md)?
+/* rules.h: tells whether conditions hold for a recording (doc/CONDITIONS.md).
  *
  * Add rules, feed them what a cursor delivers, merged by time (eva_rules_event), call
  * eva_rules_finish, and look at the results. A rule without a figure holds if each value
- * fulfils it. A span whose begin or end is not known has no duration. A span that is open
- * counts for a rule that it breaks already (so_far.h). A rule is undecided if it is about
- * what was not recorded, because its class was off, or about what is not known exactly,
- * unless what is known decides it.
+ * fulfils it. A span whose begin or end is not known has no duration. An open span counts
+ * for a rule that its length so far already breaks (so_far.h). A rule is undecided if its
+ * class was off, so that its subject was not recorded, or if its subject is not known
+ * exactly; unless what is known decides it.
  *
  * Units: as in struct eventring_condition. Errors: EVENTRING_E_MEMORY; from then on
- * nothing more is taken. Memory: some KiB a rule, and 57 KiB for a quantile. Threads: one
- * at a time.
+ * nothing more is taken. Memory: some KiB a rule, and 57 KiB more for a quantile.
+ * Threads: one at a time.
  */
 #ifndef EVENTRING_ANALYSIS_RULES_H
 #define EVENTRING_ANALYSIS_RULES_H
@@ -23,17 +23,18 @@ enum { EVA_MAX_RULES = 1000 };
 
 struct eva_rule_within { /* when the spans of `within` were open in a domain */
   uint32_t open;
-  uint64_t since, until; /* of the present time, or of the last one */
+  uint64_t since, until; /* of the time in which they are open now, or were last */
   uint64_t counted_ns;   /* when a counter of differences was last written */
   unsigned totals;       /* how often NAME_total came in that time; */
   double total_first, total_last; /* its first and its last value in that time */
 };
 
-/* What a counter of differences says of spans that begin and end in the time that it
-   covers, which is that since it was written before. */
+/* What a counter of differences says of the spans in the time that its value covers: from
+   its previous value on. */
 struct eva_rule_bounds {
-  double least, most;   /* what lies in the spans for certain; what may */
-  double exact;         /* from a counter NAME_total, which is written at their borders */
+  double least, most;   /* certainly in the spans; possibly in them */
+  double exact;         /* from a counter NAME_total, which is written at the borders of
+                           the spans */
   uint64_t spans, counted; /* all spans; those that have an exact amount */
 };
 
@@ -43,15 +44,16 @@ struct eva_rule {
   unsigned line;       /* line of its file, or 0 */
   /* After eva_rules_finish: */
   bool holds;
-  bool undecided;      /* nobody knows, and it does not hold; `reason` says why */
+  bool undecided;      /* the result is not known; then it does not hold, and `reason`
+                          says why */
   bool has_value;      /* there is a `value`: the figure, or the worst of the values */
   double value;
   bool is_open;        /* the value is that of an open span, or includes one */
-  bool at_least;       /* then as in struct eva_so_far */
+  bool at_least;       /* if is_open: as in struct eva_so_far */
   char reason[160];    /* why it cannot hold, whatever the values are; or "" */
-  bool is_wrong;       /* it compares a span with a number, or a counter with a time */
+  bool is_wrong;       /* it compares a span with a number or a counter with a time */
   uint64_t values;     /* values that were seen; */
-  uint64_t bad;        /* for a rule without a figure, those that do not fulfil it */
+  uint64_t bad;        /* for a rule without a figure: those that do not fulfil it */
   /* Meanwhile: */
   double sum, min, max, last;
   struct eva_histogram *histogram; /* for a quantile of durations; else NULL */
@@ -60,7 +62,7 @@ struct eva_rule {
   bool met;            /* a value has fulfilled it */
   struct eva_rule_bounds bounds;  /* for a rule within a span about a counter of
                                      differences */
-  struct eva_rule_within *within; /* by domain; NULL: the rule is not within a span */
+  struct eva_rule_within *within; /* by domain; NULL: the rule has no `within` */
   uint8_t *role;       /* by id: how its events count; 0: not known yet */
   uint32_t *named;     /* for a count, by id: how often a value stood for it */
 };
@@ -72,8 +74,8 @@ struct eva_rules { /* zeroed: none */
   size_t count, room;
   struct eva_rules_domain *domains; /* EVENTRING_MAX_DOMAINS; from the first rule on */
   struct eva_links links;
-  uint64_t since;      /* what was off before this time does not matter; 0: the first
-                          event */
+  uint64_t since;      /* classes that were off only before this time do not matter; 0:
+                          from the first event on */
   uint64_t open_since; /* open spans that began before do not count */
   bool one_domain;     /* open spans of other domains than `domain` do not count */
   uint32_t domain;
@@ -83,19 +85,19 @@ struct eva_rules { /* zeroed: none */
 /* Adds a rule. Returns 0, E_MEMORY, or E_FULL: there are EVA_MAX_RULES. */
 int eva_rules_add(struct eva_rules *rules, const struct eventring_condition *condition,
                   const char *text, size_t size, unsigned line);
-/* Returns the classes (bits) that are to be recorded for the rules, as far as their names
+/* Returns the classes (bits) that the rules need to be recorded, as far as their names
    are defined; never the class of calls. */
 uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *cursor);
 /* Takes an event, and returns `status`. */
 int eva_rules_event(struct eva_rules *rules, const struct eventring_event *event);
-/* Decides the rules when all events have come. `lost`: how many have not. `until`: the
-   end of the window; UINT64_MAX: that of the recording. */
+/* Decides the rules when all events have come. `lost`: the number of lost events.
+   `until`: the end of the window; UINT64_MAX: that of the recording. */
 void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_t lost,
                       uint64_t until);
 /* Tells whether a value has fulfilled a rule without a figure. For `record --on`. */
 bool eva_rules_met(const struct eva_rules *rules);
-/* Tells whether a value has fulfilled such a rule, or the length so far of an open span
-   does. */
+/* Tells whether a value, or the length so far of an open span, has fulfilled such a
+   rule. */
 bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor);
 void eva_rules_free(struct eva_rules *rules);
 /* Writes a value of the rule into `text` (EVA_RULE_VALUE bytes), and returns it: "12.5

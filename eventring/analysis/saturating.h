@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* saturating.h: sums and products that stay at the end of their range instead of
- * wrapping, so that a hostile file makes a figure large and not wrong.
+ * wrapping, so that a hostile file makes a figure large instead of wrong.
  *
  * Pure functions: no errors, any thread.
  */

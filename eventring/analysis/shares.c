@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* shares.c: what the time of spans was spent on.
  *
- * A domain has a clock for each part, and for each ring a table of contexts that have
- * spans open there. A context has a frame for each depth, which holds what the clocks
- * showed when the span began, less what they had counted while the context was suspended.
+ * A domain has a clock for each part, and for each ring a table of the contexts with open
+ * spans. A context has a frame for each depth. The frame holds what the clocks showed
+ * when the span began, less what they had counted while the context was suspended.
  *
- * Why frames, when the reader has a stack: the reader follows one ring at a time, so it
- * says of a span what ran within it in its ring. A clock is driven by spans of another
- * ring, and what it shows at a begin depends on the order of the events of all rings,
- * which only the merged delivery has. Durations and own times come from the reader; only
- * readings of clocks are here. */
+ * Why there are frames although the reader has a stack: the reader follows one ring at a
+ * time, so it knows only what ran within a span in its own ring. But spans of another
+ * ring drive a clock, and what it shows at a begin depends on the order of the events of
+ * all rings, which only merged delivery gives. Durations and own times come from the
+ * reader; only readings of clocks are kept here. */
 #include "analysis/shares.h"
 #include "format/array.h"
 #include "format/table.h"
@@ -21,7 +21,7 @@ enum { FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
 #define NEVER UINT64_MAX
 
 struct frame {
-  uint64_t domain_losses;   /* losses of all rings then; NEVER: what the clocks did is not
+  uint64_t domain_losses;   /* losses of all rings then; NEVER: the clocks are not
                                known */
   uint64_t at[EVA_PARTS];   /* what the clocks showed */
   uint16_t id;
@@ -31,7 +31,8 @@ struct flow { /* a flow of control: a context with open spans */
   uint64_t context;
   uint64_t elsewhere[EVA_PARTS]; /* what the clocks counted while it was suspended */
   uint64_t left_at[EVA_PARTS];   /* what the clocks showed when it was left */
-  uint64_t from;                 /* the context that ran before and goes on after it */
+  uint64_t from;                 /* the context that ran before this one and goes on after
+                                    it */
   bool is_left;
   uint32_t open, room;
   struct frame *frame;
@@ -39,12 +40,12 @@ struct flow { /* a flow of control: a context with open spans */
 
 struct flows { /* the flows of a ring of a domain */
   struct evr_table table;
-  struct flow *present; /* that of the last event, if it has spans open and was not
-                           left */
-  struct flow *idle;    /* the one whose last span ended last: most soon begin another */
+  struct flow *present; /* of the last event, if it has open spans and was not left */
+  struct flow *idle;    /* whose last span ended last: most contexts soon begin another
+                           span */
 };
 
-struct clock { /* a clock of the topmost spans of a part */
+struct clock { /* counts the time under the topmost spans of a part */
   uint64_t counted, since;
   uint64_t context;
   uint32_t depth;
@@ -54,7 +55,7 @@ struct clock { /* a clock of the topmost spans of a part */
 
 struct domain {
   uint32_t incarnation;
-  unsigned clocks_open; /* how many clocks of parts are open */
+  unsigned clocks_open; /* number of clocks that are running */
   uint64_t losses;
   struct clock clock[EVA_PARTS];
   struct flows flows[EVENTRING_RINGS];
@@ -75,7 +76,7 @@ static bool has_context(const void *none, uintptr_t value, const void *context) 
   return ((const struct flow *)value)->context == *(const uint64_t *)context;
 }
 
-/* Returns the flow of this context if it is one of the two that are asked for most; else
+/* Returns the flow of this context if it is one of the two most likely ones; else
    NULL. */
 static struct flow *near_flow(const struct flows *flows, uint64_t context) {
   if (flows->present && flows->present->context == context) return flows->present;
@@ -107,8 +108,9 @@ static void free_flow(struct flow *flow) {
   free(flow);
 }
 
-/* Lets another context go on. (A context that resumes another is not left, so its spans
-   run meanwhile, too; it goes on when the other is left or has no more spans.) */
+/* Makes another context the present one. (A context that resumes another one is not left,
+   so its spans go on running. It becomes the present one again when the other context is
+   left or has no open spans.) */
 static void enter(struct flows *flows, struct flow *flow) {
   if (flows->present == flow) return;
   flow->from = flows->present ? flows->present->context : flow->context;
@@ -154,7 +156,7 @@ void eva_shares_free(struct eva_shares *shares) {
   free(shares);
 }
 
-/* Returns the domain of a slot, emptied if another one has followed in it. */
+/* Returns the domain of a slot, emptied if the slot has a new incarnation. */
 static struct domain *domain_of(struct eva_shares *shares, uint32_t slot, uint32_t incarnation) {
   struct domain *domain = &shares->domain[slot % EVENTRING_MAX_DOMAINS];
   if (domain->incarnation != incarnation) {
@@ -223,8 +225,8 @@ static int skip_frames(struct flow *flow, uint32_t count) {
   return EVENTRING_OK;
 }
 
-/* Makes the number of open frames `count`; the frames that are skipped belong to spans
-   that began before they could be seen. */
+/* Makes the number of open frames `count`; skipped frames belong to spans whose begins
+   were not seen. */
 static inline int open_frames(struct flow *flow, uint32_t count, bool begins) {
   if (count > flow->room || count > flow->open + begins) return skip_frames(flow, count);
   flow->open = count; /* a begin fills its own frame */
@@ -240,8 +242,8 @@ static void begin(const struct domain *domain, struct flow *flow,
     frame->at[p] = shows(&domain->clock[p], event->ns) - flow->elsewhere[p];
 }
 
-/* Returns a part of a span. Damage, such as times that go back, does not make it more
-   than the span. */
+/* Returns a part of a span. Even in a damaged file, with times that go back, it does not
+   exceed the span. */
 static inline uint64_t part_of(const struct domain *domain, const struct flow *flow,
                                const struct frame *frame, enum eva_part part,
                                const struct eventring_event *event) {
@@ -288,9 +290,9 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
   return EVENTRING_OK;
 }
 
-/* Notes the context of an event, which runs, as any event shows. A context without open
-   spans was resumed by the one that ran before it, whose spans go on: if that one had
-   left them, there would be an event of the switch. */
+/* Notes the context of an event as the one that runs. If it has no open spans, the
+   context before it has resumed it, and that one's spans go on: if it had left them,
+   there would be an event of the switch. */
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flows->present;
@@ -300,9 +302,9 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
   enter(flows, flow);
 }
 
-/* Takes the events of which there are many: a begin or an end in the context of the last
-   event, or of the last span that ended, in which nothing drives a clock; or any other
-   event in the context that runs. False: it is none of these, and nothing was done. */
+/* Takes the most frequent events: those that drive no clock and are a begin or an end in
+   the context of the last event or of the last span that ended; and other events in the
+   context that runs. Returns false, with nothing done, for all others. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
                        struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
@@ -361,7 +363,7 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
 
 /* ---- Batches ----------------------------------------------------------------------- */
 
-/* Tells whether the events of the batch drive no clock, and no clock is being driven. */
+/* Tells whether no clock is running and the events of the batch drive none. */
 static bool is_plain(const struct domain *domain, const struct eventring_batch *batch) {
   return domain->incarnation == batch->incarnation && !domain->clocks_open &&
          !(batch->classes & driving);
@@ -430,7 +432,7 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {
   struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
   domain->losses++;
-  /* until the next event of the ring */
+  /* not known until the next event of the ring */
   domain->flows[loss->ring % EVENTRING_RINGS].present = NULL;
   for (int p = 0; p < EVA_PARTS; p++)
     if (domain->clock[p].open && domain->clock[p].ring == loss->ring) {

@@ -6,13 +6,13 @@
  * its context was suspended, and how much of the rest is not in the spans directly
  * within. The collector and waiting stop all contexts of a domain, so they are read from
  * clocks of the domain, which add up the topmost spans of their class; the time for which
- * a context is suspended is taken out. (When a context of a ring is left and goes on,
- * that comes in as eventring_switch. Without those, time in the collector while a context
- * is suspended counts as its own.)
+ * a context is suspended is taken out. (Leaving and resuming a context arrives as
+ * eventring_switch. Without these, time in the collector while a context is suspended
+ * counts as the context's own.)
  *
  * Feed it what a merged cursor delivers; domains may come one after the other. After a
- * loss nobody knows what the collector did meanwhile: spans that were open then have no
- * such parts, nor has a span that began before reading did.
+ * loss it is unknown what the collector did meanwhile: spans that were open then have no
+ * such parts, and neither have spans that began before reading.
  *
  * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is
  * not taken then. Threads: one at a time.
@@ -24,22 +24,22 @@
 
 #include "eventring/tools.h"
 
-/* What stops all contexts of a domain. */
+/* The parts: what stops all contexts of a domain. */
 enum eva_part { EVA_COLLECTOR, EVA_WAITING, EVA_PARTS };
 
 /* The times of a span whose begin and end are known. */
 struct eva_span_time {
   uint64_t ns;              /* all of it */
   uint64_t suspended;
-  uint64_t own;             /* without the time suspended and that of spans within */
-  uint64_t part[EVA_PARTS]; /* in the span, also in spans within */
+  uint64_t own;             /* without the time suspended and without spans within */
+  uint64_t part[EVA_PARTS]; /* in the span, including spans within */
   bool knows_own, knows_parts;
 };
 
 struct eva_shares;
 
-/* The order that is needed, for eventring_cursor_order: what one domain does says nothing
-   about the spans of another. */
+/* The order of delivery that is needed, for eventring_cursor_order: what one domain does
+   says nothing about the spans of another. */
 #define EVA_SHARES_ORDER EVENTRING_ORDER_DOMAINS
 
 /* Makes an analysis that has not seen anything. NULL: no memory. */
@@ -47,14 +47,14 @@ struct eva_shares *eva_shares_new(void);
 /* Frees `shares`, which may be NULL. */
 void eva_shares_free(struct eva_shares *shares);
 
-/* Takes the next event. If it ends a span whose begin is known, `time` is filled and
-   *ended is true. */
+/* Takes the next event. If it ends a span whose begin is known, fills `time` and sets
+ * *ended. */
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended);
-/* Takes the events of a batch, if none drives a clock of a part. `times`: gets those of
-   each span of batch->ended that began before the batch, in their order; the spans that
-   began in it have no such part, and nothing about them is unknown (eva_shares_time).
-   Returns 1; 0: nothing was done, and each event is to be taken by itself; E_MEMORY. */
+/* Takes the events of a batch, if none drives a clock of a part. `times` gets the times
+   of each span of batch->ended that began before the batch, in their order. Spans that
+   began in it have no such parts, and all about them is known (eva_shares_time). Returns
+   1, or E_MEMORY; 0: nothing was done, and the caller must pass each event by itself. */
 int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
                      struct eva_span_time *times);
 static inline struct eva_span_time eva_shares_time(const struct eventring_brief *ended) {

@@ -29,8 +29,8 @@ static uint32_t process_of(eventring_cursor *cursor, unsigned slot) {
   return eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK ? domain.process : 0;
 }
 
-/* Returns the last time that is known of a process besides its events: that of its end or
-   its error; 0: none. */
+/* Returns the last known time of a process apart from its events: that of its end or its
+   error; 0: none. */
 static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
   struct eventring_info info = {.size = sizeof info};
   struct eventring_process process;
@@ -42,8 +42,8 @@ static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
   return last;
 }
 
-/* Finds the last time that is known of each domain. What one domain wrote shows that the
-   others of its process were there, too. */
+/* Finds the last known time of each domain. What one domain wrote shows that the other
+   domains of its process existed then, too. */
 static void find_last(struct eva_known *known, eventring_cursor *cursor) {
   uint64_t last[EVENTRING_MAX_DOMAINS];
   uint32_t process[EVENTRING_MAX_DOMAINS];

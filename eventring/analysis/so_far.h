@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* so_far.h: for how long a span that is open has lasted so far.
  *
- * In a live process that is up to now. In one that has ended or died, and in a copy, it
- * is up to the last moment at which the process is known to have been there: the span
- * lasted at least so long. With a window, the span lasted at least until the end of the
- * window. If the class of a span is off, or was, nothing is known
- * (EVENTRING_MAY_BE_OVER): the span may have ended right after its begin.
+ * In a live process it has lasted until now. In a process that has ended or died, and in
+ * a copy, it lasted at least until the last moment at which the process is known to have
+ * been running. With a window, the span lasted at least until the end of the window. If
+ * the class of a span is off, or was off since its begin, nothing is known
+ * (EVENTRING_MAY_BE_OVER): the span may have ended right after it began.
  *
- * Units: nanoseconds of the recording's clock. Errors: none; what cannot be read counts
- * as not there. Threads: that of the cursor.
+ * Units: nanoseconds of the recording's clock. Errors: none; unreadable parts count as
+ * missing. Threads: that of the cursor.
  */
 #ifndef EVENTRING_ANALYSIS_SO_FAR_H
 #define EVENTRING_ANALYSIS_SO_FAR_H
@@ -18,11 +18,12 @@
 #include "analysis/units.h"
 #include "eventring/read.h"
 
-/* How far the knowledge of each domain reaches. */
+/* Up to what time each domain is known. */
 struct eva_known {
   uint64_t until[EVENTRING_MAX_DOMAINS]; /* by slot; 0: nothing was recorded there */
-  uint64_t latest;                       /* the latest of all */
-  bool is_now;                           /* the end is the moment of eva_known_find */
+  uint64_t latest;                       /* the latest time of all domains */
+  bool is_now;                           /* the process lives: open spans count up to the
+                                            moment of eva_known_find */
 };
 
 struct eva_so_far {
@@ -31,8 +32,8 @@ struct eva_so_far {
   uint64_t ns;
 };
 
-/* Finds how far the knowledge of each domain reaches. `until`: the end of a window;
-   UINT64_MAX: there is none. */
+/* Finds up to what time each domain is known. `until`: the end of a window; UINT64_MAX:
+   there is no window. */
 void eva_known_find(struct eva_known *known, eventring_cursor *cursor, uint64_t until);
 /* Returns the last moment that the recording itself knows of: its end, or its newest
    event or stack. A live process goes on after it. */
@@ -48,10 +49,11 @@ uint64_t eva_known_until(const struct eva_known *known, eventring_cursor *cursor
    eventring_open_spans gives it. */
 struct eva_so_far eva_so_far(const struct eva_known *known, eventring_cursor *cursor,
                              const struct eventring_event *open);
-/* Returns the longer one; one that is not known is the shortest. */
+/* Returns the longer of the two; an unknown one is the shortest. */
 struct eva_so_far eva_so_far_longer(struct eva_so_far a, struct eva_so_far b);
-/* Makes the begin of a span that `end` ends after the window: the span was open at
-   `until`, and is no longer in the cursor's list. False: it is no such end. */
+/* Makes the begin of a span that was open at `until`, the end of the window, and that
+   `end` ends later, so that it is no longer in the cursor's list. Returns false if `end`
+   is no such end. */
 bool eva_open_before(const struct eventring_event *end, uint64_t until,
                      struct eventring_event *open);
 

@@ -53,7 +53,7 @@ static void count_work(struct eva_step *step, const struct eventring_event *even
     step->work = event->value.i;
 }
 
-/* Tells whether a step is open, in the ring and the context of the event. */
+/* Tells whether a step is open in the ring and the context of the event. */
 static bool is_its(const struct eva_step_place *place, const struct eventring_event *event) {
   return place->pause.open && event->ring == place->ring &&
          event->context == place->spans_context;

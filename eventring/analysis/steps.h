@@ -32,7 +32,8 @@ struct eva_step {
   uint16_t id;     /* id of its definition */
   int reason;      /* id of the definition that says why it ran; -1: unknown */
   int span;        /* id of the innermost span that the program was in; -1: unknown */
-  int function;    /* that of the ring of calls: a function */
+  int function;    /* id of the innermost span of the ring of calls: a function; -1:
+                      unknown */
   struct eva_phase phase[EVA_STEP_PHASES]; /* the spans directly in it, by id */
   unsigned phases;
 };
@@ -40,7 +41,7 @@ struct eva_step {
 typedef void eva_step_callback(void *context, const struct eva_step *step);
 
 struct eva_step_place { /* the steps of a domain */
-  struct eva_step step;  /* the step that goes on, or waits for its work */
+  struct eva_step step;  /* the step that is open, or that waits for its work */
   struct eventring_pause pause;
   uint64_t spans_context;
   bool waits;
@@ -57,17 +58,17 @@ struct eva_steps {
 /* Takes an event of class gc, for eva_steps_event. */
 void eva_steps_collector_event(struct eva_steps *steps, const struct eva_shares *shares,
                                const struct eventring_event *event);
-/* Takes the next event, after `shares` has taken it (`shares` may be NULL: then it is not
-   known what the program was doing). */
+/* Takes the next event, after `shares` has taken it (NULL: then it is not known what the
+   program was doing). */
 static inline void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
                                    const struct eventring_event *event) {
   if (event->event_class == EVENTRING_CLASS_GC) eva_steps_collector_event(steps, shares, event);
 }
-/* Returns the step that the event began or ends: a begin of the list of open spans, or an
-   end that the steps have not taken yet. NULL: it belongs to none. */
+/* Returns the step to which the event belongs: a begin in the list of open spans, or an
+   end that has not been passed to eva_steps_event yet. NULL: it belongs to none. */
 const struct eva_step *eva_steps_open(const struct eva_steps *steps,
                                       const struct eventring_event *event);
-/* Reports the last steps; a step that is open is not reported. */
+/* Reports the steps that wait for their work; an open step is not reported. */
 void eva_steps_finish(struct eva_steps *steps);
 
 #endif

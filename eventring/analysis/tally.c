@@ -150,7 +150,7 @@ static int add_counter(struct eva_tally_counter *counter,
                                                       : (int64_t)event->value.u);
       break;
     case EVENTRING_DOUBLE: add_double(counter, event->value.d); break;
-    default: return EVENTRING_OK; /* not a number: this library writes no such counter */
+    default: return EVENTRING_OK; /* not a number: libeventring writes no such counter */
   }
   counter->samples++;
   return EVENTRING_OK;
@@ -159,7 +159,7 @@ static int add_counter(struct eva_tally_counter *counter,
 static int add_event(struct eva_tally_domain *domain, struct eva_tally_entry *entry,
                      const struct eventring_event *event) {
   switch (event->kind) {
-    case EVENTRING_BEGIN: break; /* counted at its end, or as open; its value:
+    case EVENTRING_BEGIN: break; /* counted at its end, or as open; its value: in
                                     add_named */
     case EVENTRING_END: return add_end(span_of(domain, entry), event);
     case EVENTRING_COUNTER: return add_counter(counter_of(entry), event);
@@ -205,8 +205,8 @@ static bool is_async_end(const struct eventring_event *event) {
 }
 
 /* Returns the figures of an async span in the domain of `point`; NULL: no memory. `like`:
-   the entry of its definition in `domain`. (No event of the definition may have been
-   delivered yet in the domain of the point, so its entry is described here.) */
+   the entry of its definition in `domain`. (The point's domain may not have had an event
+   of the definition yet, so this function fills in the entry.) */
 static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
                                        const struct eva_link_point *point, uint32_t domain,
                                        const struct eva_tally_entry *like) {
@@ -220,7 +220,7 @@ static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
   return span_at(&entry->async);
 }
 
-/* Counts what an event of definition `id` in `domain` has brought about. */
+/* Counts the outcome of an event of definition `id` in `domain`. */
 static int count_outcome(struct eva_tally *tally, const struct eva_tally_entry *entry, uint16_t id,
                          uint32_t domain, const struct eva_link_outcome *outcome) {
   if (__builtin_expect(outcome->torn.there, 0)) {
@@ -234,7 +234,7 @@ static int count_outcome(struct eva_tally *tally, const struct eva_tally_entry *
   return eva_histogram_add(&span->durations, outcome->end.ns - outcome->begin.ns);
 }
 
-/* Counts what an event that was taken earlier has brought about. */
+/* Counts the outcome of an event that was taken earlier. */
 static int count_found(void *context, uint16_t id, const struct eva_link_outcome *outcome) {
   struct eva_tally *tally = context;
   const struct eva_link_point *point = outcome->paired ? &outcome->begin : &outcome->torn;
@@ -245,8 +245,8 @@ static int count_found(void *context, uint16_t id, const struct eva_link_outcome
   return count_outcome(tally, entry, id, point->domain, outcome);
 }
 
-/* Returns the time up to which all begins and ends of all rings have come; UINT64_MAX:
-   they come in order. */
+/* Returns the time up to which all rings have delivered their begins and ends;
+   UINT64_MAX: the events come in order. */
 static uint64_t settled_ns(const struct eva_tally *tally) {
   return tally->apart ? eventring_cursor_settled(tally->apart) : UINT64_MAX;
 }
@@ -255,8 +255,8 @@ static unsigned ring_number(uint32_t domain, unsigned ring) {
   return domain % EVENTRING_MAX_DOMAINS * EVENTRING_RINGS + ring % EVENTRING_RINGS;
 }
 
-/* Takes a begin or an end of an async span. What it brings about is known once no other
-   ring can have an earlier one any more. */
+/* Takes a begin or an end of an async span. Its outcome is known once no other ring can
+   have an earlier one any more. */
 static __attribute__((noinline)) int add_async(struct eva_tally *tally,
                                                const struct eva_tally_entry *entry, unsigned ring,
                                                struct eva_link_event event, uint64_t settled) {
@@ -353,7 +353,7 @@ static int credit_clock(struct eva_tally_domain *domain) {
   return EVENTRING_OK;
 }
 
-/* Turns the clock to this incarnation: the clock of the one before it ends here. */
+/* Sets the clock to this incarnation, after crediting the one before it. */
 static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
   struct eva_gc_clock *clock = &domain->clock;
   if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
@@ -361,8 +361,8 @@ static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
   return credit_clock(domain);
 }
 
-/* Returns the clock for what is at `ns`, in a domain of this incarnation. What it has
-   counted before `since` counts for no domain. */
+/* Returns the clock for an event at `ns` in a domain of this incarnation. Time before
+   `since` is dropped. */
 static struct eva_gc_clock *clock_at(struct eva_tally *tally, struct eva_tally_domain *domain,
                                      uint32_t incarnation, uint64_t ns) {
   if (ns < tally->since) return &domain->clock;
@@ -391,9 +391,9 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   return EVENTRING_OK;
 }
 
-/* Counts an event of the usual kind: the begin or end of a span of a definition that was
-   seen in the domain before, which at most moves its clock on. False, with nothing done:
-   it is another. */
+/* Counts an event of the usual kind: the begin or end of a span whose definition the
+   domain has had before, and which does nothing to the clock but move it on. Returns
+   false, with nothing done, for any other event. */
 static bool count_plain(struct eva_tally *tally, const struct eventring_event *event) {
   struct eva_tally_domain *domain = &tally->domains[event->domain % EVENTRING_MAX_DOMAINS];
   struct eva_gc_clock *clock = &domain->clock;
@@ -429,7 +429,8 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 /* ---- Batches --------------------------------------------------------------- */
 
-/* Tells whether the batch can be counted as a whole, if its clock takes it so. */
+/* Tells whether the batch can be counted as a whole, provided that its clock can take it
+   so. */
 static bool is_plain(const struct eva_tally *tally, const struct eventring_batch *batch) {
   const struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
   return domain->counted[batch->ring % EVENTRING_RINGS] == batch->incarnation &&
@@ -437,8 +438,8 @@ static bool is_plain(const struct eva_tally *tally, const struct eventring_batch
          domain->entries && tally->first_ns;
 }
 
-/* Lets the clock take the events of the batch, most of which only move it on. False: it
-   takes them one by one. */
+/* Lets the clock take the events of the batch, most of which only move it on. Returns
+   false if the caller must pass them one by one. */
 static bool drive_clock(struct eva_gc_clock *clock, const struct eventring_batch *batch) {
   const uint64_t clocked = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_FINALIZERS;
   if (batch->ring != EVENTRING_RUNTIME) return true;
@@ -574,7 +575,7 @@ static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain
     if (__builtin_expect(!entry, 0)) return EVENTRING_E_MEMORY;
     switch (point->kind) {
     case EVENTRING_LINKED: status = count_linked(tally, entry, batch, point, settled); break;
-    case EVENTRING_END: /* its span was counted before */
+    case EVENTRING_END: /* counted with its span */
       entry->span->off_cpu = eva_add(entry->span->off_cpu, point->value);
       entry->span->interrupted += point->value > 0;
       break;
@@ -615,7 +616,7 @@ const struct eventring_callbacks eva_tally_callbacks = {sizeof(struct eventring_
 
 /* ---- The end ------------------------------------------------------------- */
 
-/* The state of a list of lives being taken. */
+/* The state while a list of lives is taken. */
 struct taking {
   struct eva_tally *tally;
   struct eva_tally_domain *domain;
@@ -642,7 +643,7 @@ static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
   eva_each_life(cursor, slot, take_life, &(struct taking){tally, domain});
 }
 
-/* Ends the clock, and adds up the domains that were in the slot. */
+/* Stops the clock, and adds up the domains that were in the slot. */
 static void stop_clock(struct eva_tally *tally, struct eva_tally_domain *domain) {
   struct eva_gc_clock *clock = &domain->clock;
   if (clock->incarnation != 0) {

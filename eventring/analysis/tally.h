@@ -3,25 +3,25 @@
  *
  * Feed it what a cursor delivers (eva_tally_callbacks), then call eva_tally_finish once.
  * Everything is kept per domain (slot) and definition:
- * - a span counts when its end is delivered and its begin is known; a torn one (begin or
- *   end lost) counts as torn only and never has a duration; one whose end has not come
+ * - a span counts when its end is delivered and its begin is known. A torn span (begin or
+ *   end lost) counts as torn only and never has a duration. A span whose end has not come
  *   when watching ends counts as open;
  * - an async span counts in the domain that began it. It counts as torn if it lacks its
  *   begin, or if it lacks its end when another one of the same link begins; it counts as
  *   open if its end has not come when watching ends (the end may also have been lost);
- * - counters: samples, sum, least, greatest, last; the sum means something if the
- *   definition's measure is a difference, or is not given;
+ * - counters: samples, sum, least, greatest, last. The sum is meaningful if the
+ *   definition's measure is a difference or is not given;
  * - events, lifecycle events and the points of flows: how many.
  *
  * How long each of the domains of a slot was watched, and its figures of the collector,
  * are also kept by incarnation (lives). Words allocated and promoted are the sums of the
  * counters of these quantities; a file that has no such counter has no such figures.
  *
- * With a part of the recording, from `since` to `until`, an event counts if it is in this
- * part. So a span counts with all of its duration if it ended there; an async span counts
- * if it also began there (else it is torn); of the time watched and the time in the
- * collector, what lies there counts. Also feed the events from before `since` that are at
- * hand: they show which spans are open then.
+ * If only a window of the recording, `since` to `until`, is to be counted, an event
+ * counts if it lies in the window. So a span counts with its whole duration if it ended
+ * there. An async span counts if it also began there (else it is torn). The time watched
+ * and the time in the collector count as far as they lie there. Also feed the events
+ * before `since` that are available: they show which spans are open then.
  *
  * Units: times are nanoseconds; moments are of the recording's clock. Errors:
  * EVENTRING_E_MEMORY; from then on nothing more is counted, `status` says so, and what
@@ -43,27 +43,27 @@ struct eva_tally_span {
   uint64_t torn, open;
   struct eva_so_far longest_open; /* the longest of those that are open */
   uint64_t suspended; /* ns for which the contexts of these spans were suspended */
-  uint64_t off_cpu;   /* ns for which their threads were not on a processor: known if the
+  uint64_t off_cpu;   /* ns for which their threads were not on a processor; known if the
                          entry's measure is OFF_CPU */
   uint64_t interrupted; /* how many of these spans were interrupted */
   uint64_t own;       /* their own ns (without the spans within), */
-  uint64_t own_count; /* of this number of spans, for which that is known */
+  uint64_t own_count; /* number of spans in `own`: those whose own time is known */
 };
 
 struct eva_tally_counter {
   uint64_t samples;
   bool is_double;       /* which of the following are set */
-  int64_t sum, min, max, last; /* the sum stays at the end of its range */
+  int64_t sum, min, max, last; /* the sum saturates at the ends of its range */
   double dsum, dmin, dmax, dlast;
 };
 
-/* How a definition was seen in a domain. */
+/* The figures of a definition in a domain. */
 struct eva_tally_entry {
   uint16_t id;
   uint8_t ring, event_class;
   uint8_t measure; /* enum eventring_measure */
   uint8_t quantity; /* enum eventring_quantity */
-  bool is_async;    /* its definition is of async spans */
+  bool is_async;    /* the definition is one of async spans */
   const char *name, *unit; /* valid as long as the cursor */
   struct eva_tally_span *span;       /* NULL: no such event was seen */
   struct eva_tally_span *async;
@@ -78,25 +78,26 @@ struct eva_tally_ring {
 
 struct eva_tally_domain {
   bool used;
-  struct eventring_domain_info info; /* slot 0 ..; of the newest domain in it */
-  struct eva_lives lives; /* of all domains in it; ascending once finished */
+  struct eventring_domain_info info; /* slot 0 and up; of the newest domain in the slot */
+  struct eva_lives lives; /* one entry for each domain of the slot; in ascending order
+                             once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   size_t end;                       /* no entry has this id or a greater one */
-  struct eva_tally_span **spans;    /* those of the entries, but not of async spans */
-  struct eva_tally_counter **counters; /* those of which a batch had numbers */
+  struct eva_tally_span **spans;    /* the spans of the entries, without async ones */
+  struct eva_tally_counter **counters; /* the counters for which a batch had numbers */
   struct eva_gc_clock clock; /* of the runtime ring, with the collector's spans */
   struct eva_tally_ring rings[EVENTRING_RINGS];
   uint32_t counted[EVENTRING_RINGS]; /* the incarnation of the newest event; 0: none */
   /* set by eva_tally_finish */
   uint64_t watched;
   struct eva_gc_times times;
-  int64_t allocated, promoted; /* -1: no counter says */
+  int64_t allocated, promoted; /* -1: no counter gives them */
 };
 
 struct eva_tally {
-  uint64_t since, until; /* set by the user before the first event: 0 and UINT64_MAX (as
-                            made) take all of it. Feed nothing after the first event later
-                            than `until` */
+  uint64_t since, until; /* set by the user before the first event; 0 and UINT64_MAX, as
+                            made, take all of it. Of the events after `until`, feed only
+                            the first one */
   struct eva_tally_domain domains[EVENTRING_MAX_DOMAINS];
   struct eva_tally_domain all; /* the sums over the domains, set by eva_tally_finish;
                                   borrows from their histograms */
@@ -105,11 +106,11 @@ struct eva_tally {
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events seen */
   struct eventring_event late; /* the first event after `until`; zeroed: none came */
-  eventring_cursor *cursor; /* of eva_tally_finish */
+  eventring_cursor *cursor; /* the one of eva_tally_finish */
   const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
   struct eva_known known; /* set by eva_tally_finish */
-  const eventring_cursor *apart; /* that of eva_tally_apart; NULL: events come in the
-                                    order of their times */
+  const eventring_cursor *apart; /* the cursor of eva_tally_apart; NULL: events come in
+                                    the order of their times */
   struct eva_link_order async;   /* async spans that wait for their other end */
   uint64_t async_ns[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* the latest event of async
                                                                  spans in each ring */
@@ -121,18 +122,18 @@ struct eva_tally *eva_tally_new(void);
 /* Frees a tally, which may be NULL. */
 void eva_tally_free(struct eva_tally *tally);
 
-/* Begins watching now, also where nothing has been recorded yet. To be called right after
-   a cursor with EVENTRING_OPEN_NOW was opened; without it watching begins with the first
-   event. */
+/* Begins watching now, even where nothing has been recorded yet. Call it right after a
+   cursor with EVENTRING_OPEN_NOW was opened; without this call, watching begins with the
+   first event. */
 void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor);
 
-/* For eventring_poll, with the tally as context. After an error they end each poll. */
+/* For eventring_poll, with the tally as context. After an error, they end every poll. */
 extern const struct eventring_callbacks eva_tally_callbacks;
 
-/* Lets a cursor deliver a block of a ring at a time: across the rings of a recording only
-   async spans depend on each other's events, and the tally keeps those until it has the
-   earlier ones of all rings. Not for a tally with `until`, which must get the events in
-   the order of their times. Returns what eventring_cursor_order does. */
+/* Sets a cursor to deliver one block of a ring at a time. Only async spans depend on
+   events of other rings, and the tally keeps these until it has the earlier events of all
+   rings. Not for a tally with `until`, which needs the events in the order of their
+   times. Returns what eventring_cursor_order does. */
 int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* Takes a batch: the callback for eventring_cursor_batches, with the tally as context. */
@@ -150,7 +151,7 @@ void eva_tally_each(const struct eva_tally_domain *domain,
 
 /* Returns the mean of the values of a counter; 0 if there is none. */
 double eva_tally_mean(const struct eva_tally_counter *counter);
-/* Tells whether the sum of the counter's values means something. */
+/* Tells whether the sum of the counter's values is meaningful. */
 bool eva_tally_has_sum(const struct eva_tally_entry *entry);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_lives.c: which of a slot's figures belong to which of its domains. */
+/* tally_lives.c: assigns the figures of a slot to the domains that ran in it. */
 #include "analysis/tally_lives.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_lives.h: which of a slot's figures belong to which of the domains that ran in it.
+/* tally_lives.h: assigns the figures of a slot to the domains that ran in it.
  *
- * Lives are appended as they come by, and once more when they come by again (each ring
- * has its own order); eva_lives_join puts them in order and adds up those of one
+ * Lives are appended in the order of events. Each ring has its own order, so a life may
+ * be appended several times; eva_lives_join sorts the lives and adds up those of one
  * incarnation.
  *
  * Units: nanoseconds, words. Errors: EVENTRING_E_MEMORY, and nothing is added. Threads:
@@ -18,10 +18,10 @@
 
 struct eva_life {
   uint32_t incarnation;
-  uint64_t watched;    /* for how long its runtime ring was watched: 0 if all of it is
+  uint64_t watched;    /* for how long its runtime ring was watched; 0: all of it is
                           lost */
   struct eva_gc_times times;
-  int64_t allocated, promoted; /* -1: no counter says */
+  int64_t allocated, promoted; /* -1: no counter gives them */
   struct eventring_domain_info *info; /* NULL: the recording no longer has it */
 };
 
@@ -31,18 +31,18 @@ struct eva_lives {
   size_t count, room;
 };
 
-/* Returns the entry of an incarnation, the last one or a new one; NULL: no memory. It is
-   valid until the next call. */
+/* Returns the entry of an incarnation, either the last one or a new one; NULL: no memory.
+   It is valid until the next call. */
 struct eva_life *eva_lives_at(struct eva_lives *lives, uint32_t incarnation);
 /* Joins the entries into one for each incarnation, in ascending order. */
 void eva_lives_join(struct eva_lives *lives);
-/* Takes what the recording says of one of the domains. */
+/* Takes what the recording says of each of the domains. */
 int eva_lives_describe(struct eva_lives *lives, const struct eventring_domain_info *info);
 void eva_lives_free(struct eva_lives *lives);
 
 /* Returns the name of the domain; "" if it has none or the recording no longer has it. */
 const char *eva_life_name(const struct eva_life *life);
-/* Adds words to a sum that is -1 before the first. */
+/* Adds words to a sum; a sum of -1 has no words yet. */
 void eva_add_words(int64_t *words, int64_t more);
 
 #endif

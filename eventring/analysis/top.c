@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top.c: the greatest of many rows: a heap whose first row is the least. */
+/* top.c: keeps the greatest of many rows: a heap whose first row is the least. */
 #include "analysis/top.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static uint64_t key_of(const void *row) {
   return key;
 }
 
-/* Tells whether row `a` is less than row `b`: by its key, then by `before`. */
+/* Tells whether row `a` is less than row `b`, by its key, then by `before`. */
 static int is_less(const struct eva_top *top, const void *a, const void *b) {
   if (key_of(a) != key_of(b)) return key_of(a) < key_of(b);
   return top->before && top->before(b, a);
@@ -31,7 +31,7 @@ static int make_room(struct eva_top *top) {
   return EVENTRING_OK;
 }
 
-/* Puts a row in at the end, past those above it that are greater. */
+/* Inserts a row at the end and moves it up past the rows that are greater. */
 static void sift_up(struct eva_top *top, const void *row) {
   size_t i = top->count++;
   for (; i > 0 && is_less(top, row, at(top, (i - 1) / 2)); i = (i - 1) / 2)
@@ -39,7 +39,7 @@ static void sift_up(struct eva_top *top, const void *row) {
   memcpy(at(top, i), row, top->size);
 }
 
-/* Puts a row in the place of the first, past those below it that are less. */
+/* Replaces the first row and moves the new one down past the rows that are less. */
 static void sift_down(struct eva_top *top, const void *row) {
   size_t i = 0;
   for (;;) {

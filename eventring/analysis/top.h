@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top.h: the greatest of many rows, in no more memory than the rows that are kept take.
+/* top.h: keeps the greatest of many rows, in no more memory than these rows take.
  *
  * A row is a structure that begins with a uint64_t, its key. Of rows with equal keys the
  * first is kept, unless `before` decides. Errors: EVENTRING_E_MEMORY; the row is not
@@ -16,10 +16,10 @@ struct eva_top {
   size_t size; /* bytes of a row, set by the user before the first */
   size_t most; /* how many rows are kept, set in the same way */
   /* Tells whether, of two rows with the same key, `a` is to be kept rather than `b`. It
-     must be a strict order, so that what is kept does not depend on the order in which
-     rows come. NULL: the first row is kept. */
+     must be a strict order; then the rows that are kept do not depend on the order in
+     which they come. NULL: the first row is kept. */
   int (*before)(const void *a, const void *b);
-  char *rows;  /* `count` of them; a heap, the least first, until eva_top_sort */
+  char *rows;  /* `count` rows; until eva_top_sort a heap, the least first */
   size_t count, room;
 };
 
@@ -39,7 +39,7 @@ static inline uint64_t eva_top_least(const struct eva_top *top) {
   return least < UINT64_MAX && !top->before ? least + 1 : least;
 }
 int eva_top_add(struct eva_top *top, const void *row);
-/* Puts the greatest first; nothing may be added after that. */
+/* Sorts the rows, the greatest first; no row may be added after that. */
 void eva_top_sort(struct eva_top *top);
 static inline void *eva_top_place(struct eva_top *top, size_t i) {
   return top->rows + i * top->size;

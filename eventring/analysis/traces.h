@@ -6,8 +6,8 @@
 #include "eventring/read.h"
 #include "eventring/trace.h"
 
-/* Tells whether the event says which ids a span has, or which ones its context has
-   inherited (doc/FORMAT.md, section 9), and stores these in *ids. To be called during the
+/* Tells whether the event gives the ids of a span, or those that its context has
+   inherited (doc/FORMAT.md, section 9), and stores them in *ids. To be called during the
    callback. */
 static inline bool eva_trace(const struct eventring_event *event, struct eventring_trace *ids) {
   if (event->kind != EVENTRING_INSTANT || event->event_class != EVENTRING_CLASS_USER ||

@@ -12,7 +12,8 @@ static const char *microseconds(void) {
   return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\xC2\xB5s" : "us";
 }
 
-/* Writes four significant digits of value, which is below 1000 (or has the last unit). */
+/* Writes four significant digits of the value, which is below 1000 or has the largest
+   unit. */
 static char *scaled(char *figure, double value, const char *unit) {
   int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
   snprintf(figure, EVA_FIGURE, "%.*f %s", decimals, value, unit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* units.h: figures as people read them.
  *
- * The unit of a parameter is its name. Errors: none; what cannot be said otherwise (a
- * date out of range) is written as a number. Threads: any; "µs" follows the locale's
- * character set, dates follow the time zone.
+ * The name of a parameter is its unit. Errors: none; a date out of range is written as a
+ * number. Threads: any; "µs" follows the locale's character set, dates follow the time
+ * zone.
  */
 #ifndef EVENTRING_ANALYSIS_UNITS_H
 #define EVENTRING_ANALYSIS_UNITS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for any figure below. */
+/* Room for any of the texts below. */
 enum { EVA_FIGURE = 48 };
 
 /* Writes a figure into `figure` (EVA_FIGURE bytes) and returns it, as do those that
@@ -25,8 +25,8 @@ char *eva_percent_text(char *figure, uint64_t part, uint64_t whole); /* "12.34 %
 char *eva_seconds_text(char *figure, int64_t ns);     /* "12.345678901" */
 char *eva_wall_text(char *figure, int64_t ns);        /* "2024-05-01 12:00:00.123" */
 
-/* Returns room for a figure, one of 16 of the thread that are used in turn: for arguments
-   of a message. So what the following macros return is valid until 16 further calls. */
+/* Returns room for a figure, for arguments of messages. A thread uses 16 such places in
+   turn, so what the following macros return is valid for 16 further calls. */
 char *eva_figure(void);
 #define eva_duration(ns) eva_duration_text(eva_figure(), ns)
 #define eva_count(count) eva_count_text(eva_figure(), count)

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 20 }; /* in /proc/PID/stat, where the state is number 3 */
+enum { THREADS = 20 }; /* of the fields in /proc/PID/stat; the state is number 3 */
 
 /* Reads a file of the process; the text is "" if the file is not there. */
 static void read_text(pid_t pid, const char *name, char *text, size_t room) {
@@ -31,7 +31,7 @@ bool eva_cpu_time_of(pid_t pid, uint64_t *ns) {
   return true;
 }
 
-/* Reads statm. (What /proc/PID/stat says of it may lack some pages of each processor.) */
+/* Reads statm. (The size in /proc/PID/stat may lack some pages for each processor.) */
 bool eva_resident_of(pid_t pid, uint64_t *bytes) {
   char text[256];
   unsigned long long all, pages;
@@ -45,7 +45,7 @@ bool eva_resident_of(pid_t pid, uint64_t *bytes) {
 static bool threads_of(pid_t pid, uint32_t *threads) {
   char text[1024];
   read_text(pid, "stat", text, sizeof text);
-  char *at = strrchr(text, ')'); /* the name of the program may have any character */
+  char *at = strrchr(text, ')'); /* the name of the program may contain any character */
   for (int i = 2; at && i < THREADS; i++) at = strchr(at + 1, ' ');
   if (!at) return false;
   *threads = (uint32_t)strtoul(at, NULL, 10);

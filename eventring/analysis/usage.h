@@ -12,10 +12,10 @@ struct eva_usage {
   uint64_t resident; /* bytes */
   uint32_t threads;
 };
-/* Fills *usage with what the system says of process `pid` now. False: there is no such
-   process, or it cannot be seen. Any thread. */
+/* Fills *usage with what the system says of process `pid` now. Returns false: there is no
+   such process, or it is not visible. Any thread. */
 bool eva_usage_of(pid_t pid, struct eva_usage *usage);
-/* Finds one of these alone, which is cheaper. False: as above. */
+/* Finds one of the two alone, which is cheaper. Returns false: as above. */
 bool eva_cpu_time_of(pid_t pid, uint64_t *ns);
 bool eva_resident_of(pid_t pid, uint64_t *bytes);
 

@@ -17,8 +17,8 @@ struct weighed {
   uint64_t bytes;
 };
 
-/* Returns for each stack the number of bytes that it and its callers take as text, or
-   NULL: no memory. */
+/* Returns for each stack the number of bytes that it and its callers take as text; NULL:
+   no memory. */
 static uint64_t *weigh_stacks(const struct export_profile *p) {
   uint64_t *bytes = calloc(p->stack_count + 1, sizeof *bytes);
   for (size_t i = 1; bytes && i < p->stack_count; i++) {
@@ -46,7 +46,7 @@ static int by_row(const void *left, const void *right) {
   return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Returns the rows that stay, in their order, and their number in *kept; NULL: no
+/* Returns the rows to keep, in their order, and stores their number in *kept; NULL: no
    memory. */
 static struct weighed *choose(const struct export_profile *p, const uint64_t *bytes,
                               uint64_t allowed, size_t *kept) {

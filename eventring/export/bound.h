@@ -2,13 +2,13 @@
 /* bound.h: keeps a profile from becoming a file that is out of proportion to its
  * recording.
  *
- * A recording stores its stacks as a tree: a frame is a few bytes, however many stacks go
- * through it. The formats write each stack as a whole, so a chain of n frames with a
- * figure at each becomes n * n / 2 frames: a file of some hundred KiB, which somebody may
- * have made to do harm, would become one of many GiB. So the stacks of all rows together
- * may have EXPORT_FREE_BYTES of names and places, and EXPORT_ROW_BYTES more for each row.
- * If they have more, the rows with the smallest figures are joined into one row, of stack
- * "(others)": sums stay as they are.
+ * A recording stores its stacks as a tree, where a frame takes a few bytes, however many
+ * stacks go through it. But the formats write each stack as a whole, so a chain of n
+ * frames with a figure at each becomes n * n / 2 frames. A malicious file of some hundred
+ * KiB would become one of many GiB. So the stacks of all rows together may have
+ * EXPORT_FREE_BYTES of names and places, and EXPORT_ROW_BYTES more for each row. If they
+ * have more, the rows with the smallest figures are joined into one row with the stack
+ * "(others)"; sums do not change.
  */
 #ifndef EVENTRING_EXPORT_BOUND_H
 #define EVENTRING_EXPORT_BOUND_H
@@ -19,14 +19,15 @@ enum { EXPORT_FREE_BYTES = 32 << 20, EXPORT_ROW_BYTES = 2048 };
 
 struct export_bounded {
   struct export_profile profile; /* the profile to write */
-  size_t others;                 /* rows joined into one; 0: `profile` is the one given */
+  size_t others;                 /* number of joined rows; 0: `profile` is the given
+                                    one */
   struct export_function *functions;
   struct export_stack *stacks;
   struct export_row *rows;
 };
 
-/* Makes a bounded profile. What `profile` points to must stay. Returns 0, or
-   -1: no memory. */
+/* Makes a bounded profile. `profile` and all that it points to must stay valid. Returns
+   0, or -1: no memory. */
 int export_bound(struct export_bounded *bounded, const struct export_profile *profile);
 void export_bounded_free(struct export_bounded *bounded);
 

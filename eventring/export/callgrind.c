@@ -3,15 +3,15 @@
  * (https://valgrind.org/docs/manual/cl-format.html), for callgrind_annotate and
  * KCachegrind.
  *
- * There is a section for each function: lines "LINE FIGURES..." of what its own lines
- * took, and for each call "cfi=", "cfn=", "calls=COUNT LINE" and a line with all that the
- * call took. The format identifies functions by name and file: two of the same name in
- * one file get their line added to it. The figures of a recursive call are 0, since the
- * outermost one has them.
+ * Each function has a section: lines "LINE FIGURES..." with what its own lines took, and
+ * for each call "cfi=", "cfn=", "calls=COUNT LINE" and a line with all that the call
+ * took. The format identifies functions by name and file, so two functions with the same
+ * name in one file get their lines added to the names. The figures of a recursive call
+ * are 0, since the outermost call has them.
  *
- * The format has no escapes: what is not printable is written as \xNN. A name that begins
- * with "(" would be read as the number of a name, so it has its number before it: "(3)
- * (outside)".
+ * The format has no escapes: what is not printable is written as \xNN. Readers would take
+ * a name that begins with "(" for the number of a name, so its number is written before
+ * it: "(3) (outside)".
  */
 #include "export/export.h"
 
@@ -27,7 +27,7 @@ static void put_text(FILE *out, const char *text) {
   export_write_text(out, text, "", "");
 }
 
-/* Writes the name of a file or function. `number`: its own among the names that begin
+/* Writes the name of a file or function. `number`: its number among the names that begin
    with "(". */
 static void put_name(FILE *out, const char *key, const char *name, size_t number) {
   fputs(key, out);
@@ -42,8 +42,8 @@ static void put_source(FILE *out, const char *key, const struct export_profile *
   putc('\n', out);
 }
 
-/* Writes the name of a function. `sharing` says of each function which others
-   have its name. */
+/* Writes the name of a function. `sharing` says of each function which others share its
+   name. */
 static void put_function(FILE *out, const char *key, const struct export_profile *p,
                          uint32_t function, const enum export_sharing *sharing) {
   const struct export_function *f = &p->functions[function];
@@ -59,8 +59,7 @@ static void put_figures(FILE *out, uint32_t line, const double *value, size_t co
   putc('\n', out);
 }
 
-/* Returns the index of the figure that is the number of calls, or value_count if
-   there is none. */
+/* Returns the index of the figure that counts calls, or value_count if there is none. */
 static size_t calls_of(const struct export_profile *p) {
   size_t v = 0;
   while (v < p->value_count && strcmp(p->values[v].name, "calls") != 0) v++;

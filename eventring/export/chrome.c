@@ -17,10 +17,9 @@
  *   flow                    "X" without duration, bound to the others by bind_id
  *   loss                    "i" in category "loss", args.count
  *
- * A line is made of three parts: what the definition gives (a face), what the track
- * gives, and the times. A recording has tens of millions of spans a gigabyte, so the
- * usual span, without a value, is put together from copies of fixed size and about twenty
- * digits.
+ * A line has three parts: what the definition gives (a face), what the track gives, and
+ * the times. A gigabyte of recording has tens of millions of spans, so the usual span,
+ * without a value, is put together from copies of fixed size and about twenty digits.
  */
 #include "export/events.h"
 #include "export/faces.h"
@@ -42,7 +41,7 @@ struct chrome {
   struct export_out *out;
   uint64_t start_ns;
   bool failed; /* no memory */
-  /* The digits of whole seconds, which many consecutive times share. */
+  /* The digits of the whole seconds, which many consecutive times share. */
   uint64_t second;
   uint32_t second_size;
   char second_text[16];
@@ -52,7 +51,7 @@ struct chrome {
   struct export_faces faces;
 };
 
-/* Copies `size` bytes, 16 at a time: up to 15 more are read and written. */
+/* Copies `size` bytes, 16 at a time: reads and writes up to 15 more. */
 static inline char *copy_most(char *to, const char *from, size_t size) {
   for (size_t at = 0; at < size; at += 16) memcpy(to + at, from + at, 16);
   return to + size;
@@ -205,7 +204,7 @@ static const char *torn_text(const struct eventring_event *e) {
                                         : "\"its begin is unknown\"";
 }
 
-/* Writes the args of a span that ends or is open: its value, context, times and
+/* Writes the args of a span that ends or is open: its value, its context, its times and
    what is torn. */
 static char *put_span_args(struct chrome *c, struct export_track *track,
                            const struct eventring_event *e, char *to) {
@@ -362,8 +361,8 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
 
 /* ---- The file --------------------------------------------------------------------- */
 
-/* Writes the beginning of the file, with a first event, which is always there and has no
-   comma before it. */
+/* Writes the beginning of the file, with a first event, which every file has and which
+   needs no comma before it. */
 static void put_begin(struct chrome *c) {
   const struct eventring_info *info = c->run->info;
   char *to = export_room(c->out, LINE + 12 * EVENTRING_MAX_PROGRAM);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c: comma-separated values (RFC 4180, lines end with \n): one row for each span,
  * value of a counter, event, loss and sampled allocation. The first column says which of
- * these it is; the others are the columns of all these tables (tables.def), of which a
- * row fills some. `begin_ns` is `ns`.
+ * these the row is. The others are the columns of all these tables (tables.def), some of
+ * which a row fills; `begin_ns` stands in column `ns`.
  *
  * These files are opened in terminals and in spreadsheets. What is not printable is
- * written as \xNN; a text that a spreadsheet would take for a formula has an apostrophe
+ * written as \xNN; a text that a spreadsheet would take for a formula gets an apostrophe
  * before it.
  */
 #include "export/events.h"
@@ -58,7 +58,7 @@ static bool is_formula(const char *text, size_t size) {
   return size > 0 && text[0] != '\0' && strchr("=+-@", text[0]) && !is_number(text, size);
 }
 
-/* Writes a text in quotes, with the quotes within it doubled. */
+/* Writes a text in quotes; quotes within it are doubled. */
 static char *put_text(char *to, const char *text, size_t size) {
   *to++ = '"';
   if (is_formula(text, size)) *to++ = '\'';

@@ -6,9 +6,9 @@
  * time. Lost events are counted in the packets (events_discarded): readers report them
  * between two packets.
  *
- * Each definition has one event class for each of its kinds of event and each kind of
- * value. Classes are numbered in the order of first use, so the metadata are written at
- * the end.
+ * A definition has an event class for each kind of event and each kind of value that it
+ * occurs with. Classes are numbered in the order of first use, so the metadata are
+ * written last.
  *
  *   NAME:begin, NAME:end    a span; `end` has its begin (0: not known), for how long it
  *                           was suspended and off the processor, and `torn`: 1 the begin
@@ -18,8 +18,8 @@
  *   NAME                    a counter, an instant, a lifecycle event
  *   NAME:begin, :step, :end with `link`: an async span or a flow
  *
- * Within a file times never go back: an event that was recorded out of order has the time
- * of the event before it. All fields are aligned to bytes. Memory: a packet for each
+ * Within a file times never go back: an event that was recorded out of order gets the
+ * time of the event before it. All fields are aligned to bytes. Memory: a packet for each
  * ring, 16 MiB at most.
  */
 #include "eventring.h"
@@ -43,15 +43,15 @@ enum doing {
 };
 static const char *const doing_text[DOINGS] = {"", ":begin", ":end", ":open", ":begin", ":step",
                                                ":end"};
-/* How values are written: */
+/* How values are written. */
 enum shape { NO_VALUE, SIGNED, UNSIGNED, REAL, TEXT, BYTES, SHAPES };
 
 struct stream {
-  char *packet; /* NULL: there is none */
+  char *packet; /* NULL: none is open */
   size_t size;
   uint64_t begin_ns, last_ns; /* of the packet's begin; of its last event */
   uint64_t discarded;
-  uint32_t incarnation; /* the one whose name was written */
+  uint32_t incarnation; /* the incarnation whose name was written */
   bool discards; /* events were lost since the last packet */
 };
 
@@ -106,7 +106,7 @@ static int append(struct ctf *c, uint32_t place, const char *bytes, size_t size)
   return c->run->error[0] != '\0';
 }
 
-/* Tells whether a file has a name that path_of makes, or is "metadata". */
+/* Tells whether the export makes files of this name: "metadata", or a name of path_of. */
 static bool makes(const char *name) {
   unsigned domain, ring;
   int end = 0;
@@ -276,7 +276,7 @@ static int on_event(void *state, const struct eventring_event *e) {
   return 0;
 }
 
-/* Ends the packet before the loss, even if it is empty; the next one has the new
+/* Ends the packet before the loss, even an empty one; the next packet has the new
    count. */
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct ctf *c = state;
@@ -289,7 +289,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* Writes nothing for a span that is open at the end: its begin has been written. */
+/* Writes nothing for a span that is open at the end: its begin was written before. */
 static int on_open(void *state, const struct eventring_event *e) {
   (void)state, (void)e;
   return 0;
@@ -321,9 +321,9 @@ static void put_class(FILE *out, const struct class *class, uint32_t id) {
   fprintf(out, "%s  };\n};\n", value_text[class->shape]);
 }
 
-/* Writes the clock, with the offset of the monotonic clock to the wall clock. */
+/* Writes the clock, with its offset to the wall clock. */
 static void put_clock(FILE *out, const struct eventring_info *info) {
-  /* The two times may be any numbers. */
+  /* Both times may have any value. */
   int64_t offset = (int64_t)((uint64_t)info->start_wall_ns - info->start_ns);
   fprintf(out, "clock {\n  name = monotonic;\n  freq = 1000000000;\n  offset_s = %" PRId64 ";\n"
                "  offset = %" PRId64 ";\n  absolute = false;\n};\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dot.c: a graph of functions and calls for Graphviz. A box is a function, with its own
- * share and its share with all that it called; the larger the share, the redder the box.
+ * share and its share including callees. The larger the share, the redder the box.
  * Functions and calls with a share of less than 1/200 are left out.
  */
 #include "export/export.h"

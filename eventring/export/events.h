@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* events.h: recordings, with all events over time, in the formats of other tools.
  *
- * Each format has a file of its own, which knows the public headers and the analysis
- * alone, and defines `const struct export_events export_events_<name>`. The caller polls
- * the cursor with `event` and `lost`. It may deliver the events in another order than
- * that of time; those of each ring stay in their order. Memory does not grow with the
- * length of the recording.
+ * Each format has a file of its own, which includes only the public headers and the
+ * analysis, and defines `const struct export_events export_events_<name>`. The caller
+ * polls the cursor with `event` and `lost`. Events need not come in the order of time,
+ * but those of each ring stay in their order. Memory does not grow with the length of the
+ * recording.
  *
  * What is torn or lost is shown as such: an end whose begin is unknown (TORN), an end
  * that a reader has made (SYNTHETIC, TORN: begin_ns says when the span began), a loss.
- * The caller may leave out what is not in a window: then a SYNTHETIC begin, with its true
- * time, comes right before an end whose begin was left out. (A format with `reads_before`
- * is given what is before the window, too.)
+ * The caller may leave out what lies outside a window. Then a SYNTHETIC begin, with its
+ * true time, comes right before an end whose begin was left out. (A format with
+ * `reads_before` also gets what lies before the window.)
  */
 #ifndef EVENTRING_EXPORT_EVENTS_H
 #define EVENTRING_EXPORT_EVENTS_H
@@ -23,35 +23,35 @@
 struct export_run {
   eventring_cursor *cursor;
   const struct eventring_info *info; /* as it was at the beginning */
-  struct export_out *out; /* NULL if the format writes its file, or files, itself ... */
-  const char *path;       /* ... here: an empty file or folder, which the caller has made,
-                             and removes entirely if the export fails */
+  struct export_out *out; /* NULL if the format itself writes its file or files ... */
+  const char *path;       /* ... here: an empty file or folder that the caller has made.
+                             If the export fails, the caller removes it entirely */
   uint64_t since_ns, until_ns; /* 0, UINT64_MAX: the whole recording */
   const char *resource;   /* attributes that the user gives, KEY=VALUE,...; NULL: none */
   uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
-  /* Formats without `out` call this now and then, and others while they put nothing into
-     `out`. It sets `error` if the export is to end. */
+  /* Formats call this now and then if they have no `out`, or while they put nothing into
+     it. It sets `error` if the export is to end. */
   void (*progress)(void *context);
   void *progress_context;
   char note[256];         /* what the user is told about the export; empty: nothing */
-  char error[512];        /* what has failed, if it is neither memory nor `out` */
+  char error[512];        /* what has failed, unless it is memory or `out` */
 };
 
 struct export_events {
-  bool own_file;  /* it does not use `out`, but writes the file run->path */
-  /* For a format that writes into the folder run->path: tells whether it gives a file in
-     it this name. */
+  bool own_file;  /* the format does not use `out`, but writes the file run->path */
+  /* For a format that writes into the folder run->path: tells whether it makes a file of
+     this name there. */
   bool (*makes)(const char *name);
   bool reads_before; /* it needs what is before run->since_ns, and leaves it out itself */
   bool merged;    /* it needs the events of all rings in the order of time */
   /* Returns the format's state; NULL: no memory, or run->error has a text. */
   void *(*begin)(struct export_run *run);
-  /* Like the callbacks of a poll: a result other than 0 ends it (something has
+  /* Like the callbacks of a poll: a result other than 0 ends the poll (something
      failed). */
   int (*event)(void *state, const struct eventring_event *event);
   int (*lost)(void *state, const struct eventring_loss *loss);
-  /* Takes each span that is open at the end, as eventring_open_spans gives it; its begin
-     has been given before. */
+  /* Takes each span that is open at the end, as eventring_open_spans gives it; `event`
+     has had its begin before. */
   int (*open)(void *state, const struct eventring_event *begin);
   /* Ends the export and frees the state. Returns 0; -1: no memory, or run->error
      has a text. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* export.h: recordings in the formats of other tools.
  *
- * Each format has a file of its own, which knows the public headers and the analysis
- * alone. It writes to a stream, which the caller opens, closes and checks for errors
- * (ferror). It is given texts as they are in the recording, and escapes them in its own
- * way.
+ * Each format has a file of its own, which includes only the public headers and the
+ * analysis. It writes to a stream that the caller opens, closes and checks for errors
+ * (ferror). It gets texts as they are in the recording, and escapes them in its own way.
  */
 #ifndef EVENTRING_EXPORT_H
 #define EVENTRING_EXPORT_H
@@ -13,21 +12,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { EXPORT_VALUES = 6 }; /* figures of a row, at most */
+enum { EXPORT_VALUES = 6 }; /* most figures of a row */
 
 struct export_function {
   const char *name, *source; /* "": not known */
   uint32_t line;
 };
 
-/* A stack: a frame, and the stack of its caller. */
+/* A frame, and the stack of its caller. */
 struct export_stack {
   uint32_t parent;   /* less than its own index; 0: none */
   uint32_t function; /* index; 0: not known */
   uint32_t line;     /* 0: not known */
 };
 
-struct export_label { /* NULL: none */
+struct export_label { /* key NULL: no label */
   const char *key, *text;
 };
 enum { EXPORT_LABELS = 4 };
@@ -40,7 +39,7 @@ struct export_row {
 
 struct export_value {
   const char *name, *unit; /* "live_space", "bytes" */
-  const char *about;       /* for people: "bytes that are alive"; NULL: `name` does */
+  const char *about;       /* for people: "bytes that are alive"; NULL: use `name` */
 };
 
 struct export_profile {
@@ -49,8 +48,8 @@ struct export_profile {
   int64_t start_wall_ns;
   uint64_t duration_ns;
   const struct export_value *values;
-  size_t value_count, main_value; /* main_value: the one shown first, or alone */
-  const struct export_function *functions; /* from index 0, which is a "?" */
+  size_t value_count, main_value; /* main_value: the value to show first, or alone */
+  const struct export_function *functions; /* index 0 is a "?" */
   size_t function_count;
   const struct export_stack *stacks; /* index 0 is not used */
   size_t stack_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* faces.h: the part of an event's text that depends on its definition alone, made once
- * for each definition, and by id for events without a definition (UNKNOWN).
+/* faces.h: the part of an event's text that depends on its definition alone. It is made
+ * once for each definition; for events without a definition (UNKNOWN), once for each id.
  */
 #ifndef EVENTRING_EXPORT_FACES_H
 #define EVENTRING_EXPORT_FACES_H
@@ -10,19 +10,19 @@
 #include "eventring/read.h"
 
 struct export_face {
-  const struct eventring_def *def; /* NULL: of events without one */
-  uint32_t number; /* from 1: faces of one exporter */
+  const struct eventring_def *def; /* NULL: for events without a definition */
+  uint32_t number; /* of the face, from 1, among those of an exporter */
   uint16_t size;
   char text[];     /* the format's own, `size` bytes; 64 bytes behind it may be read */
 };
 
-/* Zeroed, it is empty. */
+/* A zeroed struct is empty. */
 struct export_faces {
   struct export_face *known[EVENTRING_MAX_EVENTS], *unknown[EVENTRING_MAX_EVENTS];
   uint32_t count;
 };
 
-/* Returns the face of an event; NULL if it has none yet or one of another definition:
+/* Returns the face of an event; NULL if the id has none yet or one of another definition:
    then call export_face_make. */
 static inline struct export_face *export_face_of(const struct export_faces *faces,
                                                  const struct eventring_event *event) {
@@ -35,7 +35,7 @@ struct export_face *export_face_make(struct export_faces *faces,
                                      const struct eventring_event *event, const void *text,
                                      size_t size);
 void export_faces_free(struct export_faces *faces);
-/* Returns the name of the class of an event, "" if it has none. */
+/* Returns the name of the event's class; "" if it has none. */
 const char *export_class_name(const eventring_cursor *cursor, const struct eventring_event *event);
 
 #endif

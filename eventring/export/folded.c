@@ -3,7 +3,7 @@
  *
  *   main;load (a.lua:3);parse (a.lua:17) 4096
  *
- * The format has no escapes: a semicolon is written as '?', what is not printable as
+ * The format has no escapes: a semicolon is written as '?', an unprintable character as
  * \xNN. A row whose figure is below one half is left out.
  */
 #include "export/export.h"

@@ -2,9 +2,9 @@
 /* metrics.c: what recordings say at one moment (metrics.h).
  *
  * Each finding makes a point: a metric, labels and a value. A point goes to a sink: the
- * text of Prometheus, or the sink that the caller gave to metrics_new_sink. The text has
- * all samples of a metric together, so each metric has a stream in memory, to which the
- * samples of all recordings are written one after the other.
+ * text of Prometheus, or the sink that the caller gave to metrics_new_sink. The text
+ * groups all samples of a metric, so each metric has a stream in memory, to which the
+ * samples of all recordings are written in turn.
  */
 #include "export/metrics.h"
 
@@ -24,7 +24,7 @@ const struct metrics_bound metrics_bounds[METRICS_BOUNDS] = {
     {100000000, "0.1"}, {200000000, "0.2"}, {500000000, "0.5"}, {1000000000, "1.0"},
     {2000000000, "2.0"}, {5000000000, "5.0"}, {10000000000, "10.0"}};
 
-/* The bounds of the collector's steps that are shown. */
+/* Bounds outside this range are not shown for the steps of the collector. */
 enum { LEAST_STEP_NS = 10000, MOST_STEP_NS = 1000000000 };
 
 static const struct metrics_family table[METRICS] = {
@@ -37,9 +37,9 @@ static const char *const type_names[] = {
 
 const struct metrics_family *metrics_family(enum metric metric) { return &table[metric]; }
 
-/* The sums of the events of a name, over all domains of a recording. */
+/* The sums of the events with one name, over all domains of a recording. */
 struct sums {
-  const struct eventring_def *def; /* NULL: the sums are those of "(other)" */
+  const struct eventring_def *def; /* NULL: the sums of "(other)" */
   uint64_t count, ns;
   double amount;
   bool negative;
@@ -61,9 +61,9 @@ struct metrics {
   eventring_cursor *cursor;
   char *labels; /* pid="12",program="x" */
   uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0: none runs there */
-  unsigned first_other;                  /* ids from here on are "(other)" */
+  unsigned first_other;                  /* ids from this one on are "(other)" */
   struct sums *sums;                     /* in the order of first use; the first ones are
-                                            those of "(other)", by kind of definition */
+                                            those of "(other)", by kind */
   uint32_t count, room;
   uint16_t of[EVENTRING_MAX_EVENTS];     /* index in `sums`, plus 1 */
 };
@@ -149,7 +149,7 @@ static void put_number_text(struct metrics *m, const struct metrics_point *p) {
   else end_seconds(out, p->value.u);
 }
 
-/* Tells whether the bound is one of those that are shown of steps. */
+/* Tells whether this bound is shown for steps. */
 bool metrics_has_bound(int i) {
   return metrics_bounds[i].ns >= LEAST_STEP_NS && metrics_bounds[i].ns <= MOST_STEP_NS;
 }
@@ -184,7 +184,7 @@ static void put(struct metrics *m, const struct metrics_point *p) {
   else put_number_text(m, p);
 }
 
-/* Adds a label to a point. Its text must stay until the point is put. */
+/* Adds a label to a point. The text must stay valid until the point is put. */
 static struct metrics_point *label(struct metrics_point *p, const char *name, const char *text) {
   p->label[p->labels++] = (struct metrics_label){name, text};
   return p;
@@ -197,7 +197,7 @@ static struct metrics_point point(enum metric metric) {
 static struct metrics_point point_of_domain(enum metric metric, unsigned domain) {
   struct metrics_point p = point(metric);
   snprintf(p.domain, sizeof p.domain, "%u", domain);
-  /* NULL: the domain is in p.domain, even if the point is copied */
+  /* NULL: the domain is p.domain, which stays right if the point is copied */
   label(&p, "domain", NULL);
   return p;
 }
@@ -243,7 +243,7 @@ static const char *class_name(const struct metrics *m, const struct eventring_de
   return name ? name : "";
 }
 
-/* Tells whether a name is of the program: the runtime has some dozens of names, the
+/* Tells whether the program has defined the name: the runtime defines some dozens, the
    program any number. */
 static bool is_of_program(const struct eventring_def *def) {
   return def->event_class == EVENTRING_CLASS_USER || def->event_class == EVENTRING_CLASS_CALLS ||
@@ -412,7 +412,7 @@ static int take_histogram(void *context, const struct eventring_histogram *h) {
 
 /* ---- Memory ----------------------------------------------------------------------- */
 
-struct row_of_process { /* of no domain: only the latest footprint counts */
+struct row_of_process { /* belongs to no domain: only the latest footprint counts */
   char name[EVENTRING_MAX_FOOTPRINT_NAME + 1];
   uint64_t ns, resident, reserved;
 };
@@ -493,8 +493,8 @@ static void add_rings(struct metrics *m, unsigned slot) {
   }
 }
 
-/* Returns when the domain that ran last stopped, for a recording that has ended;
-   UINT64_MAX: the recording goes on, or a domain was running when it ended. */
+/* Returns when the last domain stopped, if the recording has ended; UINT64_MAX: the
+   recording goes on, or a domain was running when it ended. */
 static uint64_t last_stop(struct metrics *m, const struct eventring_info *recording) {
   uint64_t last = 0;
   if (!recording->end_ns) return UINT64_MAX;
@@ -507,8 +507,8 @@ static uint64_t last_stop(struct metrics *m, const struct eventring_info *record
   return last;
 }
 
-/* Adds the domains. Those that run have levels; where the recording has ended, so have
-   those that ran until it ended, which stopped right before. */
+/* Adds the domains. Those that run have levels. If the recording has ended, those that
+   ran until its end, and stopped right before, have levels too. */
 static void add_domains(struct metrics *m, const struct eventring_info *recording) {
   const unsigned slots = recording->domains_laid_out;
   const uint64_t last = last_stop(m, recording);
@@ -526,8 +526,7 @@ static void add_domains(struct metrics *m, const struct eventring_info *recordin
   }
 }
 
-/* Chooses which names of the program have series of their own: the first ones
-   that were defined. */
+/* Chooses which names of the program get series of their own: those defined first. */
 static void choose_names(struct metrics *m) {
   unsigned names = 0, others = 0;
   m->first_other = EVENTRING_MAX_EVENTS;
@@ -554,7 +553,7 @@ static bool prepare_sums(struct metrics *m) {
   return true;
 }
 
-/* Makes the labels of a recording, which stay as long as it is being added. Returns
+/* Makes the labels of a recording, which are valid while it is being added. Returns
    false: no memory. */
 static bool make_labels(struct metrics *m, pid_t pid, const char *program) {
   size_t size;

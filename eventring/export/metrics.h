@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics.h: what recordings say at one moment, as text for Prometheus and other readers
- * of OpenMetrics, or as points for another format.
+/* metrics.h: the metrics of recordings at one moment, as text for Prometheus and other
+ * readers of OpenMetrics, or as points for another format.
  *
- * All figures of events are from the totals that the producer keeps in the file
- * (eventring_cursor_recorded). So they are of the whole life of the recording, whoever
- * reads it and when: events that were overwritten before have been counted, and a count
- * never decreases while the process lives, even if this reader is restarted.
+ * All figures of events come from the totals that the producer keeps in the file
+ * (eventring_cursor_recorded). So they cover the whole life of the recording, whoever
+ * reads it and when: they include events that were overwritten, and a count never
+ * decreases while the process lives, even if this reader is restarted.
  *
- * Series. Those of the collector and of memory are by domain; those of the program's
- * spans, counters and events, of which there may be many, are not, except for levels. If
- * a process has more than `most_names` names, the ones that it defined first have series
- * of their own, always the same ones; the others are added up as "(other)".
+ * Series. The collector and memory have a series for each domain. The program's spans,
+ * counters and events do not, as there may be many, except for levels. If a process has
+ * more than `most_names` names, the ones that it defined first have series of their own,
+ * so these are always the same ones. The others are added up as "(other)".
  */
 #ifndef EVENTRING_EXPORT_METRICS_H
 #define EVENTRING_EXPORT_METRICS_H
@@ -38,11 +38,11 @@ enum metrics_type { METRICS_GAUGE, METRICS_COUNTER, METRICS_HISTOGRAM, METRICS_S
 struct metrics_family { const char *name; enum metrics_type type; const char *help; };
 const struct metrics_family *metrics_family(enum metric metric);
 
-/* What a value is: a number; nanoseconds, which are shown as seconds; or a distribution
-   of times: their sum in nanoseconds (value.u) and their number. */
+/* The form of a value: a number; nanoseconds, which are shown as seconds; or a
+   distribution of times, with their sum in nanoseconds (value.u) and their number. */
 enum metrics_form { METRICS_UINT, METRICS_DOUBLE, METRICS_SECONDS, METRICS_DISTRIBUTION };
 enum { METRICS_MOST_LABELS = 4 };
-struct metrics_label { const char *name, *text; }; /* text NULL: that of the domain */
+struct metrics_label { const char *name, *text; }; /* text NULL: the name of the domain */
 struct metrics_point {
   enum metric metric;
   enum metrics_form form;
@@ -56,18 +56,18 @@ struct metrics_point {
 static inline const char *metrics_label_text(const struct metrics_point *point, unsigned i) {
   return point->label[i].text ? point->label[i].text : point->domain;
 }
-/* Tells whether the bound is one of those that are shown. */
+/* Tells whether this bound is shown. */
 bool metrics_has_bound(int i);
 
-/* Takes a point, whose texts are valid during the call. Returns 0; another result means:
-   no memory. */
+/* Takes a point, whose texts are valid during the call. Returns 0, or another number: no
+   memory. */
 typedef int metrics_sink(void *context, const struct metrics_point *point);
 
 /* ---- Recordings ------------------------------------------------------------------- */
 
 enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 
-enum { METRICS_NAMES = 1000 }; /* the usual `most_names` */
+enum { METRICS_NAMES = 1000 }; /* the usual value of `most_names` */
 
 struct metrics; /* the text made so far; used by one thread at a time */
 
@@ -77,13 +77,13 @@ struct metrics *metrics_new(unsigned most_names);
    Returns NULL: no memory. */
 struct metrics *metrics_new_sink(unsigned most_names, metrics_sink *sink, void *context);
 void metrics_free(struct metrics *metrics);
-/* Adds what the recording of a process says now, or said at its end. `usage`: of the
-   process; NULL: not known. `pid`: for the label. Returns 0, or the error of reading
-   (eventring_cursor_error): then some of its metrics are missing. */
+/* Adds the metrics that the recording of a process has now, or had at its end. `usage`:
+   of the process; NULL: not known. `pid`: for the label. Returns 0, or the error of
+   reading (eventring_cursor_error), after which some of the metrics are missing. */
 int metrics_add(struct metrics *metrics, eventring_cursor *cursor, pid_t pid,
                 const struct eva_usage *usage);
-/* Writes all that was added, and forgets it. Returns 0, or E_MEMORY; errors of the stream
-   are left in it (ferror). */
+/* Writes all that was added, and forgets it. Returns 0 or E_MEMORY; the stream keeps its
+   own errors (ferror). */
 int metrics_write(struct metrics *metrics, FILE *out, enum metrics_format format);
 
 #endif

@@ -13,29 +13,29 @@
  *   eventring_events           counter: events at a point in time, async spans, flows
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
- * The rings of a live process hold the newest events only, and the next export would find
- * other ones. So the text of a live process is that of `eventring metrics` (metrics.h):
- * the totals of what was recorded, one sample each, without a time, because such a text
- * is scraped.
+ * The rings of a live process hold only the newest events, and the next export would find
+ * other ones. So the text for a live process is that of `eventring metrics` (metrics.h):
+ * the totals of what was recorded, one sample each, without a time, since such a text is
+ * scraped.
  *
  * A series has a sample every `every_ns` from the start of the recording on, as if it had
  * been scraped then, and one at its last event; the times are those of the wall clock. A
- * count begins with 0, at the sample before its first event, so that rates are right from
- * there on.
+ * count begins with 0 at the sample before its first event, so that rates are right from
+ * the beginning.
  *
- * The format has all samples of a series together, so they are kept until the end: `now`
- * is what the series has counted so far, `points` are copies of it, one an instant from
- * instant `first` on. Memory is bounded: there are at most MOST series; the events of any
- * others count in those of domain "others". There are at most MOST_POINTS points in all,
- * and MOST_INSTANTS; where there would be more, every other instant is dropped, and from
- * then on they are twice as far apart.
+ * The format groups all samples of a series, so they are kept until the end: `now` is
+ * what the series has counted so far, `points` are copies of it, one for each instant
+ * from instant `first` on. Memory is bounded. There are at most MOST series; the events
+ * of any others count in those of domain "others". There are at most MOST_POINTS points
+ * in all, and at most MOST_INSTANTS instants. When there would be more, every other
+ * instant is dropped, and from then on instants are twice as far apart.
  *
- * The text is bounded, too, by how much was recorded: a small file with a few events over
- * a long time, or in many domains, would otherwise make a text a thousand times as long.
- * The samples before the last ones make at most FREE_BYTES and BYTES_AN_EVENT for each
- * event; beyond that, too, instants are dropped. If the last samples alone would be more,
- * no new series is begun: its events count in that of "others". `bytes` of a series is
- * the size of one of its points as text.
+ * The text is bounded, too, by how much was recorded: otherwise a small file with a few
+ * events over a long time, or in many domains, would make a text a thousand times as
+ * long. All samples but the last of each series take at most FREE_BYTES and
+ * BYTES_AN_EVENT for each event; beyond that, instants are dropped as above. If the last
+ * samples alone would take more, no new series is begun, and its events count in that of
+ * "others". `bytes` of a series is the size of one of its points as text.
  */
 #include "analysis/names.h"
 #include "analysis/units.h"
@@ -57,9 +57,9 @@ enum {
   MOST_INSTANTS = 1 << 12,
   FREE_BYTES = 32 << 20,
   BYTES_AN_EVENT = 128,
-  SAMPLE = 4096,   /* bytes of a line, at most */
-  OFTEN = 1 << 14, /* events after which progress is shown */
-  ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* index: this and the ring */
+  SAMPLE = 4096,   /* most bytes of a line */
+  OFTEN = 1 << 14, /* number of events between two reports of progress */
+  ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* an index of a loss is this plus the ring */
   OTHERS = EVENTRING_MAX_DOMAINS
 };
 
@@ -71,7 +71,7 @@ struct values {
 };
 
 struct series {
-  const struct eventring_def *def; /* NULL: events without one, or a loss */
+  const struct eventring_def *def; /* NULL: for events without one, or a loss */
   uint32_t domain;                 /* slot, or OTHERS */
   uint8_t kind, event_class, ring;
   bool falls;                      /* a difference was negative */
@@ -133,10 +133,10 @@ static struct series *series_of(struct history *m, uint32_t domain, uint32_t inc
 
 /* ---- Instants --------------------------------------------------------------------- */
 
-/* Drops every other instant: keeps the multiples of twice the distance. */
+/* Drops every other instant; those at multiples of twice the distance stay. */
 static void thin(struct history *m) {
   uint64_t start = m->run->info->start_ns, distance = 2 * m->every_ns;
-  /* number: for each instant, how many of those before it stay */
+  /* number: for each instant, how many of the instants before it stay */
   uint32_t number[MOST_INSTANTS + 1], kept = 0;
   for (uint32_t i = 0; i < m->instants; i++) {
     number[i] = kept;
@@ -171,7 +171,7 @@ static void take_instant(struct history *m) {
   if (m->instants == MOST_INSTANTS || m->points + m->count > MOST_POINTS ||
       m->bytes + m->bytes_an_instant > bytes_allowed(m)) {
     thin(m);
-    return; /* this instant may have been dropped, too */
+    return; /* thin may have dropped this instant, too */
   }
   for (uint32_t n = 0; n < m->count && !m->failed; n++)
     if (!add_point(m->series[n])) m->failed = true;
@@ -181,8 +181,8 @@ static void take_instant(struct history *m) {
   m->next_ns = m->next_ns < UINT64_MAX - m->every_ns ? m->next_ns + m->every_ns : 0;
 }
 
-/* Takes the instants that are due. Called with the time of each event, before it
-   counts. */
+/* Takes the instants that are due. Called with the time of each event, before the event
+   is counted. */
 static void note_time(struct history *m, uint64_t ns) {
   uint64_t start = m->run->info->start_ns;
   if (!m->first_ns) {
@@ -190,8 +190,8 @@ static void note_time(struct history *m, uint64_t ns) {
     if (m->every_ns && ns >= start)
       m->next_ns = ns - (ns - start) % m->every_ns + m->every_ns;
   }
-  /* if there were more instants than MOST_INSTANTS, every other one would be dropped in
-     any case */
+  /* if there were more instants than MOST_INSTANTS, thin would drop every other one
+     anyway */
   while (m->next_ns && ns > m->next_ns && (ns - m->next_ns) / m->every_ns >= MOST_INSTANTS) thin(m);
   while (m->next_ns && ns > m->next_ns && !m->failed) take_instant(m);
   if (ns > m->last_ns) m->last_ns = ns;
@@ -237,8 +237,8 @@ static bool is_level(const struct series *s) {
 }
 static bool is_loss(const struct series *s) { return !s->kind; }
 
-/* Adds the size of a series' text to that of an instant, once its labels are known. A
-   bound, a value and a time take about as much again as the name of the family. */
+/* Adds the size of a series' text to that of an instant, once its labels are known. REST
+   is for the name of the family, a bound, a value and a time. */
 static void weigh(struct history *m, struct series *s) {
   enum { REST = 80, LINES = BOUNDS + 3 };
   char text[SAMPLE];
@@ -367,7 +367,7 @@ static void put_family(struct history *m, const char *name, const char *type, co
 typedef void put_values(struct history *m, const struct series *s, const struct values *v,
                         uint64_t ms);
 
-/* Writes for each bound how many times were within it; returns the number of all. */
+/* Writes for each bound how many times it covers; returns the number of all times. */
 static uint64_t put_buckets(struct history *m, const struct series *s, const struct values *v,
                             uint64_t ms, const char *name, const char *label) {
   uint64_t sum = 0;
@@ -400,7 +400,7 @@ PUT(put_count, "eventring_events_total", false, "", v->count)
 PUT(put_lost, "eventring_events_lost_total", true, ",before=\"0\"", v->lost)
 PUT(put_missed, "eventring_events_lost_total", true, ",before=\"1\"", v->missed)
 
-/* Writes all samples of a series: those before the millisecond of the last one, and the
+/* Writes all samples of a series: those before the millisecond of the last one, then the
    last one. */
 static void put_series(struct history *m, const struct series *s, put_values *put, bool counts) {
   static const struct values nothing;
@@ -414,7 +414,7 @@ static void put_series(struct history *m, const struct series *s, put_values *pu
   put(m, s, &s->now, end);
 }
 
-/* Gives each series in turn to the statement behind it, as `s`. */
+/* Runs the statement that follows for each series, as `s`. */
 #define EACH(m, s)                                    \
   for (uint32_t n_ = 0; n_ < (m)->count; n_++)        \
     for (struct series *s = (m)->series[n_]; s; s = NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_batch.c: the file of OTLP: messages, each with items of one process. */
+/* otlp_batch.c: the file of OTLP: messages, each with the items of one process. */
 #include "export/otlp_batch.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_batch.h: the file: messages TracesData (or of metrics, profiles), each with items
- * of one process.
+/* otlp_batch.h: the file of OTLP: messages TracesData (or MetricsData, ProfilesData),
+ * each with the items of one process.
  *
- * In protocol buffers a message that follows another one adds to it, so the file is one
- * message, as it is sent to a collector. In JSON each message is a line. A message has
- * about OTLP_BATCH bytes, so that a line is less than the 1 MiB at which the collector's
- * receiver of files cuts lines.
+ * In protocol buffers, messages that follow each other add up to one. So the file is one
+ * message, in the form that is sent to a collector. In JSON each message is a line. A
+ * message has about OTLP_BATCH bytes, so that a line is less than the 1 MiB at which the
+ * collector's receiver of files cuts lines.
  */
 #ifndef EVENTRING_EXPORT_OTLP_BATCH_H
 #define EVENTRING_EXPORT_OTLP_BATCH_H
@@ -16,10 +16,10 @@
 
 enum { OTLP_BATCH = 384 << 10, OTLP_MOST_BATCHES = 64 };
 
-/* Counts of what belongs to no span. */
+/* Counts of what lies outside all spans. */
 struct otlp_counts {
   uint64_t missed, lost;           /* events, before and after reading began */
-  uint64_t steps, events;          /* outside of all spans: of the runtime, the program */
+  uint64_t steps, events;          /* outside all spans: of the runtime, of the program */
 };
 
 struct otlp_batch {
@@ -43,8 +43,8 @@ struct otlp_file {
 /* Opens the file. Returns 0; -1: no memory, or run->error has a text. */
 int otlp_file_open(struct otlp_file *file, struct export_run *run, bool is_json,
                    enum otlp_field data, enum otlp_field of_scope, enum otlp_field item);
-/* Returns the text into which the items of a process are to be put
-   (eventring_cursor_process; 0: of the recording), valid until the next call;
+/* Returns the text to which the caller adds the items of a process
+   (eventring_cursor_process; 0: the recording's own). It is valid until the next call;
    NULL: no memory. */
 struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process);
 /* Writes what is left. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_ids.c: which trace a span belongs to, and when that is known (otlp_ids.h). */
+/* otlp_ids.c: finds which trace each span belongs to, once that is known (otlp_ids.h). */
 #include "export/otlp_ids.h"
 
 #include <stdlib.h>
@@ -41,12 +41,12 @@ static bool is_same(const uint8_t *a, const uint8_t *b, size_t size) {
   return memcmp(a, b, size) == 0;
 }
 
-/* The most spans that a search outward visits: a file with many events `trace` in very
-   many spans must not take long. */
+/* The most spans that a search outward visits, so that a file with many events `trace` in
+   very many spans does not take long. */
 enum { MOST_AROUND = 4096 };
 
-/* Tells whether the parent that was said is a span around this one, or that
-   of its context. */
+/* Tells whether the parent that the span has said is a span around it or around its
+   context. */
 static bool is_around(const struct otlp_span *span, const uint8_t *id) {
   if (span->inherits && is_same(span->said.span, id, OTLP_SPAN_SIZE)) return true;
   int count = 0;
@@ -55,7 +55,7 @@ static bool is_around(const struct otlp_span *span, const uint8_t *id) {
   return false;
 }
 
-/* Lets the outermost span around this one take its trace, if no span around it has
+/* Gives the trace of this span to the outermost span around it, if no span around it has
    one. */
 static void offer(struct otlp_span *span, const struct otlp_trace *said) {
   struct otlp_span *outermost = NULL;
@@ -100,7 +100,7 @@ enum { SPAN_ID = 1, TRACE_ID = 2 };
 static void derive(uint8_t *id, size_t size, uint64_t key, uint64_t what) {
   for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
     uint64_t part = evr_hash_word(evr_hash_word(key, what), at + 1);
-    if (!part) part = 1; /* zeros are no id */
+    if (!part) part = 1; /* all zeros is no id */
     memcpy(id + at, &part, sizeof part);
   }
 }
@@ -113,7 +113,7 @@ static void settle_said(struct otlp_span *span, const struct otlp_span *parent) 
     memcpy(ids->parent, parent->ids.span, OTLP_SPAN_SIZE);
 }
 
-/* Settles the ids of one span, whose parent is settled. */
+/* Settles the ids of one span; those of its parent must be settled. */
 static void settle_one(struct otlp_span *span) {
   const struct otlp_span *parent = span->parent;
   struct otlp_trace *ids = &span->ids;
@@ -123,7 +123,7 @@ static void settle_one(struct otlp_span *span) {
     return;
   }
   derive(ids->span, OTLP_SPAN_SIZE, span->key, SPAN_ID);
-  ids->flags = 1; /* it is sampled */
+  ids->flags = 1; /* means: sampled */
   if (parent) {
     memcpy(ids->trace, parent->ids.trace, OTLP_TRACE_SIZE);
     memcpy(ids->parent, parent->ids.span, OTLP_SPAN_SIZE);
@@ -224,8 +224,7 @@ static void drop_holder(struct otlp_ids *ids, struct otlp_span *span) {
   otlp_span_release(span);
 }
 
-/* Takes a list of records into what is held for the span; `bytes` is their size
-   together. */
+/* Adds a list of records, of `bytes` in all, to those held for the span. */
 static void hold(struct otlp_ids *ids, struct otlp_span *span, struct otlp_record *first,
                  struct otlp_record *last, size_t bytes) {
   if (!span->first) {
@@ -239,7 +238,7 @@ static void hold(struct otlp_ids *ids, struct otlp_span *span, struct otlp_recor
   ids->held += bytes;
 }
 
-/* Removes and returns what is held for the span. */
+/* Removes and returns the records held for the span. */
 static struct otlp_record *take_held(struct otlp_ids *ids, struct otlp_span *span,
                                      struct otlp_record **last, size_t *bytes) {
   struct otlp_record *first = span->first;
@@ -253,7 +252,7 @@ static struct otlp_record *take_held(struct otlp_ids *ids, struct otlp_span *spa
   return first;
 }
 
-/* Writes a record, or holds it for the span that it waits for. */
+/* Writes a record, or holds it for the span on which it depends. */
 static void pass_on(struct otlp_ids *ids, struct otlp_record *record) {
   struct otlp_span *span = awaited_by(record);
   record->next = NULL;
@@ -273,8 +272,8 @@ static void settle_holder(struct otlp_ids *ids, struct otlp_span *span) {
   otlp_span_release(span);
 }
 
-/* Settles the spans for which at least half of the average is held; these hold at least
-   half of all. */
+/* Settles the spans that hold at least half of the average; together they hold at least
+   half of all bytes. */
 static void settle_largest(struct otlp_ids *ids) {
   const size_t least = ids->held / (2 * ids->holder_count);
   struct otlp_span *next;

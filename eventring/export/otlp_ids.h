@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_ids.h: which trace a span belongs to, and when that is known.
+/* otlp_ids.h: finds which trace a span belongs to, and when that is known.
  *
- * A recording gives ids with an event `trace` (class user, 33 bytes: trace id 16, span id
+ * A recording gives ids by an event `trace` (class user, 33 bytes: trace id 16, span id
  * 8, id of the parent 8 or zeros, flags 1). They are the ids of the innermost span that
  * is open in its context; a later event `trace` in the same span replaces them. If no
- * span is open, they are what the context has inherited. So:
+ * span is open, the context has inherited them. The rules:
  *
- * 1. Said ids hold. A parent that is not the id of a span around this one is remote: the
- *    span begins what this process does for another process.
+ * 1. Ids that a span has said are its ids. A parent that is not the id of a span around
+ *    this one is remote: with this span begins what the process does for another process.
  * 2. A span without said ids has the trace of the span around it, which is its parent.
  *    Its own id is derived: a hash of the recording, of its place and of its begin, so
  *    that each export gives the same id.
- * 3. An outermost span without said ids has the trace that its context has inherited;
- *    else the trace that a span within it said first without a parent, since they belong
- *    together; else one of its own, derived.
- * 4. A span of which the reader knows only that it is open may have said ids before
- *    (doc/FORMAT.md, section 9). It does not take the trace of a span within it, nor does
- *    any span around it.
+ * 3. An outermost span without said ids has the trace that its context has inherited.
+ *    Otherwise it has the first trace that a span within it said without a parent, since
+ *    the two belong together. Otherwise it has one of its own, which is derived.
+ * 4. If the reader knows of a span only that it is open, it may have said ids before
+ *    (doc/FORMAT.md, section 9). Neither it nor any span around it takes the trace of a
+ *    span within it.
  *
- * A span may say ids until it ends, even after spans within it have ended. So what is
- * written of a span that has ended, its record, is held until all spans around it have
- * ended, up to one with a remote parent (the spans beyond have another trace); and until
- * that is so for each span that it has a link to. At most OTLP_MOST_HELD bytes are held.
- * If it would be more, the spans for which most is held are settled: they keep the ids
- * that they have by then, and their records are written. Ids that they say later become a
- * link of theirs.
+ * A span may say ids until it ends, even after spans within it have ended. So the record
+ * of a span that has ended is not written at once. It is held until all spans around it
+ * have ended, up to one with a remote parent (the spans beyond have another trace), and
+ * until the same is true of each span that it links to. At most OTLP_MOST_HELD bytes are
+ * held. Beyond that, the spans that hold most are settled: they keep the ids that they
+ * have by then, and their records are written. Ids that they say later become a link.
  *
  * Errors: no memory, `failed`. Threads: one.
  */
@@ -45,16 +44,16 @@ struct otlp_trace {
 struct otlp_record;
 
 struct otlp_span {
-  struct otlp_span *parent; /* around it; NULL: none. Holds a reference (`refs`) */
+  struct otlp_span *parent; /* the span around it, with a reference; NULL: none */
   struct otlp_span *below;  /* the next one, while its spans are being settled */
   struct otlp_span *before, *after; /* in the list of spans with held records */
   struct otlp_record *first, *last; /* records that wait for its end */
   size_t held;              /* bytes of the held records */
-  uint64_t key;             /* from which its ids are derived */
+  uint64_t key;             /* its ids are derived from this */
   uint32_t refs;
   bool ended, settled;
   bool says;                /* it has said ids: they are in `said` */
-  bool said_late;           /* `said` came when its ids were settled already */
+  bool said_late;           /* `said` came after its ids were settled */
   bool is_unknown;          /* it may have said ids that were lost with other events */
   bool is_remote;           /* its parent, said.parent, is none of the spans around it */
   bool inherits;            /* its context has inherited a trace, which is in `said` */
@@ -67,11 +66,11 @@ struct otlp_span {
 /* A link to another span. */
 struct otlp_link {
   struct otlp_span *span; /* holds a reference */
-  const char *flow;       /* name of a flow from it to this span; NULL: it ran within this
-                             span, and is a link unless this span is its parent */
+  const char *flow;       /* name of a flow from `span` to this one; NULL: `span` ran
+                             within this one, a link unless this is its parent */
 };
 
-/* The contents of a span, except its ids and its links. */
+/* What is written of a span, apart from its ids and its links. */
 struct otlp_record {
   struct otlp_record *next;
   struct otlp_span *span;
@@ -83,11 +82,11 @@ struct otlp_record {
 };
 
 struct otlp_ids {
-  /* Takes a record when its ids and those of its links are settled; it
-     is freed afterwards. */
+  /* Takes a record once its ids and those of its links are settled. It is freed
+     afterwards. */
   void (*write)(void *context, struct otlp_record *record);
   void *context;
-  struct otlp_span *holders; /* those with records that wait */
+  struct otlp_span *holders; /* spans with records that wait */
   size_t held, holder_count;
   bool failed;
 };
@@ -98,8 +97,8 @@ struct otlp_span *otlp_span_new(struct otlp_ids *ids, struct otlp_span *parent);
 struct otlp_span *otlp_span_keep(struct otlp_span *span);
 void otlp_span_release(struct otlp_span *span); /* NULL is allowed */
 
-/* Takes ids for a span that is open: those that it has said, or that its context had
-   inherited (either). */
+/* Takes the ids of an open span: those that it has said, or those that its context has
+   inherited. */
 void otlp_span_says(struct otlp_span *span, const struct otlp_trace *said);
 void otlp_span_inherits(struct otlp_span *span, const struct otlp_trace *said);
 
@@ -107,12 +106,12 @@ void otlp_span_inherits(struct otlp_span *span, const struct otlp_trace *said);
 struct otlp_record *otlp_record_new(struct otlp_ids *ids, struct otlp_span *span, size_t size);
 /* Ends a span. Takes its record (NULL: there is none), and writes or holds it. */
 void otlp_span_ends(struct otlp_ids *ids, struct otlp_span *span, struct otlp_record *record);
-/* Returns what a span said after its ids were settled, if that differs from
-   them; NULL: nothing. */
+/* Returns the ids that a span said after its ids were settled, if they differ; NULL:
+   none. */
 const struct otlp_trace *otlp_span_late(const struct otlp_span *span);
 /* Tells whether a link is to be written. */
 bool otlp_is_link(const struct otlp_record *record, const struct otlp_link *link);
-/* Writes all that is held. */
+/* Writes all records that are held. */
 void otlp_ids_finish(struct otlp_ids *ids);
 
 static inline bool otlp_is_id(const uint8_t *id, size_t size) {

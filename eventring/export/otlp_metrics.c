@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_metrics.c: the metrics of a recording in OTLP: those of `eventring metrics`, by
- * the same table (metrics.def), as they are now, or for a process that has ended, as they
- * were then.
+/* otlp_metrics.c: the metrics of a recording in OTLP: those of `eventring metrics`, from
+ * the same table (metrics.def), as they are now, or were when the process ended.
  *
- * All are of the whole life of the recording (metrics.h), so counts are cumulative, from
- * the start of the recording on. A counter is a monotonic Sum; a histogram has the bounds
- * that the text has; a summary, of which only count and sum are known, is a Histogram
- * without bounds. What the text has in the labels pid and program is in the Resource. A
- * name ends with its unit, like that of Prometheus, and the unit is given, too: so a tool
- * that turns OTLP into metrics of Prometheus makes the ones that a scrape gives. */
+ * All metrics cover the whole life of the recording (metrics.h), so counts are
+ * cumulative, from its start on. A counter is a monotonic Sum. A histogram has the bounds
+ * that the text has. A summary, of which only count and sum are known, is a Histogram
+ * without bounds. The Resource has what the text has in the labels pid and program. A
+ * name ends with its unit, as in Prometheus, and the unit is given, too. So a tool that
+ * turns OTLP into metrics of Prometheus makes the same ones as a scrape. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@ enum { CUMULATIVE = 2 }; /* aggregation temporality */
 struct otlp_metrics {
   struct export_run *run;
   struct otlp_file file;
-  struct otlp_text points[METRICS]; /* for each metric: its points, one after the other */
+  struct otlp_text points[METRICS]; /* for each metric: its points, concatenated */
   uint64_t start_ns, now_ns;        /* since 1970 */
   bool failed;
 };
@@ -136,7 +135,8 @@ static void *begin(struct export_run *run, bool is_json) {
 static void *begin_protobuf(struct export_run *run) { return begin(run, false); }
 static void *begin_json(struct export_run *run) { return begin(run, true); }
 
-/* Takes no event: the metrics are from the totals. Returns whether there was an error. */
+/* Takes no event: the metrics come from the totals. Returns whether there was an
+   error. */
 static int on_event(void *state, const struct eventring_event *e) {
   const struct otlp_metrics *m = state;
   (void)e;
@@ -148,7 +148,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* Takes the metrics of the recording. Returns 0; -1: no memory, or run->error has a
+/* Adds the metrics of the recording. Returns 0; -1: no memory, or run->error has a
    text. */
 static int take_recording(struct otlp_metrics *m) {
   struct eventring_info info = {.size = sizeof info};

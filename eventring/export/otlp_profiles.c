@@ -3,9 +3,9 @@
  * versions may change).
  *
  * A Profile has one kind of values, so there is one Profile for each kind, with the
- * samples that are not 0. All refer to tables, whose first elements are empty: locations
- * are the stacks of the profile, each by its innermost frame; functions have their
- * indices of the profile, plus one. */
+ * samples that are not 0. All refer to the same tables, whose first elements are empty. A
+ * location stands for a stack of the profile, by its innermost frame. The index of a
+ * function is its index in the profile plus one. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ struct profiles {
   const struct export_profile *p;
   struct otlp_text t, stacks; /* stacks: the table, which grows with the samples */
   struct export_strings strings;
-  uint32_t *index;            /* by stack: index in the table `stacks`; 0: none yet */
+  uint32_t *index;            /* by stack: its index in the table `stacks`; 0: none yet */
   uint32_t stack_count;
   struct evr_table labels;    /* indices in the table of attributes */
   struct attribute *attribute;
@@ -175,14 +175,15 @@ static void put_dictionary(struct profiles *x) {
   begin_table(x, OTLP_STACKS);
   otlp_join(t, x->stacks.b.data, x->stacks.b.size);
   otlp_close_list(t);
-  otlp_open_list(t, OTLP_STRINGS); /* all are known by now */
+  otlp_open_list(t, OTLP_STRINGS); /* all strings are known by now */
   for (size_t i = 0; i < x->strings.count; i++)
     otlp_string_item(t, OTLP_STRINGS, x->strings.text[i]);
   otlp_close_list(t);
   otlp_close(t, dictionary);
 }
 
-/* ---- The file --------------------------------------------------------------------- */
+/* Writes what comes before the profiles. `note`: about a list of the environment that was
+   ignored; "": none. */
 
 /* Writes what comes before the profiles. `note`: about a list of the environment that was
    left out; "": none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_records.c: how a span becomes a record, and a record a span of the file. */
+/* otlp_records.c: makes records of spans, and spans of the file from records. */
 #include "export/otlp_traces.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "eventring/tools.h"
 
 enum { KIND_INTERNAL = 1, KIND_SERVER = 2 };
-/* flags of a record, beside those that were said */
+/* flags of a record, added to those that the span said */
 enum { PARENT_IS_KNOWN = 0x100, PARENT_IS_REMOTE = 0x200 };
 
 /* ---- Domains and classes ---------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_resource.c: who has recorded, as a Resource of OTLP. */
+/* otlp_resource.c: describes who has recorded, as a Resource of OTLP. */
 #include "export/otlp_resource.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@ static int digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Returns the part of a list without blanks around it, and with each %NN decoded, to be
-   freed. Returns NULL: no memory, or, with *wrong set, a % that is not followed by two
-   digits, or is %00. */
+/* Returns a part of a list, without the blanks around it and with each %NN decoded; the
+   caller frees it. Returns NULL when out of memory, or with *wrong set if a % is not
+   followed by two hexadecimal digits or stands in %00. */
 static char *decode(const char *text, size_t size, bool *wrong) {
   while (size && (*text == ' ' || *text == '\t')) text++, size--;
   while (size && (text[size - 1] == ' ' || text[size - 1] == '\t')) size--;
@@ -37,7 +37,7 @@ static char *decode(const char *text, size_t size, bool *wrong) {
   return decoded;
 }
 
-/* Returns the index of a key, or `count` if it is not there. */
+/* Returns the index of a key, or `count` if the list lacks it. */
 static size_t find(const struct otlp_said *said, const char *key) {
   size_t i = 0;
   while (i < said->count && strcmp(said->pair[i].key, key) != 0) i++;
@@ -48,9 +48,9 @@ static bool has(const struct otlp_said *said, const char *key) {
   return find(said, key) < said->count;
 }
 
-/* Adds a pair and takes both texts. Returns false: no memory. The pairs from `list` on
-   are of the same list: among them the last one with a key counts. An empty service.name
-   is not added. */
+/* Adds a pair and takes ownership of both texts. Returns false: no memory. The pairs from
+   index `list` on belong to the same list, in which the last pair with a key counts. An
+   empty service.name is not added. */
 static bool add(struct otlp_said *said, size_t list, char *key, char *value) {
   const bool has_memory = key && value;
   const size_t at = has_memory ? find(said, key) : 0;
@@ -78,7 +78,8 @@ static void forget_from(struct otlp_said *said, size_t count) {
   }
 }
 
-/* Reads one key and value. Returns false: no memory, or, with *wrong set, it is wrong. */
+/* Reads one key and value. Returns false when out of memory, or with *wrong set if the
+   pair is wrong. */
 static bool read_pair(struct otlp_said *said, size_t list, const char *text, size_t size,
                       bool *wrong) {
   const char *is = memchr(text, '=', size);
@@ -95,8 +96,7 @@ static bool read_pair(struct otlp_said *said, size_t list, const char *text, siz
   return false;
 }
 
-/* Reads a list. Returns 0; -1: no memory; 1: the list is wrong, and nothing of
-   it was taken. */
+/* Reads a list. Returns 0; -1: no memory; 1: the list is wrong and was ignored. */
 static int read_list(struct otlp_said *said, const char *list) {
   const size_t before = said->count;
   bool wrong = false;

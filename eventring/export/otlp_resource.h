@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_resource.h: who has recorded, as a Resource of OTLP, by the semantic conventions
- * of OpenTelemetry; and which library says so (InstrumentationScope).
+/* otlp_resource.h: describes who has recorded, as a Resource of OTLP by the semantic
+ * conventions of OpenTelemetry, and which library wrote this (InstrumentationScope).
  *
- * Attributes come from these places; the first that has a key counts:
+ * Attributes come from these places; for each key, the first place that has it counts:
  *
  *   1. the list that the user gives (`--resource`)
  *   2. OTEL_SERVICE_NAME, as service.name
@@ -10,9 +10,9 @@
  *   4. the recording: process.pid, process.executable.name, service.name,
  *      telemetry.sdk.*
  *
- * A list is `key=value,key=value`; a value may have %NN; of two values of a key in one
- * list the last one counts. An empty service.name counts as none. A list that is wrong is
- * not used at all: in the first place that is an error, in the third a note.
+ * A list is `key=value,key=value`, where a value may contain %NN. Of two values of a key
+ * in one list the last one counts. An empty service.name counts as none. A list with an
+ * error is not used at all; this is an error in the first place, a note in the third.
  */
 #ifndef EVENTRING_EXPORT_OTLP_RESOURCE_H
 #define EVENTRING_EXPORT_OTLP_RESOURCE_H
@@ -22,17 +22,17 @@
 /* The form of a list, for messages. */
 #define OTLP_RESOURCE_FORM "KEY=VALUE,..., with %NN in a VALUE for `,' and `%', and not %00"
 
-/* Tells whether a text is a list. (True also if there was no memory to find out.) */
+/* Tells whether a text is a list. (Returns true, too, when out of memory.) */
 bool otlp_resource_is_valid(const char *given);
 
-/* The attributes of the user's and the environment's lists. Zeroed, it is empty. */
+/* The attributes of the user's and the environment's lists. A zeroed struct is empty. */
 struct otlp_said {
   struct otlp_pair { char *key, *value; } *pair; /* no key occurs twice */
   size_t count, room;
 };
 
 /* Reads the lists. `given`: NULL: none. Returns 0; -1: no memory, or `error` has a text;
-   1: `error` says that the list of the environment was left out. */
+   1: the list of the environment was ignored, as `error` says. */
 int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size);
 void otlp_said_free(struct otlp_said *said);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_spans.c: the spans that are open (otlp_spans.h). */
+/* otlp_spans.c: keeps the spans that are open (otlp_spans.h). */
 #include "export/otlp_spans.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ void otlp_flow_leave(struct otlp_spans *spans, struct otlp_flow *flow) {
 }
 
 /* Makes a flow the last one. The last flow is kept even without frames, since most flows
-   soon begin another span; the one before it is dropped if it has none. */
+   soon begin another span. The previous last flow is dropped if it has no frames. */
 static void set_last(struct otlp_spans *spans, struct otlp_flow *flow) {
   struct otlp_flow *before = spans->last;
   spans->last = flow;
@@ -184,8 +184,8 @@ static uint32_t shortest(const struct otlp_frame *frame) {
   return least;
 }
 
-/* Puts a point in the place of the shortest step, if it is longer: of steps the longest
-   stay, of events the first. */
+/* Replaces the shortest step by this point if the point is longer: of steps the longest
+   are kept, of events the first. */
 static void replace_shortest(struct otlp_spans *spans, struct otlp_frame *frame,
                              const struct otlp_point *point, const char *body) {
   const uint32_t at = shortest(frame);
@@ -272,8 +272,8 @@ void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
 
 /* ---- The end ---------------------------------------------------------------------- */
 
-/* Compares two flows by place. Tables have no order, but each export of a recording must
-   be the same. */
+/* Compares two flows by place. A table has no fixed order, but all exports of a recording
+   must be the same. */
 static int by_place(const void *a, const void *b) {
   const struct otlp_flow *const *x = a, *const *y = b;
   const struct place p = place_of(*x), q = place_of(*y);

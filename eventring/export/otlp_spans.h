@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_spans.h: the spans that are open, each with what is to be written of it at its
- * end.
+/* otlp_spans.h: the open spans, each with what will be written about it when it ends.
  *
- * A flow is a context in a ring of a domain that has open spans. Its frames are these
- * spans, outermost first, as the reader has them (doc/FORMAT.md, section 9). An end takes
- * one frame away, which need not be the innermost one; those within it stay.
+ * A flow is a context that has open spans in a ring of a domain. Its frames are these
+ * spans, outermost first, as in the reader (doc/FORMAT.md, section 9). An end removes one
+ * frame, which need not be the innermost one; the frames within it stay.
  *
  * A context of the user's ring may have inherited a trace.
  *
- * Bounds: OTLP_MOST_POINTS of each kind a span, OTLP_MOST_LINKS, OTLP_MOST_BYTES of
- * points in all; what is beyond is counted as dropped. OTLP_MOST_INHERITED contexts that
- * have inherited a trace: beyond that, the oldest ones are forgotten.
+ * Bounds: a span has at most OTLP_MOST_POINTS points of each kind and OTLP_MOST_LINKS
+ * links, and all points take at most OTLP_MOST_BYTES; the rest is counted as dropped. At
+ * most OTLP_MOST_INHERITED contexts with an inherited trace are kept; beyond that, the
+ * oldest ones are forgotten.
  *
  * Errors: no memory, `failed` of the ids. Threads: one.
  */
@@ -26,8 +26,7 @@ enum {
   OTLP_MOST_INHERITED = 1 << 16
 };
 
-/* A thing that happened in a span: a step of the runtime, which took some time,
-   or an event. */
+/* What happened in a span: a step of the runtime, which took some time, or an event. */
 struct otlp_point {
   uint64_t ns, took;
   uint32_t size;
@@ -39,7 +38,7 @@ struct otlp_frame {
   struct otlp_span *span;
   uint16_t id;           /* of its definition */
   uint64_t begin_ns;
-  char *value;           /* of its begin, as an attribute; NULL: none */
+  char *value;           /* of its begin, as text of an attribute; NULL: none */
   uint32_t value_size;
   struct otlp_point **points;
   uint32_t point_count, point_room, steps, dropped_points;
@@ -57,14 +56,14 @@ struct otlp_flow {
   struct otlp_flow *older, *newer; /* list of the flows that inherit */
   struct otlp_frame *frames; /* the outermost first */
   uint32_t count, room;
-  uint64_t last_begin_ns;    /* of the span that became known last */
+  uint64_t last_begin_ns;    /* begin of the span that became known last */
   uint32_t last_depth, same; /* same: how many before it have its depth and begin */
 };
 
 struct otlp_spans {
   struct otlp_ids *ids;
   struct evr_table flows;
-  struct otlp_flow *last;            /* the last one found; it may have no frames */
+  struct otlp_flow *last;            /* the flow found last; it may have no frames */
   struct otlp_flow *oldest, *newest; /* the list of flows that inherit */
   size_t inherited_count, bytes;
 };
@@ -75,13 +74,14 @@ struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_
 struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
                                  uint8_t ring, uint64_t context);
 
-/* Returns a frame: the one within `depth` others, the innermost one, or that of a span
-   (each NULL if there is none). */
+/* Returns a frame, or NULL if there is none: the one within `depth` others, the innermost
+   one, or that of a span. */
 struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth);
 struct otlp_frame *otlp_frame_innermost(struct otlp_flow *flow);
 struct otlp_frame *otlp_frame_of_span(struct otlp_flow *flow, const struct otlp_span *span);
-/* Returns the innermost frame with this definition and begin, or, if none has this begin
-   (times went back), with this definition; NULL: none. `depth`: where to look first. */
+/* Returns the innermost frame with this definition and begin. If none has this begin
+   (times went back), returns the innermost one with this definition; NULL: none. `depth`:
+   where to search first. */
 struct otlp_frame *otlp_frame_find(struct otlp_flow *flow, uint16_t id, uint64_t begin_ns,
                                    uint32_t depth);
 /* Makes a frame within `depth` others, or the innermost one if there are fewer. `around`:
@@ -97,8 +97,7 @@ void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct ot
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
                      const struct eventring_event *event, uint64_t begin_ns, uint64_t place,
                      uint64_t since_start);
-/* Adds a point, with `body` of point->size bytes of members, or a link to
-   a span (either). */
+/* Adds a point, whose `body` is point->size bytes of members, or a link to a span. */
 void otlp_frame_add_point(struct otlp_spans *spans, struct otlp_frame *frame,
                           const struct otlp_point *point, const char *body);
 void otlp_frame_add_link(struct otlp_spans *spans, struct otlp_frame *frame,
@@ -107,7 +106,7 @@ void otlp_frame_add_link(struct otlp_spans *spans, struct otlp_frame *frame,
 /* Takes an event `trace` of a flow. */
 void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
                     const struct otlp_trace *said, uint64_t ns);
-/* Drops a flow whose last frame is gone, unless it is still needed. */
+/* Drops a flow after its last frame has gone, unless it is still needed. */
 void otlp_flow_leave(struct otlp_spans *spans, struct otlp_flow *flow);
 /* Drops everything; `visit` gets each frame, those of a flow innermost first. */
 void otlp_spans_finish(struct otlp_spans *spans,

@@ -23,12 +23,12 @@
  *                                       happened outside of all spans
  *   counter, lifecycle                  nothing: they are metrics
  *
- * For a window, what lies before it is read as well: spans that began there have their
- * values, and ids that were said there count.
+ * For a window, the export also reads what lies before it: so spans that began there have
+ * their values, and ids that were said there count.
  *
- * An outermost span of another ring, such as that of files, lies within the innermost
- * span of the user's ring that runs then (analysis/shares.h), which is also the span that
- * a step interrupts. */
+ * An outermost span of another ring, such as the ring of files, lies within the innermost
+ * span of the user's ring that runs then (analysis/shares.h). That span is also the one
+ * that a step interrupts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@
 #include "export/otlp_traces.h"
 #include "format/array.h"
 
-enum { OFTEN = 1 << 14 /* events after which progress is shown */ };
+enum { OFTEN = 1 << 14 /* number of events between two reports of progress */ };
 
 static int result(const struct otlp_traces *t) {
   return t->failed || t->ids.failed || t->file.failed || t->run->out->failed ||
@@ -66,8 +66,8 @@ static struct otlp_span *span_around(struct otlp_traces *t, const struct eventri
   return frame ? frame->span : NULL;
 }
 
-/* Adds a link to a span with a trace of its own, such as that of a request, to the span
-   around it. */
+/* Adds to the span around it a link to a span with a trace of its own, such as a
+   request. */
 static void link_from_around(struct otlp_traces *t, struct otlp_flow *flow,
                              const struct otlp_frame *frame) {
   const struct otlp_span *span = frame->span;
@@ -88,7 +88,7 @@ static void end_frame(struct otlp_traces *t, const struct otlp_domain *d, struct
   otlp_span_ends(&t->ids, frame->span, record);
 }
 
-/* Ends a frame whose end will not come any more. */
+/* Ends a frame whose end will no longer come. */
 static void cut_off(void *context, struct otlp_flow *flow, struct otlp_frame *frame) {
   struct otlp_traces *t = context;
   const struct otlp_domain *d = otlp_domain_of(t, flow->domain, flow->incarnation);
@@ -100,7 +100,7 @@ static void cut_off(void *context, struct otlp_flow *flow, struct otlp_frame *fr
   end_frame(t, d, flow, frame, &ended);
 }
 
-/* Ends the frames within `depth` others: the reader does not know them. */
+/* Ends the frames within `depth` others, which the reader does not know any more. */
 static void cut_off_from(struct otlp_traces *t, struct otlp_flow *flow, uint32_t depth) {
   while (flow->count > depth) {
     struct otlp_frame *frame = otlp_frame_innermost(flow);
@@ -147,8 +147,8 @@ static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   keep_value(t, frame, e);
 }
 
-/* Ends the frame of this span alone: others that began within it may still be open. An
-   end without a begin has a frame for this moment. */
+/* Ends only the frame of this span: others that began within it may still be open. An end
+   without a begin gets a frame for the moment. */
 static void end_flow(struct otlp_traces *t, const struct eventring_event *e,
                      struct otlp_ended *ended) {
   struct otlp_flow *flow = otlp_flow_of(&t->spans, e);
@@ -178,7 +178,7 @@ static void end_span(struct otlp_traces *t, const struct eventring_event *e) {
 
 /* ---- Steps of the runtime, and events of the program ------------------------------ */
 
-/* Adds a point to a frame. `took`: of a step; of an event 0. */
+/* Adds a point to a frame. `took`: the duration of a step; 0 for an event. */
 static void add_point(struct otlp_traces *t, struct otlp_frame *frame, const char *name,
                       uint64_t ns, bool is_step, uint64_t took) {
   struct otlp_text *b = &t->scratch;
@@ -190,7 +190,7 @@ static void add_point(struct otlp_traces *t, struct otlp_frame *frame, const cha
   if (!b->b.failed) otlp_frame_add_point(&t->spans, frame, &point, b->b.data);
 }
 
-/* Returns the frame of the span that a step interrupted; NULL: it has ended, or
+/* Returns the frame of the span that a step interrupted; NULL: the span has ended, or
    there was none. */
 static struct otlp_frame *interrupted(struct otlp_traces *t, const struct eventring_event *e,
                                       const struct otlp_step *step) {
@@ -381,15 +381,15 @@ static void take_async(struct otlp_traces *t, const struct eventring_event *e) {
   }
   struct otlp_linked *l = find_linked(t, e);
   const bool has_begin = l != NULL;
-  if (!has_begin) begin_async(t, e); /* it has this moment only */
+  if (!has_begin) begin_async(t, e); /* the span gets this moment only */
   l = find_linked(t, e);
   if (!l) return;
   if (l->span) end_async(t, l, has_begin ? OTLP_WHOLE : OTLP_NO_BEGIN, e->ns);
   drop_linked(t, l);
 }
 
-/* Remembers the span of a flow. Flows whose end does not come are forgotten,
-   the oldest first. */
+/* Stores the last span of a flow. When there are too many flows without an end, the
+   oldest are dropped. */
 static void remember_flow(struct otlp_traces *t, const struct eventring_event *e,
                           struct otlp_span *span) {
   enum { MOST_FLOWS = 1 << 16 };

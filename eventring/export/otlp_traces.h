@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_traces.h: what the export of traces (otlp_traces.c) keeps, and how a span becomes
- * a record, and a record a span of the file (otlp_records.c).
+/* otlp_traces.h: the state of the export of traces (otlp_traces.c), which makes records
+ * of spans, and spans of the file from records (otlp_records.c).
  *
  * Errors: no memory, `failed`. Threads: one. */
 #ifndef EVENTRING_EXPORT_OTLP_TRACES_H
@@ -23,7 +23,7 @@ struct otlp_step {
 struct otlp_domain {
   uint32_t incarnation, process;
   bool is_known;
-  uint64_t place;              /* hash: span ids are derived from this and the begin */
+  uint64_t place;              /* a hash, from which span ids are derived */
   uint64_t start_ns;           /* of the recording of its process */
   struct otlp_text attributes; /* attributes that all its spans have */
   struct otlp_step *steps;          /* by class */
@@ -34,7 +34,7 @@ struct otlp_linked {
   uint64_t link;
   uint16_t id;
   bool is_flow;
-  struct otlp_linked *older, *newer; /* list of the flows */
+  struct otlp_linked *older, *newer; /* the list of all flows */
   struct otlp_span *span;
   uint32_t domain, incarnation;
   uint64_t begin_ns, context;
@@ -47,9 +47,9 @@ struct otlp_traces {
   struct otlp_ids ids;
   struct otlp_spans spans;
   struct eva_shares *shares;
-  struct eva_known known; /* valid once a span is open at the end: `knows` */
+  struct eva_known known; /* valid (`knows`) once a span was found open at the end */
   bool knows, failed;
-  bool is_before;         /* events being taken are before the window: not written */
+  bool is_before;         /* the present events lie before the window */
   uint64_t seen;
   struct otlp_domain domain[EVENTRING_MAX_DOMAINS];
   struct otlp_text class_name[EVENTRING_MAX_CLASSES]; /* as an attribute */
@@ -75,7 +75,7 @@ struct otlp_ended {
   size_t value_size;
 };
 
-/* Returns what is known of a domain. */
+/* Returns what is known about a domain. */
 struct otlp_domain *otlp_domain_of(struct otlp_traces *t, uint32_t slot, uint32_t incarnation);
 /* Forgets the steps that are open in a domain. */
 void otlp_end_steps(struct otlp_domain *domain);

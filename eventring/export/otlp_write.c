@@ -18,7 +18,7 @@ static const struct { const char *json; uint8_t number, type; } fields[OTLP_FIEL
 
 static void put_char(struct otlp_text *t, char c) { protobuf_add(&t->b, &c, 1); }
 
-/* Puts a comma before a member or an element that is not the first. */
+/* Puts a comma before a member or an element, unless it is the first. */
 static void separate(struct otlp_text *t) {
   const char last = t->b.size ? t->b.data[t->b.size - 1] : '{';
   if (last != '{' && last != '[') put_char(t, ',');
@@ -162,7 +162,7 @@ void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value) {
   t->b.size = (size_t)(to - t->b.data);
 }
 
-/* Writes a number; JSON of protocol buffers has names for infinity and NaN. */
+/* Writes a number; protocol buffers' JSON has names for infinity and NaN. */
 static char *put_json_double(char *to, double value) {
   if (isnan(value)) return EXPORT_TEXT(to, "\"NaN\"");
   if (isinf(value) && value < 0) return EXPORT_TEXT(to, "\"-Infinity\"");
@@ -253,8 +253,7 @@ void otlp_attribute_bool(struct otlp_text *t, enum otlp_field field, const char 
   end_attribute(t, a);
 }
 
-/* Puts an unsigned value. Numbers of OTLP are signed, so what is larger becomes a
-   text. */
+/* Puts an unsigned value. Numbers of OTLP are signed, so larger ones become texts. */
 static void put_uint(struct otlp_text *t, uint64_t value) {
   char text[24];
   if (value <= INT64_MAX) otlp_number(t, OTLP_INT_VALUE, value);
@@ -271,8 +270,8 @@ static void put_value(struct otlp_text *t, const struct eventring_value *value) 
   }
 }
 
-/* Puts several values: if they have names, as a list of keys and values, where a value
-   without a name has its number; else as an array. */
+/* Puts several values: if they have names, as a list of keys and values, in which a value
+   without a name gets its number as key; otherwise as an array. */
 static void put_values(struct otlp_text *t, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   const size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON, by one table of
- * fields (otlp.def), so that both say the same.
+/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON. Both use one
+ * table of fields (otlp.def), so that both have the same content.
  *
- * A text is part of a message: members, one after the other. In JSON a comma is put
- * before each member but the first; a text that is begun anew has none before its first.
- * Texts may be joined to one message (otlp_join).
+ * A text is a part of a message: a sequence of members. In JSON a comma stands before
+ * each member but the first of a text. Texts may be joined to one message (otlp_join).
  *
  * Strings become valid UTF-8. Errors: no memory, which the text keeps (`failed`).
  * Threads: one at a time for a text.
@@ -21,32 +20,31 @@ enum otlp_field {
   OTLP_FIELDS
 };
 
-/* Zeroed except for `is_json`, it is empty. `b.data` is to be freed. */
+/* Empty if all but `is_json` is zeroed. `b.data` is to be freed. */
 struct otlp_text {
   struct protobuf b;
   bool is_json;
 };
 
-/* Begins a message in a message, and returns what otlp_close needs to end it; or
-   ends it (otlp_close). */
+/* Begins a message within a message, and returns what otlp_close needs to end it. */
 size_t otlp_open(struct otlp_text *t, enum otlp_field field);
 void otlp_close(struct otlp_text *t, size_t begin);
-/* Begins or ends a list of messages of one field, each between otlp_item and otlp_close.
-   A list must not be empty. */
+/* Begins or ends a list of messages of one field; each message stands between otlp_item
+   and otlp_close. A list must not be empty. */
 void otlp_open_list(struct otlp_text *t, enum otlp_field field);
 size_t otlp_item(struct otlp_text *t, enum otlp_field field);
 void otlp_close_list(struct otlp_text *t);
 
 void otlp_string(struct otlp_text *t, enum otlp_field field, const void *text, size_t size);
 void otlp_bytes(struct otlp_text *t, enum otlp_field field, const void *bytes, size_t size);
-/* Puts a number of any type but DOUBLE; signed ones as two's complement. */
+/* Puts a number of any type but DOUBLE; signed numbers as two's complement. */
 void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value);
 void otlp_double(struct otlp_text *t, enum otlp_field field, double value);
 
-/* Puts a string of a list of strings (otlp_open_list). */
+/* Puts an element of a list of strings (otlp_open_list). */
 void otlp_string_item(struct otlp_text *t, enum otlp_field field, const char *text);
-/* Begins, fills or ends a packed list of the numbers of one field: as long as it is open,
-   each otlp_pack adds one. */
+/* Begins, fills or ends a packed list of numbers of one field: otlp_pack adds a number
+   while the list is open. */
 size_t otlp_open_packed(struct otlp_text *t, enum otlp_field field);
 void otlp_pack(struct otlp_text *t, enum otlp_field field, uint64_t value);
 void otlp_pack_double(struct otlp_text *t, double value);

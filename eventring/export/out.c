@@ -2,10 +2,10 @@
 /* out.c: the file that an exporter of events writes: buffers, and the thread that writes
  * them.
  *
- * The buffers are used in rotation: the exporter fills buffer `filled` modulo their
- * number, the thread writes buffer `written`. Both numbers only grow, under the lock. The
- * exporter waits where it is BUFFERS ahead of the thread, the thread where the exporter
- * is not ahead of it at all. */
+ * The buffers are used in rotation: the exporter fills buffer `filled`, and the thread
+ * writes buffer `written`, both modulo the number of buffers. Both numbers only grow,
+ * under the lock. The exporter waits when it is BUFFERS ahead of the thread; the thread
+ * waits when the exporter is not ahead of it. */
 #include "export/out.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ struct export_writer {
   pthread_cond_t changed;
   char *buffer[BUFFERS];
   size_t size[BUFFERS];
-  uint64_t filled, written; /* buffers so far */
-  bool over;                /* no more will be filled */
+  uint64_t filled, written; /* number of buffers so far */
+  bool over;                /* no more buffers will be filled */
   int fd, error;
 #ifdef HAVE_ZLIB
   bool compress;

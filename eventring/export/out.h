@@ -2,14 +2,14 @@
 /* out.h: the file that an exporter of events writes.
  *
  * The exporter fills a buffer through pointers, without a call for each piece:
- * export_room makes sure that there is room, and the exporter moves `at`. A thread writes
- * full buffers, and compresses them if that is wanted, while the next one is being
- * filled: four buffers of 1 MiB, whatever the length of the file.
+ * export_room ensures that there is room, and the exporter moves `at`. While it fills a
+ * buffer, a thread writes the full ones, and compresses them on request. There are four
+ * buffers of 1 MiB, however long the file is.
  *
- * Errors: the first one is kept. From then on what is put is thrown away, and `failed` is
- * true, which exporters return to end the poll; export_out_close reports it.
+ * Errors: the first one is kept, and export_out_close reports it. From then on all output
+ * is discarded, and `failed` is true; exporters return it to end the poll.
  *
- * Threads: all functions by one thread.
+ * Threads: one thread calls all functions.
  */
 #ifndef EVENTRING_EXPORT_OUT_H
 #define EVENTRING_EXPORT_OUT_H

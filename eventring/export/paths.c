@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* paths.c: a profile summed by function and by call.
  *
- * Each stack gets the figures of its rows and of all stacks that begin with it: a parent
- * has a smaller index than its children, so one pass from the end does it. Whether a
- * function is on its own stack already is found by walking to the outermost frame. */
+ * Each stack gets the figures of its rows and of all stacks that begin with it. A parent
+ * has a smaller index than its children, so one pass from the end is enough. A walk to
+ * the outermost frame finds whether a function is on its own stack already. */
 #include "export/paths.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int compare_edges(const void *left, const void *right) {
   const struct export_edge *a = left, *b = right;
   if (a->caller != b->caller) return a->caller < b->caller ? -1 : 1;
   if (a->line != b->line) return a->line < b->line ? -1 : 1;
-  /* The line's own figures come first. */
+  /* a line's own figures come first */
   if (a->callee != b->callee) return a->callee > b->callee ? -1 : 1;
   if (a->callee_line != b->callee_line) return a->callee_line < b->callee_line ? -1 : 1;
   return 0;

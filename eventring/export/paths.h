@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h: what formats of functions and calls need: the figures of a profile summed by
- * function, and by call of one function by another. */
+/* paths.h: sums the figures of a profile by function and by call of one function by
+ * another, for formats of functions and calls. */
 #ifndef EVENTRING_EXPORT_PATHS_H
 #define EVENTRING_EXPORT_PATHS_H
 
@@ -8,9 +8,10 @@
 
 #include "export/export.h"
 
-/* A call of `callee` from a line of `caller`, or, with callee UINT32_MAX, what a line of
-   `caller` took itself. The figures of a call include all that it led to. If `callee` is
-   on the stack already, its outermost call has them, and here they are in `recursive`. */
+/* A call of `callee` from a line of `caller`; callee UINT32_MAX: what a line of `caller`
+   took itself. The figures of a call include all calls below it. If `callee` is already
+   on the stack, the figures count for its outermost call, and stand here in
+   `recursive`. */
 struct export_edge {
   uint32_t caller, line, callee, callee_line;
   double value[EXPORT_VALUES], recursive[EXPORT_VALUES];
@@ -18,15 +19,15 @@ struct export_edge {
 };
 
 struct export_paths {
-  struct export_edge *edges; /* by caller, line and callee */
+  struct export_edge *edges; /* sorted by caller, line and callee */
   size_t count;
-  double (*inclusive)[EXPORT_VALUES]; /* of each function, its outermost activations */
-  double (*own)[EXPORT_VALUES];       /* of each function, without its callees */
+  double (*inclusive)[EXPORT_VALUES]; /* by function; of its outermost activations */
+  double (*own)[EXPORT_VALUES];       /* by function; without its callees */
   double total[EXPORT_VALUES];
 };
 
-/* Sums a profile. `with_lines`: calls from different lines are kept apart. Returns 0, or
-   -1: no memory. To be freed in any case. */
+/* Sums a profile. `with_lines`: keeps calls from different lines apart. Returns 0, or -1:
+   no memory. The result must be freed in both cases. */
 int export_paths_make(struct export_paths *paths, const struct export_profile *profile,
                       bool with_lines);
 void export_paths_free(struct export_paths *paths);

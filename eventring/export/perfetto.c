@@ -2,9 +2,10 @@
 /* perfetto.c: the protobuf traces of Perfetto (https://perfetto.dev), for ui.perfetto.dev
  * and its trace processor.
  *
- * A trace is a sequence of packets, each with a time on CLOCK_MONOTONIC of the recorded
- * machine, as the recording has it. There is a track for each process, domain ("thread"),
- * ring of a domain with its lanes (tracks.h), counter of a domain, and async span:
+ * A trace is a sequence of packets. Each has a time on CLOCK_MONOTONIC of the recorded
+ * machine, as in the recording. There is a track for each process, each domain (a
+ * "thread"), each lane of a ring of a domain (tracks.h), each counter of a domain, and
+ * each async span:
  *
  *   span                    SLICE_BEGIN and SLICE_END; without an end it is open
  *   end, begin unknown      an instant with the annotation `torn`
@@ -18,9 +19,9 @@
  *   flow                    an instant with a flow id
  *   loss                    an instant in category "loss", with `count`
  *
- * Names and classes are interned. Varints may be longer than they need to be
- * (protobuf.h), so the usual event, without annotations, has all its parts at fixed
- * places. It is put together from what the track and the definition give, without any
+ * Names and classes are interned. Varints may be longer than necessary (protobuf.h), so
+ * the usual event, without annotations, has all its parts at fixed offsets. It is put
+ * together from copies of what the track and the definition have prepared, without any
  * loop. */
 #include "eventring/tools.h"
 #include "export/events.h"
@@ -69,11 +70,11 @@ struct life {
   int32_t tid; /* 0: its track is not that of a thread */
 };
 
-/* A slot: its domains by their incarnations, as far as they are known. Rings are read one
-   after the other, so the domains of a slot come again with each of its rings. */
+/* The domains of a slot that are known, by incarnation. Rings are read one after the
+   other, so the domains of a slot come again with each ring. */
 struct slot {
   struct life *lives; /* of incarnations below `room` */
-  uint32_t room, incarnation; /* incarnation: the one with these counters */
+  uint32_t room, incarnation; /* incarnation: the one whose counters these are */
   uint32_t *counter; /* by definition; 0: none yet */
 };
 
@@ -81,11 +82,11 @@ struct perfetto {
   struct export_run *run;
   struct export_out *out;
   bool failed; /* no memory */
-  uint64_t classes; /* bits of those whose names are written */
-  uint64_t domains;  /* number written so far */
+  uint64_t classes; /* bits of the classes whose names are written */
+  uint64_t domains;  /* number of domains written so far */
   uint32_t counters;
   struct slot slot[EVENTRING_MAX_DOMAINS];
-  struct life beyond; /* of an incarnation for which there is no room */
+  struct life beyond; /* for incarnations for which there is no room */
   struct export_tracks tracks;
   struct export_processes processes;
   struct export_faces faces;
@@ -122,7 +123,7 @@ static void end_packet(struct perfetto *p, char *begin, char *to) {
  *  16  track event, length     18  track, 4 bytes     23  type     25  name, 3 bytes
  *  29  category     31
  *
- * Bytes 12 to 24 are kept in the track, from 25 on in the face. */
+ * The track keeps bytes 12 to 24, the face those from 25 on. */
 
 enum { WHOLE = 31, WITHOUT_NAME = 25 };
 
@@ -237,8 +238,8 @@ static uint32_t pid_of(struct perfetto *p, uint32_t number) {
 }
 
 /* Tells whether a track may be that of a thread. A domain is a thread of its process. If
-   its number is not known, or the newest domain of another slot has it, its track is a
-   plain one. */
+   the number of the thread is not known, or the newest domain of another slot has the
+   same, the track is a plain one. */
 static bool is_thread_free(const struct perfetto *p, int32_t tid) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
     const struct slot *slot = &p->slot[i];
@@ -338,8 +339,8 @@ static char *put_sample(char *to, const struct eventring_event *e) {
   return put_uint_entry(to, "kind", sample.kind);
 }
 
-/* Puts several values: if they have names, as a dictionary, where a value without a name
-   has its number; else as an array. */
+/* Puts several values: if they have names, as a dictionary, in which a value without a
+   name gets its number as key; otherwise as an array. */
 static char *put_values(char *to, const struct eventring_event *e) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(e, values, EVENTRING_MAX_VALUES);
@@ -410,7 +411,7 @@ static char *put_annotations(char *to, const struct eventring_event *e) {
   return put_torn(to, e);
 }
 
-/* Begins a track event at `ns` of type `type`, up to its name. */
+/* Begins a track event of type `type` at `ns`, and writes it up to its name. */
 static char *begin_event(struct perfetto *p, char **begin, char **event, uint64_t track,
                          unsigned type, uint64_t ns) {
   *begin = begin_packet(p);
@@ -466,7 +467,7 @@ static void put_counter(struct perfetto *p, const struct eventring_event *e) {
   end_packet(p, begin, protobuf_end(event, to));
 }
 
-/* Returns a number that all events with this link and definition share. */
+/* Returns a number that is the same for all events with this link and definition. */
 static uint64_t number_of_link(const struct eventring_event *e) {
   uint64_t x = (e->link + 1) * 0x9e3779b97f4a7c15 ^ (uint64_t)(e->id + 1u) * 0xd6e8feb86659fd93;
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
@@ -533,7 +534,7 @@ static int on_event(void *state, const struct eventring_event *e) {
   return put_odd(p, track, face, e);
 }
 
-/* Writes nothing: a span that is open has a begin without an end. */
+/* Writes nothing: in this format an open span has a begin without an end. */
 static int on_open(void *state, const struct eventring_event *e) {
   (void)e;
   struct perfetto *p = state;
@@ -564,8 +565,8 @@ static char *put_clock(char *to, unsigned clock, uint64_t ns) {
   return protobuf_end(entry, protobuf_number(to_time, CLOCK_TIME, ns));
 }
 
-/* Writes which clock the times are of, and its time and that of the wall clock at the
-   start; then the state of the sequence of packets that follows. */
+/* Writes to which clock the times belong, and what this clock and the wall clock showed
+   at the start; then the state of the sequence of packets that follows. */
 static void put_begin(struct perfetto *p) {
   const struct eventring_info *info = p->run->info;
   char *begin = begin_packet(p), *clocks = protobuf_begin(begin, PACKET_CLOCK_SNAPSHOT);

@@ -2,14 +2,13 @@
 /* pprof.c: the profile.proto of pprof (https://github.com/google/pprof), not compressed.
  *
  * A message of protocol buffers (protobuf.h). Texts are indices into a table of strings.
- * Locations and functions have ids from 1 on: here those of the stacks (a location for
- * each distinct function and line would be smaller, but a stack is one already) and of
- * the functions.
+ * Locations and functions have ids from 1 on. A stack is a location here: locations for
+ * each distinct function and line would be fewer, but stacks exist already.
  *
- * Readers add up functions with the same name, so if several functions have a name, it
- * gets its file, and its line if one file has several of them. Readers take a function
- * whose two names are equal for one of C++, and cut off <...> and (...); so the system
- * name always includes the place. */
+ * Readers add up functions with the same name. So if several functions share a name, the
+ * file is added to it, and the line as well if one file has several of them. Readers take
+ * a function whose two names are equal for C++ code, and cut off <...> and (...); so the
+ * system name always includes the place. */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -80,7 +79,8 @@ static void put_stacks(const struct export_profile *p, struct protobuf *out) {
   free(line.data);
 }
 
-/* Returns the name by which readers identify a function, to be freed; NULL: no memory. */
+/* Returns the name by which readers identify a function; the caller frees it. NULL: no
+   memory. */
 static char *shown_name(const struct export_function *f, enum export_sharing sharing) {
   const char *name = f->name[0] ? f->name : "?";
   char *text = NULL;
@@ -98,8 +98,8 @@ static char *system_name(const struct export_function *f) {
   return size < 0 ? NULL : text;
 }
 
-/* Makes two names for each function and returns them, since the table of strings keeps
-   pointers; NULL: no memory. */
+/* Makes two names for each function. Returns them, as the table of strings points to
+   them; NULL: no memory. */
 static char **names_of(const struct export_profile *p) {
   enum export_sharing *sharing = export_find_same_names(p);
   char **names = calloc(2 * p->function_count + 1, sizeof *names);
@@ -138,8 +138,8 @@ static void put_functions(const struct export_profile *p, char *const *names, st
   free(m.data);
 }
 
-/* Writes the table of strings, with what is not printable escaped: `go tool pprof` prints
-   them as they are. */
+/* Writes the table of strings. Escapes characters that are not printable, since `go tool
+   pprof` prints strings as they are. */
 static void put_string_table(const struct export_strings *s, struct protobuf *out) {
   for (size_t i = 0; i < s->count; i++) {
     size_t size = strlen(s->text[i]);

@@ -3,12 +3,12 @@
  * (https://protobuf.dev/programming-guides/encoding).
  *
  * A message is a run of fields: a key (number << 3 | wire type) and a varint, 4 or 8
- * bytes, or for type 2 a length and bytes. Varints may be longer than they need to be, so
- * that room can be kept for a length until it is known.
+ * bytes, or for type 2 a length and bytes. Varints may be longer than necessary, so room
+ * can be reserved for a length that is not known yet.
  *
- * There are two ways to write a message: to a place with enough room (the functions that
- * take `to` and return the end of what they have put), or into memory that grows (struct
- * protobuf).
+ * There are two ways to write a message: into a buffer with enough room (by the functions
+ * that take `to` and return the end of what they have put), or into memory that grows
+ * (struct protobuf).
  */
 #ifndef EVENTRING_EXPORT_PROTOBUF_H
 #define EVENTRING_EXPORT_PROTOBUF_H
@@ -48,7 +48,7 @@ static inline char *protobuf_part(char *to, unsigned field, const void *bytes, s
   return export_copy(to, bytes, size);
 }
 
-/* Begins a message within another. Keeps four bytes for its length; returns where its
+/* Begins a message within another. Reserves four bytes for its length; returns where its
    contents go. */
 static inline char *protobuf_begin(char *to, unsigned field) {
   return protobuf_key(to, field, PROTOBUF_PART) + 4;
@@ -62,7 +62,7 @@ static inline char *protobuf_end(char *begin, char *to) {
 
 /* ---- In memory that grows --------------------------------------------------------- */
 
-/* Zeroed, it is empty. `data` is to be freed. */
+/* A zeroed struct is empty. `data` is to be freed. */
 struct protobuf {
   char *data;
   size_t size, room;
@@ -102,7 +102,7 @@ static inline void protobuf_add_part(struct protobuf *b, unsigned field, const v
   protobuf_add(b, bytes, size);
 }
 
-/* Appends a message to another, and empties it. */
+/* Appends a message to another one, and empties it. */
 static inline void protobuf_add_message(struct protobuf *b, unsigned field,
                                         struct protobuf *message) {
   protobuf_add_part(b, field, message->data, message->size);
@@ -118,7 +118,7 @@ static inline size_t protobuf_open(struct protobuf *b, unsigned field) {
 }
 
 /* Ends the message that begins there. Most messages have less than 128 bytes, so one byte
-   is kept for the length; longer ones are moved up. */
+   was reserved for the length; longer messages are moved up. */
 static inline void protobuf_close(struct protobuf *b, size_t begin) {
   char text[PROTOBUF_MOST_VARINT];
   if (b->failed) return;

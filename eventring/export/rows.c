@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c: a recording as rows of tables.
  *
- * The row of a span is made at its end; until then its value is kept (tracks.h). The
- * begin and the end of an async span are rows of `events`: they come from different
- * rings, and a query joins them by name and link. */
+ * The row of a span is made when it ends; until then the value of its begin is kept
+ * (tracks.h). The begin and the end of an async span are separate rows of `events`: they
+ * may come from different rings, and a query joins them by name and link. */
 #include "export/rows.h"
 #include "eventring/tools.h"
 
@@ -58,15 +58,15 @@ struct export_rows {
   eventring_cursor *cursor;
   uint32_t wanted;
   uint64_t until;
-  bool is_open;           /* a span that is open was given: */
-  struct eva_known known; /* for how long spans of each domain are known to be open */
+  bool is_open;           /* an open span was passed: `known` is valid */
+  struct eva_known known; /* up to when spans of each domain are known to be open */
   export_row *row;
   void *context;
   bool failed;            /* no memory */
   struct export_tracks tracks; /* for the values of begins */
   struct slot slot[EVENTRING_MAX_DOMAINS];
   struct export_cell cells[EXPORT_MOST_COLUMNS];
-  char text[EXPORT_VALUE]; /* of a value; values are UTF-8 */
+  char text[EXPORT_VALUE]; /* of a value, as UTF-8 */
 };
 
 static void introduce(void *context, struct export_track *track) { (void)context, (void)track; }
@@ -107,7 +107,7 @@ static void clear(struct export_rows *r) { memset(r->cells, 0, sizeof r->cells);
 static void set_int(struct export_rows *r, int at, uint64_t value) {
   r->cells[at] = (struct export_cell){.type = EXPORT_INTEGER, .number.i = (int64_t)value};
 }
-/* Sets a cell to a number, or leaves it NULL if that is 0. */
+/* Sets a cell to a number; if that is 0, leaves the cell NULL. */
 static void set_some(struct export_rows *r, int at, uint64_t value) {
   if (value) set_int(r, at, value);
 }
@@ -127,10 +127,10 @@ static const char *domain_name(struct export_rows *r, uint32_t domain, uint32_t 
   return slot->name;
 }
 
-/* ---- Values: a cell as bytes, so that it can be kept ------------------------------ */
+/* ---- Values: cells as bytes, which can be kept ------------------------------------ */
 
-/* Returns the cell of a single value, whose text is in r->text. Unsigned numbers that are
-   too large become REAL. */
+/* Returns the cell of a single value; a text is put into r->text. Unsigned numbers that
+   are too large become REAL. */
 static struct export_cell cell_of_value(struct export_rows *r, const struct eventring_value *v) {
   struct export_cell cell = {.type = EXPORT_STRING, .text = r->text};
   char *end = r->text;
@@ -151,7 +151,7 @@ static struct export_cell cell_of_value(struct export_rows *r, const struct even
   return cell;
 }
 
-/* Returns the cell of an event's value; several values, or named ones, become one
+/* Returns the cell of an event's value; several values, or values with names, become one
    text. */
 static struct export_cell cell_of(struct export_rows *r, const struct eventring_event *e) {
   struct eventring_value value = {.payload = e->payload, .value.u = e->value.u,
@@ -193,7 +193,7 @@ static int emit(struct export_rows *r, enum export_table table) {
   return result < 0 ? no_memory(r) : result;
 }
 
-/* Columns that several tables have. */
+/* Sets the columns that several tables have. */
 #define SET_PLACE(r, table, e)                                                      \
   do {                                                                              \
     set_int(r, IN(table, domain), (e)->domain);                                     \

@@ -21,7 +21,7 @@ struct export_column {
 };
 const char *export_table_name(enum export_table table);
 const char *export_table_summary(enum export_table table);
-/* Returns the columns of a table, and their number. */
+/* Returns the columns of a table, and stores their number. */
 const struct export_column *export_table_columns(enum export_table table, int *count);
 
 enum export_cell_type { EXPORT_NULL, EXPORT_INTEGER, EXPORT_REAL, EXPORT_STRING };
@@ -40,14 +40,14 @@ struct export_cell {
 typedef int export_row(void *context, enum export_table table, const struct export_cell *cells);
 
 struct export_rows;
-/* Makes rows of the events that are given to the functions below. `wanted`: a bit for
-   each table; rows of others are not made. `until`: the time at which spans count as
+/* Prepares for making rows from the events passed to the functions below. `wanted`: a bit
+   for each table; other tables get no rows. `until`: spans open at this time count as
    open; UINT64_MAX: the end of the recording. Returns NULL: no memory. */
 struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
                                     export_row *row, void *context);
 void export_rows_free(struct export_rows *rows);
-/* Tells whether there was no memory at some point, here or, with a result below
-   0, in `row`. */
+/* Tells whether memory ran out at some point, here or in `row`, which then returned a
+   result below 0. */
 bool export_rows_failed(const struct export_rows *rows);
 /* Handles an event or a loss of a poll. Returns the result of `row` if it is not 0, or
    -1: no memory. */
@@ -55,8 +55,8 @@ int export_rows_event(void *rows, const struct eventring_event *event);
 int export_rows_lost(void *rows, const struct eventring_loss *loss);
 /* Takes a span that is open at the end. */
 int export_rows_open(void *rows, const struct eventring_event *begin);
-/* Makes the rows of the tables that are not of events. Called after the last event.
-   Returns as above. */
+/* Makes the rows of the tables that are not about events. To be called after the last
+   event. Returns as above. */
 int export_rows_end(struct export_rows *rows);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* same_names.c: functions that a reader who knows functions by name would take for one.
+/* same_names.c: finds functions that a reader who identifies functions by name would take
+ * for one.
  *
- * In the order of name, file and line, functions that share something are neighbours. The
- * same function may be there several times, once for each domain. */
+ * Sorted by name, file and line, functions that share something are neighbours. The same
+ * function may occur several times, once for each domain. */
 #include "export/same_names.h"
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@ static int compare_functions(const void *left, const void *right) {
   return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
-/* Returns what a function and the one behind it in the order share. */
+/* Returns what a function and the next one in the order share. */
 static enum export_sharing sharing_of(const struct export_function *a,
                                       const struct export_function *b) {
   if (strcmp(a->name, b->name) != 0) return EXPORT_NAME_ALONE;
@@ -25,8 +26,9 @@ static enum export_sharing sharing_of(const struct export_function *a,
   return a->line != b->line ? EXPORT_NAME_IN_FILE : EXPORT_NAME_ALONE;
 }
 
-/* Passes on what a function shares to another one of the same name, or of the same file
-   as well. The caller does this from each to the one behind it, then the other way. */
+/* Passes on what a function shares to a neighbour of the same name, or of the same name
+   and file. The caller does this from each function to the next, then in the other
+   direction. */
 static void spread(enum export_sharing *sharing, const struct export_function *functions,
                    const struct export_function *from, const struct export_function *to) {
   enum export_sharing *mine = &sharing[to - functions], of_other = sharing[from - functions];

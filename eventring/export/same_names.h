@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* same_names.h: functions that a reader who knows functions by name would take for
-   one. */
+/* same_names.h: finds functions that a reader who identifies functions by name would take
+   for one. */
 #ifndef EVENTRING_EXPORT_SAME_NAMES_H
 #define EVENTRING_EXPORT_SAME_NAMES_H
 
@@ -8,8 +8,8 @@
 
 enum export_sharing {
   EXPORT_NAME_ALONE,
-  EXPORT_NAME_IN_FILES, /* functions in other files have the name, none in its own */
-  EXPORT_NAME_IN_FILE   /* a function at another line of its file has the name */
+  EXPORT_NAME_IN_FILES, /* functions in other files have the name, no other in its file */
+  EXPORT_NAME_IN_FILE   /* a function at another line of the same file has the name */
 };
 
 /* Finds for each function who shares its name. Returns a list to be freed, or

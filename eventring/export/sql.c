@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c: SQL over a recording, by virtual tables of SQLite.
  *
- * A scan has a cursor of the recording and the rows of its table that the last poll has
- * made. A poll takes at most POLLED events, so that memory does not grow with the
- * recording. The scan of spans, counters, events and samples begins by bisection near the
- * time that the query asks for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite skips
- * what is before. Columns that the query does not use are not kept. */
+ * A scan has a cursor of the recording and the rows of its table from the last poll. A
+ * poll takes at most POLLED events, so memory does not grow with the recording. A scan of
+ * spans, counters, events or samples finds by bisection a place near the time that the
+ * query asks for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`), and begins there; SQLite
+ * skips earlier rows. Columns that the query does not use are not kept. */
 #include "export/sql.h"
 #include "analysis/read.h"
 
@@ -20,8 +20,8 @@ enum { POLLED = 2048 };
 
 bool export_has_sql(void) { return true; }
 
-/* Configures SQLite. (If another user of SQLite in this process was first,
-   its settings stay.) */
+/* Configures SQLite. (If another user of SQLite in this process came first, its settings
+   stay.) */
 void export_sqlite_configure(void) {
   sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -44,7 +44,7 @@ struct scan {
   size_t cell_count, cell_room;
   char *text;
   size_t text_size, text_room;
-  size_t at; /* the present row's first cell */
+  size_t at; /* first cell of the present row */
   int columns;
   uint32_t used; /* bits of the columns that the query uses */
   bool over;
@@ -62,7 +62,7 @@ static bool grow(void **memory, size_t *room, size_t needed, size_t size) {
   return true;
 }
 
-/* Keeps a row. Texts are kept as offsets until the poll is over, because they move when
+/* Keeps a row. Until the poll is over, texts are kept as offsets, since they move when
    the memory grows. */
 static int keep_row(void *context, enum export_table table, const struct export_cell *cells) {
   struct scan *scan = context;
@@ -95,7 +95,7 @@ static int fail(sqlite3_vtab *table, const char *text) {
   return SQLITE_ERROR;
 }
 
-/* Polls until there is a row, or no more. Damage is reported, and skipped. */
+/* Polls until there is a row, or no more come. Damage is reported and skipped. */
 static int fill(struct scan *scan) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, export_rows_event,
                                                        export_rows_lost};
@@ -139,8 +139,8 @@ static int scan_close(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
-/* Begins a scan. In a plan (best_index) the lowest bit means that the argument is the
-   time to begin at; the bits above are the columns that are used. */
+/* Begins a scan. In a plan (best_index), the lowest bit says that the argument is the
+   time at which to begin; the bits above it say which columns are used. */
 static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                        sqlite3_value **arguments) {
   struct scan *scan = (struct scan *)base;
@@ -225,9 +225,9 @@ static int disconnect_table(sqlite3_vtab *table) {
   return SQLITE_OK;
 }
 
-/* Makes the plan of a scan: it may begin at a lower bound of a time, and SQLite skips
-   what the scan has before that. Losses are not sought: what is before the place would
-   count as missed. */
+/* Makes the plan of a scan, which may begin at a lower bound of a time; SQLite skips the
+   earlier rows that it has. A scan of losses begins at the start of the recording: losses
+   before another place would count as missed. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   const struct table *table = (struct table *)base;
   int count;
@@ -306,7 +306,7 @@ static int put_rows(struct export_sql *sql, sqlite3 *db, sqlite3_stmt *statement
   return result;
 }
 
-/* Allows reading and functions only: no files, no settings. */
+/* Allows only reading and functions: no files, no settings. */
 static int allow(void *context, int action, const char *first, const char *second,
                  const char *database, const char *trigger) {
   (void)context, (void)first, (void)second, (void)database, (void)trigger;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sqlite.c: a database of SQLite, with the tables of tables.def.
  *
- * It is written in one transaction, without a journal: a file that was not finished is
+ * The database is written in one transaction, without a journal: an unfinished file is
  * removed. Memory: the cache of pages, 8 MiB.
  *
- * The statement that inserts a row is kept, and so are its values: a value that is the
- * same as in the row before, as most texts and many numbers are, is not bound again. */
+ * The statement that inserts a row is kept with its values. A value that equals that of
+ * the row before, as most texts and many numbers do, is not bound again. */
 #include "export/events.h"
 #include "export/rows.h"
 #include "export/sql.h"
@@ -49,8 +49,8 @@ static void bind(sqlite3_stmt *to, int at, const struct export_cell *cell) {
   }
 }
 
-/* Tells whether a cell is the same as the bound one. (An equal text is also at the same
-   place, from which SQLite reads it when the row is inserted.) */
+/* Tells whether a cell is the same as the bound one. (A text counts as equal only if it
+   is at the same address, since SQLite reads it from there when the row is inserted.) */
 static bool is_bound(const struct export_cell *bound, const struct export_cell *cell) {
   if (bound->type != cell->type) return false;
   if (cell->type == EXPORT_STRING) return bound->text == cell->text && bound->size == cell->size;
@@ -93,7 +93,7 @@ static int make_table(struct sqlite *s, enum export_table table) {
 }
 
 /* Opens the database. SQLite takes an empty file for a new database. The caller has
-   locked all of the file, so SQLite must use no locks of its own. */
+   locked the whole file, so SQLite must not lock it. */
 static int open_database(struct sqlite *s) {
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
   export_sqlite_configure();

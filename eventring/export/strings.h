@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* strings.h: a table of strings, as formats of profiles have it: found by content, in the
- * order of first use. It keeps the pointers that it is given. */
+/* strings.h: a table of strings for formats of profiles: each text once, in the order of
+ * first use. The table keeps the pointers that it gets. */
 #ifndef EVENTRING_EXPORT_STRINGS_H
 #define EVENTRING_EXPORT_STRINGS_H
 
@@ -9,11 +9,11 @@
 #include "format/array.h"
 #include "format/table.h"
 
-/* Zeroed, it is empty. */
+/* A zeroed struct is empty. */
 struct export_strings {
   const char **text;
   size_t count, room;
-  struct evr_table table; /* of indices plus 1 */
+  struct evr_table table; /* maps a text to its index plus 1 */
   bool failed;            /* no memory */
 };
 
@@ -22,7 +22,7 @@ static inline bool export_is_string(const void *context, uintptr_t value, const 
   return strcmp(s->text[value - 1], key) == 0;
 }
 
-/* Returns the index of a text, which is added if it is not there. */
+/* Returns the index of a text, which is added if it is new. */
 static inline uint64_t export_string(struct export_strings *s, const char *text) {
   uintptr_t *value = NULL;
   if (EVR_MAKE_ROOM(s->text, s->room, s->count, 256))

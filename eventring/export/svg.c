@@ -2,15 +2,15 @@
 /* svg.c: a flame graph as a picture, for an issue or a wiki: no script, no fonts, nothing
  * from elsewhere.
  *
- * The outermost functions are at the top; what a function called is below it, the largest
- * first. A box is as wide as its share of the whole. Its tooltip has its figures. The
- * part of a box with no other box below it is the function's own. Stacks of one path are
- * one box, whatever domain they are of.
+ * The outermost functions are at the top. Below a function are those that it called, the
+ * largest first. The width of a box is its share of the whole; its tooltip has its
+ * figures. The part of a box with no other box below it is the function's own. Stacks
+ * with the same path are one box, whatever their domain.
  *
- * The picture is bounded: callees that would be narrower than half a pixel, that are not
+ * The picture is bounded. Callees that would be narrower than half a pixel, that are not
  * among the MOST_BOXES largest, or that lie deeper than MOST_LEVELS become one box
- * "(other)" of their caller. Since nothing is larger than its caller, there are no gaps
- * above what is shown. */
+ * "(other)" of their caller. No box is larger than its caller, so the callers of each box
+ * that is shown are shown, too. */
 #include "export/export.h"
 
 #include <math.h>
@@ -37,10 +37,10 @@ struct node {
 
 struct graph {
   const struct export_profile *profile;
-  struct node *nodes; /* [0]: the whole. Callers come before what they call */
+  struct node *nodes; /* [0]: the whole. Callers come before their callees */
   uint32_t node_count, node_room;
-  uint32_t *order;     /* all but the whole, by caller, the largest first */
-  uint32_t *same;      /* for each function: the first one that is shown as it */
+  uint32_t *order;     /* all nodes but the whole, sorted by caller, the largest first */
+  uint32_t *same;      /* by function: the first function that is shown the same way */
   struct evr_table table;
   double least;  /* the smallest value that has a box */
   double scale;  /* pixels */
@@ -59,7 +59,7 @@ static bool looks_same(const void *context, uintptr_t value, const void *key) {
 }
 
 /* Finds for each function the first one that looks the same: each domain may have its own
-   number of a function. */
+   number for a function. */
 static bool find_same(struct graph *g) {
   struct evr_table table = {0};
   bool done = true;
@@ -96,8 +96,8 @@ static uint32_t take_node(struct graph *g, uint32_t parent, uint32_t function, u
   return (uint32_t)*at;
 }
 
-/* Adds the figures of the rows to the nodes and their callers. A row without a stack is
-   of a function that is not known. Returns false: no memory. */
+/* Adds the figures of the rows to the nodes and their callers. A row without a stack
+   belongs to an unknown function. Returns false: no memory. */
 static bool add_rows(struct graph *g, const uint32_t *node_of) {
   const struct export_profile *p = g->profile;
   for (size_t i = 0; i < p->row_count; i++) {
@@ -185,8 +185,8 @@ static void count_levels(struct graph *g) {
 
 /* ---- Texts ------------------------------------------------------------------------ */
 
-/* Writes a character, escaped if it has a meaning in XML, or is one of two code points
-   that XML does not allow. */
+/* Writes a character, escaped if XML gives it a meaning, or if it is one of two code
+   points that XML forbids. */
 static void put_character(FILE *out, const char *text, size_t size) {
   if (*text == '&') fputs("&amp;", out);
   else if (*text == '<') fputs("&lt;", out);
@@ -196,8 +196,8 @@ static void put_character(FILE *out, const char *text, size_t size) {
   else fwrite(text, 1, size, out);
 }
 
-/* Writes a text of the recording, at most `most` characters. Returns how many of
-   them are left. */
+/* Writes at most `most` characters of a text of the recording. Returns how many
+   remain. */
 static size_t put_text(FILE *out, const char *text, size_t most) {
   char shown[5 * MOST_NAME];
   size_t length = eventring_text_fit(text, strlen(text), MOST_NAME);
@@ -226,7 +226,7 @@ static void put_figure(const struct graph *g, double value) {
 /* ---- Boxes ------------------------------------------------------------------------ */
 
 static unsigned colour_of(const struct export_function *f) {
-  /* The colour of a file is the same in each process. */
+  /* the colour of a file is the same in every process */
   return (unsigned)(evr_hash_text(1, f->source) % COLOURS);
 }
 
@@ -247,8 +247,8 @@ static void put_label(FILE *out, const struct export_function *f, uint32_t line,
   put_text(out, place, most);
 }
 
-/* Writes a box, behind its tooltip. Texts are clipped to the boxes; the ends of those
-   that are much too long are cut off first. */
+/* Writes a box, behind its tooltip. Texts are clipped to the boxes; those that are much
+   too long are shortened before. */
 static void put_box(const struct graph *g, double x, uint32_t depth, double width,
                     const char *class, const struct export_function *f, uint32_t line) {
   FILE *out = g->out;
@@ -288,7 +288,7 @@ static void put_other(const struct graph *g, const struct node *n, double x, dou
           &(struct export_function){"(other)", "", 0}, 0);
 }
 
-/* Writes the boxes of what a node called, from `x` on, at most MOST_LEVELS deep. */
+/* Writes the boxes of the callees of a node, from `x` on, at most MOST_LEVELS deep. */
 static void put_callees(const struct graph *g, const struct node *n, double x) {
   double hidden = 0;
   uint32_t count = 0;

@@ -20,7 +20,7 @@ static inline char *put_four(char *to, uint32_t value) {
   return export_two(export_two(to, value / 100), value % 100);
 }
 
-/* Writes a number below 10^8, with leading zeros. (32 bits: a division by a constant
+/* Writes a number below 10^8, with leading zeros. (With 32 bits, a division by a constant
    is a multiplication.) */
 static inline char *put_eight(char *to, uint32_t value) {
   return put_four(put_four(to, value / 10000), value % 10000);
@@ -49,10 +49,10 @@ static char *put_odd(char *to, const char *text, char odd) {
   return to;
 }
 
-/* Writes a number of at most nine digits before the point and six behind it, as the
-   shortest text that reads back as the same. (Both numbers of the division are whole and
-   exact, so its result is the number nearest to what the digits say.) Returns NULL if it
-   is no such number. */
+/* Writes a number with at most nine digits before the point and six behind it, as the
+   shortest text that reads back as the same number. (Both operands of the division are
+   whole and exact, so its result is the number nearest to the digits.) Returns NULL for
+   any other number. */
 static char *put_short_double(char *to, double value) {
   const double scale = 1e6, size = fabs(value);
   if (!(size >= 1e-4 && size < 1e9)) return NULL;
@@ -100,13 +100,14 @@ static char *put_character(char *to, const char *text, const struct eventring_ch
 static bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
 #define EVERY(byte) ((byte) * 0x0101010101010101ull)
-/* Returns bit 7 of each byte of the word that equals `byte`, if all are below 0x80. */
+/* Returns a word with bit 7 set in each byte that equals `byte`, if all bytes are below
+   0x80. */
 static inline uint64_t equal_bytes(uint64_t word, unsigned char byte) {
   return ~((word ^ EVERY((uint64_t)byte)) + EVERY(0x7F)) & EVERY(0x80);
 }
 
-/* Tells whether eight bytes are all plain (is_plain). (Sums carry into the next byte only
-   if a byte is 0x80 or more, and then the word is not plain anyway.) */
+/* Tells whether eight bytes are all plain (is_plain). (A sum carries into the next byte
+   only from a byte of 0x80 or more, and then the word is not plain anyway.) */
 static inline bool are_plain(uint64_t word) {
   const uint64_t not_below_0x20 = word + EVERY(0x80 - 0x20);
   return !((word | ~not_below_0x20 | equal_bytes(word, 0x7F) | equal_bytes(word, '"') |
@@ -210,7 +211,7 @@ static char *put_value(char *to, const struct eventring_value *value) {
   }
 }
 
-/* Writes the name of a field and a colon. A field without a name has its number, from
+/* Writes the name of a field and a colon. A field without a name gets its number, from
    1. */
 static char *put_field(char *to, const char **fields, size_t number) {
   size_t size = strcspn(*fields, ",");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h: numbers and texts for exporters, put where there is room for them. Each
- * function returns the end of what it has put. */
+/* text.h: writes numbers and texts for exporters, into buffers with enough room. Each
+ * function returns the end of what it has written. */
 #ifndef EVENTRING_EXPORT_TEXT_H
 #define EVENTRING_EXPORT_TEXT_H
 
@@ -43,9 +43,9 @@ static inline char *export_int(char *to, int64_t value) {
   *to = '-';
   return export_uint(to + 1, -(uint64_t)value);
 }
-/* Writes a number with all digits that it takes to read the same value back; at most 25
-   bytes. `odd`: a character that is put around "nan", "inf" and "-inf", a quote in JSON;
-   0: nothing. */
+/* Writes a number with as many digits as it takes to read the same value back; at most 25
+   bytes. `odd`: a character to put around "nan", "inf" and "-inf", such as a quote in
+   JSON; 0: none. */
 char *export_double(char *to, double value, char odd);
 
 static inline char *export_copy(char *to, const void *text, size_t size) {
@@ -54,30 +54,29 @@ static inline char *export_copy(char *to, const void *text, size_t size) {
 }
 #define EXPORT_TEXT(to, text) export_copy(to, text, sizeof(text) - 1)
 
-/* Writes a text as UTF-8: what is not UTF-8, and NUL, becomes U+FFFD. At most 3 bytes for
-   each byte of the text. */
+/* Writes a text as UTF-8: NUL and bytes that are not UTF-8 become U+FFFD. At most 3 bytes
+   for each byte of the text. */
 char *export_utf8(char *to, const void *text, size_t size);
-/* Writes a string of JSON, with its quotes: what is not printable as \uNNNN, what is not
-   UTF-8 as U+FFFD. At most 6 * size + 2 bytes. */
+/* Writes a string of JSON, with its quotes: unprintable characters become \uNNNN, bytes
+   that are not UTF-8 become U+FFFD. At most 6 * size + 2 bytes. */
 char *export_json_text(char *to, const void *text, size_t size);
-/* Writes a text of the recording for a format of lines: what is not printable and what is
-   not UTF-8 as \xNN; what is in `escaped` with a backslash before it (if the backslash
-   itself is, the \xNN have one too); what is in `replaced` as '?'. At most 5 bytes for
-   each byte of the text. */
+/* Writes a text of the recording for a format of lines: unprintable characters and bytes
+   that are not UTF-8 become \xNN; characters in `escaped` get a backslash before them (if
+   the backslash is one of them, so do the \xNN); characters in `replaced` become '?'. At
+   most 5 bytes for each byte of the text. */
 char *export_text(char *to, const void *text, size_t size, const char *escaped,
                   const char *replaced);
 void export_write_text(FILE *out, const char *text, const char *escaped, const char *replaced);
 
 char *export_hex(char *to, const void *bytes, size_t size);
 
-/* Writes the payload of an event as JSON: a number, a text, {"hex":"..."} for bytes; for
-   several values an object by their names, or an array; null if there is none.
-   EXPORT_VALUE bytes at most. */
+/* Writes the payload of an event as JSON: a number, a text, {"hex":"..."} for bytes, null
+   if there is none; several values as an object with their names, or as an array. At most
+   EXPORT_VALUE bytes. */
 enum { EXPORT_VALUE = 12 << 10 };
 char *export_json_value(char *to, const struct eventring_event *event);
-/* Tells whether the values of an event (payload EVENTRING_VALUES) are a single one
-   without a name. Then a column has the value itself. Its bytes are those of the
-   event. */
+/* Tells whether an event (payload EVENTRING_VALUES) has a single value without a name;
+   then a column has the value itself. Bytes of the value point into the event. */
 bool export_is_single(const struct eventring_event *event, struct eventring_value *value);
 
 #endif

@@ -14,10 +14,10 @@ enum {
   MOST_HELD = 16 << 20
 };
 
-/* Lanes of a ring: their tracks, and those that are free. */
+/* The lanes of a ring: their tracks, and which are free. */
 struct export_ring_tracks {
   struct export_track **track; /* by lane; NULL: not made yet */
-  uint32_t *idle;              /* lanes that no context has, the last one first */
+  uint32_t *idle;              /* free lanes, the one freed last at the end */
   uint32_t room, lanes, idle_count;
   uint32_t incarnation;
 };
@@ -97,7 +97,7 @@ static bool grow_ring(struct export_ring_tracks *ring) {
   return true;
 }
 
-/* Frees the lanes of contexts of the domain that was in the slot before. */
+/* Frees the lanes of contexts of the domain that used the slot before. */
 static void forget_contexts(struct export_tracks *t, uint32_t place) {
   for (size_t i = 0; i < t->lanes.room;) {
     struct export_lane *lane = (struct export_lane *)t->lanes.places[i].value;
@@ -138,7 +138,7 @@ static struct export_track *track_at(struct export_tracks *t, uint32_t place, ui
   return track;
 }
 
-/* Takes a lane for a context that has none. Returns 0 if there are enough. */
+/* Takes a lane for a context that has none. Returns 0 if all lanes are in use. */
 static uint32_t take_lane(struct export_tracks *t, uint32_t place, uint32_t incarnation,
                           uint64_t context) {
   struct export_ring_tracks *ring = ring_of(t, place, incarnation);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tracks.h: rows of a timeline, in each of which spans are properly nested.
+/* tracks.h: the rows of a timeline; in each row spans are properly nested.
  *
- * Spans nest within their context and ring. So each ring of a domain has a track for the
- * spans that belong to no context, its lane 0, on which all other events are, too. A
- * context has a lane of its own as long as it has spans open: at any time there are as
- * many lanes as contexts with open spans, and contexts use a lane one after another.
+ * Spans nest within their context and ring. So each ring of a domain has a track, its
+ * lane 0, for the spans that belong to no context and for all other events. A context has
+ * a lane of its own as long as it has open spans. Then the lane is free for another
+ * context, so there are only as many lanes as there are contexts with open spans at a
+ * time.
  *
  * A new incarnation of a domain gets new tracks. Memory follows the largest number of
  * lanes at a time, at most MOST_LANES over all rings; contexts beyond that share lane 0.
@@ -25,7 +26,7 @@ struct export_track {
   uint32_t id;         /* from 1 */
   uint32_t domain, incarnation, lane;
   uint8_t ring, text_size;
-  char text[64];       /* the format's own, made when the track is introduced */
+  char text[64];       /* the format's own text, made when the track is introduced */
   struct export_held *held;
   uint32_t held_count, held_room;
   char *held_text;
@@ -38,10 +39,10 @@ struct export_tracks {
   /* The track that was found last, and its context. */
   struct export_track *last;
   uint64_t last_context;
-  /* Called for each new track, before it is first used. */
+  /* Called for each new track before its first use. */
   void (*introduce)(void *context, struct export_track *track);
   void *context;
-  uint32_t count;  /* tracks so far */
+  uint32_t count;  /* number of tracks so far */
   uint64_t held_bytes;
   struct export_ring_tracks *rings; /* by slot and ring */
   struct evr_table lanes; /* of contexts, struct export_lane */
@@ -76,7 +77,7 @@ static inline void export_track_ended(struct export_tracks *tracks,
 }
 
 /* Keeps text that belongs to a span that has begun, until it ends. At most 16 MiB are
-   held; beyond that, the text is dropped. */
+   kept; text beyond that is dropped. */
 void export_hold(struct export_tracks *tracks, struct export_track *track, uint32_t depth,
                  const char *text, size_t size);
 /* Returns the text of the span that ends, and *size; NULL: there is none. Valid until the
@@ -84,10 +85,10 @@ void export_hold(struct export_tracks *tracks, struct export_track *track, uint3
 const char *export_held(struct export_tracks *tracks, struct export_track *track,
                         uint32_t depth, size_t *size);
 
-/* The slot and the name of a domain, by which users know it: "0 main". */
+/* The slot and the name of a domain, as users see it: "0 main". */
 enum { EXPORT_DOMAIN_TEXT = EVENTRING_MAX_DOMAIN_NAME + 16 };
 /* Writes the slot and name of a domain, and stores its thread in *tid. Returns the number
-   of its process (eventring_cursor_process); 0: that of the recording. */
+   of its process (eventring_cursor_process); 0: the recording's own. */
 uint32_t export_domain_text(char text[EXPORT_DOMAIN_TEXT], eventring_cursor *cursor,
                             uint32_t domain, uint32_t incarnation, int32_t *tid);
 

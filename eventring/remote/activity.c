@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* activity.c: what a domain does: which of the host's rules is the first that holds.
+/* activity.c: finds what a domain does: the first of the host's rules that holds.
  *
  * Each rule is about a word, which is at a place of the domain or behind a pointer in it.
- * To read all words at once, the values of these pointers are kept. They are read before
- * the words, in the same system call. If one of them has changed, or anything cannot be
- * read, the rules are tried one by one.
+ * The values of these pointers are kept, so that all words can be read at once. The same
+ * system call reads the pointers first, then the words. If a pointer has changed, or
+ * anything cannot be read, the rules are tried one by one.
  */
 #include "remote/activity.h"
 
@@ -39,8 +39,8 @@ static bool find_bases(struct remote_host *host, struct remote_activity *kept, u
   return true;
 }
 
-/* Reads the words of all rules at once. Returns false: not all can be read, or the
-   pointers differ from those that are kept. */
+/* Reads the words of all rules at once. Returns false: some cannot be read, or the
+   pointers differ from the kept ones. */
 static bool read_words(struct remote_host *host, const struct remote_activity *kept,
                        uint64_t domain, size_t count, uint64_t words[EVENTRING_MAX_RULES]) {
   struct iovec ranges[2 * EVENTRING_MAX_RULES];

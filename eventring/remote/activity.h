@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* activity.h: what a domain of another process does at a moment. */
+/* activity.h: finds what a domain of another process does at a moment. */
 #ifndef EVENTRING_REMOTE_ACTIVITY_H
 #define EVENTRING_REMOTE_ACTIVITY_H
 
 #include "remote/stack.h"
 
-/* Where the words of the rules were found before. All zero: not yet. */
+/* Where the words of the rules were found before. All zero: not found yet. */
 struct remote_activity {
   bool known;
-  uint64_t bases[EVENTRING_MAX_RULES]; /* what the pointer led to, by rule */
+  uint64_t bases[EVENTRING_MAX_RULES]; /* by rule: the value of its pointer */
 };
 
 /* Sets the activity, its text and its subject in `about`, whose address is set. With
-   `kept`, which is of this domain, this mostly takes one system call; it may be NULL. */
+   `kept`, which belongs to this domain and may be NULL, this mostly takes one system
+   call. */
 void remote_activity_read(struct remote_host *host, struct remote_activity *kept,
                           struct remote_domain *about);
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines.c: many suspended threads of another process, read together.
+/* coroutines.c: reads many suspended threads of another process together.
  *
- * A program may have 20,000 of them, so each must cost few system calls. They are read in
- * slices: the threads (T), then their frames, level by level, since each names the one
- * below (A), then what they refer to, then all frames again (B) and all threads again
- * (U).
+ * A program may have 20,000 of them, so system calls must be few for each. They are read
+ * in slices: the threads (T); then their frames, level by level, since each frame links
+ * to the one below (A); then what they refer to; then all frames again (B) and all
+ * threads again (U).
  *
- * A thread that is suspended changes nothing. It is suspended in T and in U, in the same
- * frame. Had it run in between, it would have been suspended by another call, which adds
- * 1 to `entries` of a frame (INTROSPECTION.md). So if all frames are the same in A and B,
- * it did not run, and what was read of it is of one moment. If its memory was given to
- * another thread meanwhile, that one has called the same functions and is at the same
- * instructions.
+ * A suspended thread changes nothing. It must be suspended in T and in U, in the same
+ * frame. If it had run in between, another call would have suspended it, which adds 1 to
+ * `entries` of a frame (INTROSPECTION.md). So if all frames are the same in A and B, it
+ * did not run, and all that was read of it belongs to one moment. If another thread has
+ * taken over its memory in between, that thread has called the same functions and is at
+ * the same instructions.
  *
- * A thread that differs is read once more; one that differs again and again is counted as
- * torn.
+ * A thread that differs is read again; one that keeps differing is counted as torn.
  */
 #include "remote/coroutines.h"
 
@@ -29,17 +28,17 @@
 enum {
   SLICE = 512,
   TRIES = 3,
-  MOST_LEVELS = 256, /* innermost frames of a thread that are compared */
-  MOST_BYTES = 1 << 30  /* of a thread's values, or its frames: more is damage */
+  MOST_LEVELS = 256, /* innermost frames of a thread to compare */
+  MOST_BYTES = 1 << 30  /* of a thread's values, or of its frames: more is damage */
 };
 
 /* A thread of a slice. */
 struct item {
   uint64_t thread;
   bool sound;
-  uint64_t frame; /* to be read next; 0: none */
-  uint32_t depth; /* of that frame, if it is not the first one */
-  uint32_t most_depth; /* the greatest depth that the first one may have */
+  uint64_t frame; /* the next to read; 0: none */
+  uint32_t depth; /* depth of that frame, unless it is the first one */
+  uint32_t most_depth; /* the greatest possible depth of the first frame */
   struct remote_coroutine is;
 };
 
@@ -49,7 +48,7 @@ struct level {
   uint64_t address;
 };
 
-/* Pieces of equal size that are read together. */
+/* Pieces of equal size that are read at once. */
 struct batch {
   struct iovec *ranges;
   unsigned char *bytes;
@@ -88,7 +87,7 @@ static void batch_add(struct batch *b, uint64_t address) {
       (struct iovec){.iov_base = (void *)(uintptr_t)address, .iov_len = b->size};
 }
 
-/* Reads the pieces at once, or one by one if one of them cannot be read. */
+/* Reads the pieces at once, or one by one if one of them is unreadable. */
 static void batch_read(struct slice *s, struct batch *b) {
   struct remote_memory *memory = &s->host->memory;
   const bool all = b->count == 0 || remote_read_ranges(memory, b->ranges, b->count, b->bytes);
@@ -122,7 +121,7 @@ static uint64_t ticks_ns(const struct slice *s, uint32_t ticks) {
 }
 
 /* Sets for how long a thread has not run. The host's clock is some milliseconds late, and
-   a tick may be one more or less. */
+   its ticks may be off by one. */
 static void take_age(const struct slice *s, const unsigned char *bytes,
                      struct remote_coroutine *is) {
   const struct eventring_introspection *at = &s->host->at;
@@ -199,7 +198,7 @@ static bool add_level(struct slice *s, uint32_t item) {
   return true;
 }
 
-/* Reads the next frame of each thread. Returns false: there is none. */
+/* Reads the next frame of each thread. Returns false: there are no more. */
 static bool read_level(struct slice *s) {
   const size_t from = s->level_count;
   for (uint32_t i = 0; i < s->count; i++)
@@ -212,8 +211,8 @@ static bool read_level(struct slice *s) {
   return true;
 }
 
-/* Makes step A: reads all frames and keeps them until they are read again. Returns NULL
-   if there are none, or no memory. */
+/* Performs step A: reads all frames, and keeps them until they are read again. Returns
+   NULL: no frames, or no memory. */
 static unsigned char *read_frames(struct slice *s) {
   const size_t size = s->host->at.frame.size;
   unsigned char *all = NULL;
@@ -235,8 +234,8 @@ static unsigned char *read_frames(struct slice *s) {
   return all;
 }
 
-/* Adds C functions to the keys. They are distinguished by their values, since the word in
-   their frame may be their continuation. */
+/* Adds C functions to the keys. Their values distinguish them, since the word in their
+   frames may be a continuation. */
 static bool read_functions(struct slice *s, const unsigned char *all) {
   const struct eventring_introspection *at = &s->host->at;
   if (!batch_start(s, &s->values, s->level_count, at->value.size)) return false;
@@ -254,7 +253,7 @@ static bool read_functions(struct slice *s, const unsigned char *all) {
   return true;
 }
 
-/* Tells whether two copies of a frame have the same activation, at the same
+/* Tells whether two copies of a frame show the same activation at the same
    instruction. */
 static bool same_frame(const struct eventring_introspection *at, const unsigned char *a,
                        const unsigned char *b) {
@@ -262,7 +261,7 @@ static bool same_frame(const struct eventring_introspection *at, const unsigned 
          (remote_frame_is_c(at, a) || FRAME(a, pc, 8) == FRAME(b, pc, 8));
 }
 
-/* Makes step B: reads all frames again, and compares them. */
+/* Performs step B: reads all frames again, and compares them. */
 static bool read_again(struct slice *s, const unsigned char *all) {
   const struct eventring_introspection *at = &s->host->at;
   if (!batch_start(s, &s->frames, s->level_count, at->frame.size)) return false;
@@ -289,7 +288,7 @@ static void take_spans(const struct slice *s, struct remote_coroutine *is,
   is->span_count = known < REMOTE_SPANS ? (uint32_t)known : REMOTE_SPANS;
 }
 
-/* Reads the ids of the innermost open spans, which lie behind those of the others. */
+/* Reads the ids of the innermost open spans, which are the last in memory. */
 static void read_span_ids(const struct slice *s, struct remote_coroutine *is, uint64_t object,
                           uint64_t known) {
   const uint64_t from = object + s->host->at.spans.open + 2 * (known - is->span_count);
@@ -304,8 +303,8 @@ static uint32_t span_object_size(const struct eventring_introspection *at) {
   return at->spans.hidden + 4 > size ? at->spans.hidden + 4 : size;
 }
 
-/* Reads the contexts and open spans of the threads, which are in the object of a thread's
-   first value. */
+/* Reads the contexts and open spans of the threads. A thread has them in the object of
+   its first value. */
 static bool read_contexts(struct slice *s) {
   const struct eventring_introspection *at = &s->host->at;
   size_t n = 0;
@@ -328,14 +327,14 @@ static bool read_contexts(struct slice *s) {
   return true;
 }
 
-/* Takes the function that a thread will run that has not begun. */
+/* Takes the function that a thread which has not begun will run. */
 static void take_new(const struct slice *s, struct item *item, const unsigned char *value) {
   const struct eventring_introspection *at = &s->host->at;
   struct remote_coroutine *is = &item->is;
   const uint8_t kind = value != NULL ? s->host->kinds[value[at->value.tag]] : 0;
   const bool is_closure = kind == EVENTRING_VALUE_FUNCTION || kind == EVENTRING_VALUE_CCLOSURE;
   item->sound = is_closure || kind == EVENTRING_VALUE_CFUNCTION;
-  if (!item->sound) return; /* a thread in which a host keeps values */
+  if (!item->sound) return; /* a thread in which the host keeps values */
   is->is_c = kind != EVENTRING_VALUE_FUNCTION;
   is->function = remote_word(value + at->value.payload, 8);
   const uint32_t offset = is->is_c ? at->closure.c_function : at->closure.prototype;
@@ -364,7 +363,7 @@ static bool read_values(struct slice *s) {
 
 /* ---- slices -------------------------------------------------------------- */
 
-/* Makes step U: reads the threads again; those that changed since T are not sound. */
+/* Performs step U: reads the threads again; those that changed since T are not sound. */
 static bool compare_threads(struct slice *s) {
   const struct eventring_introspection *at = &s->host->at;
   struct batch u = {0};
@@ -401,7 +400,7 @@ static void read_slice(struct slice *s) {
   free(all);
 }
 
-/* Moves the sound threads out; keeps in the slice those that are to be read once more. */
+/* Moves out the sound threads; those that must be read again stay in the slice. */
 static size_t take_slice(struct slice *s, struct remote_coroutine *out) {
   size_t taken = 0, left = 0;
   for (size_t i = 0; i < s->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines.h: many suspended threads of another process, read together. */
+/* coroutines.h: reads many suspended threads of another process together. */
 #ifndef EVENTRING_REMOTE_COROUTINES_H
 #define EVENTRING_REMOTE_COROUTINES_H
 
@@ -9,9 +9,9 @@ enum { REMOTE_SPANS = 8 /* open spans whose ids are read: the innermost ones */ 
 
 struct remote_coroutine {
   uint64_t address;
-  uint64_t key;          /* of what it has called: the same functions at the same
+  uint64_t key;          /* for what it has called: the same functions at the same
                             instructions, in the innermost 256 frames */
-  bool is_new;           /* it has not begun: the key is that of its function */
+  bool is_new;           /* it has not begun: the key is for its function */
   uint64_t function;     /* prototype of a new one, or (`is_c`) C function; 0: unknown */
   bool is_c;
   uint64_t created_in;   /* prototype; 0: not known */
@@ -19,7 +19,7 @@ struct remote_coroutine {
   uint32_t created_at, resumed_at; /* indices of the instructions behind the calls */
   uint64_t least_ns, most_ns; /* it has not run for at least, and at most, this long */
   uint64_t bytes;        /* bytes that it takes, with its values and frames */
-  bool has_context;      /* it has recorded something */
+  bool has_context;      /* it has recorded events */
   uint64_t context;      /* the number of that context */
   uint32_t spans;        /* number of its open spans ... */
   uint32_t span_count;   /* ... of which these are known, the outermost first */
@@ -27,9 +27,9 @@ struct remote_coroutine {
 };
 
 /* Reads the threads of the domain into `out`, which has room for `count`, with some
-   system calls for each few hundred. Returns the number of threads read: each was as it
-   says at one moment of the call. *torn is the number of the others: they ran or changed
-   at every attempt, or there was no memory. */
+   system calls for every few hundred. Returns the number of threads read: each is shown
+   as it was at one moment of the call. *torn is the number of the others: they ran or
+   changed at every attempt, or memory ran out. */
 size_t remote_coroutines_read(struct remote_host *host, uint64_t domain, const uint64_t *threads,
                               size_t count, struct remote_coroutine *out, uint64_t *torn);
 

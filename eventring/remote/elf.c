@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* elf.c: reads headers and exported symbols of files that another process has mapped,
- * from its memory. On disk the file may have been replaced, or not be visible from here:
- * it is compared with the headers before its symbols are used (places.c).
+ * from its memory. On disk the file may have been replaced, or may not be visible from
+ * here; before places.c uses symbols from disk, it compares the file with these headers.
  *
- * The dynamic section leads to the table of symbols, whose length is known only from the
- * hash table, in one of two forms. All of it may be damaged or hostile: sizes are bounded
- * before anything is read, and each address is checked by the kernel.
+ * The dynamic section leads to the table of symbols. Only the hash table, which has one
+ * of two forms, gives its length. All of it may be damaged or hostile: sizes are bounded
+ * before anything is read, and the kernel checks each address.
  */
 #include "remote/elf.h"
 
@@ -55,7 +55,7 @@ struct dynamic { /* addresses; 0: the section has none */
   uint64_t symbols, texts, text_size, hash, gnu_hash;
 };
 
-/* Returns an address of the dynamic section as the process has it. glibc writes the
+/* Returns the address in the process for an address of the dynamic section. glibc writes
    addresses of the process into the section; other loaders leave those of the file, which
    are lower than any mapping. */
 static uint64_t mapped(const struct remote_elf *elf, uint64_t address) {
@@ -88,8 +88,7 @@ static bool read_dynamic(struct remote_memory *memory, const struct remote_elf *
   return d->symbols != 0 && d->texts != 0;
 }
 
-/* Returns the number behind the last symbol of the chain that this symbol is in;
-   0: not known. */
+/* Returns the number of the last symbol in this symbol's chain, plus 1; 0: not known. */
 static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32_t symbol) {
   uint32_t word;
   for (uint32_t i = 0; i < MOST_CHAIN; i++)
@@ -98,9 +97,9 @@ static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32
   return 0;
 }
 
-/* Counts symbols by the table of GNU: buckets have the lowest symbol of their chain; the
-   symbols below the first one are not in it, and are not defined in the file. Returns 0:
-   not known. */
+/* Counts symbols by the hash table of GNU: a bucket has the lowest symbol of its chain.
+   Symbols below the first one are not in the table, and are not defined in the file.
+   Returns 0: not known. */
 static size_t count_by_gnu_hash(struct remote_memory *memory, uint64_t table) {
   uint32_t head[4]; /* buckets, first symbol, words of the filter, shift */
   if (!remote_read(memory, table, head, sizeof head)) return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* forbidden.c: why the kernel does not let this process read the memory of another one.
+/* forbidden.c: finds why the kernel does not let this process read the memory of another
+ * one.
  *
- * It returns EPERM or EACCES without a reason. The rules, in its order (ptrace(2),
- * "Ptrace access mode checking"): with CAP_SYS_PTRACE nearly everything is allowed;
- * without it, all three users of the other process must be ours, it must be dumpable, and
- * Yama must agree. Yama decides about reading memory, and not about /proc/PID/maps. What
- * is left are filters of system calls and other security modules, which cannot be
+ * The kernel returns EPERM or EACCES without a reason. Its rules, in order (ptrace(2),
+ * "Ptrace access mode checking"): with CAP_SYS_PTRACE nearly everything is allowed.
+ * Without it, all three users of the other process must be ours, it must be dumpable, and
+ * Yama must agree. Yama decides about reading memory, but not about /proc/PID/maps. Other
+ * reasons are filters of system calls and other security modules, which cannot be
  * queried.
  */
 #include "remote/forbidden.h"
@@ -57,7 +58,8 @@ void remote_rights_of(pid_t pid, struct remote_rights *rights) {
   rights->known = find_line(path, "Uid", value, sizeof value) &&
                   sscanf(value, "%u %u %u", &rights->users[0], &rights->users[1],
                          &rights->users[2]) == 3;
-  /* if it is not dumpable, all but the folder itself belongs to root, else to its user */
+  /* if the process is not dumpable, all but the folder itself belongs to root, else to
+     its user */
   rights->closed = rights->known && stat(path, &st) == 0 && st.st_uid == 0 &&
                    rights->users[1] != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* forbidden.h: why the kernel does not let this process read the memory of another
+/* forbidden.h: finds why the kernel does not let this process read the memory of another
    one. */
 #ifndef EVENTRING_REMOTE_FORBIDDEN_H
 #define EVENTRING_REMOTE_FORBIDDEN_H
@@ -12,7 +12,7 @@
 struct remote_rights {
   uid_t own_user;     /* of this process */
   bool may_trace_all; /* it has CAP_SYS_PTRACE */
-  bool known;         /* the users of the other one are known */
+  bool known;         /* the users of the other process are known */
   uid_t users[3];     /* its real, effective and saved user */
   bool closed;        /* its files in /proc belong to root: it is not dumpable */
   int scope;          /* kernel.yama.ptrace_scope; 0 where the kernel has none */
@@ -20,8 +20,8 @@ struct remote_rights {
 
 void remote_rights_of(pid_t pid, struct remote_rights *rights);
 
-/* Writes which of these rights forbids it, and what to set: the rest of a sentence about
-   the process. */
+/* Writes which of these rights forbids it, and what to set, as the rest of a sentence
+   about the process. */
 void remote_forbidden_text(const struct remote_rights *rights, char *text, size_t room);
 
 #endif

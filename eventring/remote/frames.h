@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h: the fields of copies of frames of another process. */
+/* frames.h: reads the fields of copies of frames of another process. */
 #ifndef EVENTRING_REMOTE_FRAMES_H
 #define EVENTRING_REMOTE_FRAMES_H
 
@@ -14,7 +14,7 @@ static inline bool remote_frame_is_c(const struct eventring_introspection *at,
   return FRAME(frame, status, 4) & at->frame.c_mask;
 }
 
-/* Tells whether two copies of a frame have the same activation. */
+/* Tells whether two copies of a frame show the same activation. */
 static inline bool remote_frame_stays(const struct eventring_introspection *at,
                                       const unsigned char *a, const unsigned char *b) {
   const bool is_c = remote_frame_is_c(at, a);

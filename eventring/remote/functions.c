@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.c: the functions of another process.
+/* functions.c: reads the functions of another process.
  *
  * A function of the language is identified by its prototype's identity, a word that no
  * other prototype has while this one exists. `seen` keeps the prototype as it was read.
- * Whoever reads a stack reads the prototypes of its functions again and compares the
+ * Code that reads a stack reads the prototypes of its functions again and compares the
  * fields that never change (remote_function_holds).
  */
 #include "remote/functions.h"
@@ -16,8 +16,8 @@
 #include "remote/places.h"
 
 enum {
-  MOST_CODE = 1 << 22,      /* instructions of a function whose lines are read */
-  MOST_LINE_BYTES = 1 << 28, /* of all functions' lines; the rest is not known */
+  MOST_CODE = 1 << 22,      /* most instructions of a function whose lines are read */
+  MOST_LINE_BYTES = 1 << 28, /* for all functions' lines; the rest is unknown */
   SHORT_TEXT = 32,          /* bytes of a short string that are read with its length */
   SOURCE_READ = 512,        /* bytes of a source's name that are read */
   NAMES_AGAIN_MS = 1000     /* least time between two readings of the names */
@@ -74,8 +74,8 @@ static struct remote_function *add(struct remote_functions *functions, uint64_t 
 
 static size_t greatest(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Reads a short string with one read: all that says how long it is, and its first bytes.
-   Returns false: it is not laid out so, or it ends where readable memory does. */
+/* Reads a short string, its length and its first bytes, with one read. Returns false: it
+   has another layout, or readable memory ends right behind it. */
 static bool read_short(struct remote_host *host, uint64_t address, char *to, size_t room,
                        size_t *length) {
   const struct eventring_introspection *at = &host->at;
@@ -171,8 +171,7 @@ static bool same_prototype(const struct eventring_introspection *at, const unsig
 #undef SAME
 }
 
-/* Reads a prototype. `identity`: 0: of any function. Returns NULL: it is not there,
-   or no memory. */
+/* Reads a prototype. `identity`: 0: any. Returns NULL: there is none, or no memory. */
 static struct remote_function *read_prototype(struct remote_functions *functions,
                                               uint64_t identity, uint64_t prototype) {
   struct remote_host *host = functions->host;
@@ -195,7 +194,7 @@ static struct remote_function *read_prototype(struct remote_functions *functions
     read_lines(functions, f, bytes);
     f->seen = bytes;
     bytes = NULL;
-    /* if so, what was read in several steps is of one function */
+    /* then all that was read, in several steps, belongs to one function */
     if (!remote_read(&host->memory, prototype, again, at->prototype.size) ||
         !remote_function_holds(functions, f, again))
       f = NULL;
@@ -227,7 +226,7 @@ struct remote_function *remote_function_at(struct remote_functions *functions,
 bool remote_function_holds(struct remote_functions *functions, struct remote_function *f,
                            const unsigned char *seen) {
   if (f->is_c || same_prototype(&functions->host->at, f->seen, seen)) return true;
-  f->stale = true; /* its number and name stay, for samples that refer to it */
+  f->stale = true; /* its number and name stay valid, for samples that refer to it */
   return false;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h: the functions of another process: names, sources, lines.
+/* functions.h: reads the functions of another process: names, sources, lines.
  *
- * What was read of a function is kept, by its identity, and compared with the process's
- * memory whenever a stack is read: a function that was freed is not confused with the one
- * that took its place.
+ * What was read of a function is kept, by its identity. Whenever a stack is read, it is
+ * compared with the memory of the process, so that a freed function is not confused with
+ * the one that has replaced it.
  */
 #ifndef EVENTRING_REMOTE_FUNCTIONS_H
 #define EVENTRING_REMOTE_FUNCTIONS_H
@@ -17,17 +17,17 @@ enum {
 };
 
 struct remote_function {
-  uint64_t identity;  /* of the prototype; of a C function, its address */
+  uint64_t identity;  /* identity of the prototype, or address of the C function */
   bool is_c;
   uint32_t number;    /* 0, 1 ... in the order of discovery; never reused */
   char name[REMOTE_NAME];     /* "M.a.b:c", "anonymous", "string.find"; "": not known */
   char place[REMOTE_NAME];    /* of a C function: see places.h */
   char source[REMOTE_SOURCE]; /* as Lua shows it: "file.lua", "[string \"...\"]", "?" */
   uint32_t first_line, last_line; /* 0: a main chunk, or a C function */
-  /* For the lines: */
+  /* For the lines. */
   uint64_t prototype, code;
   uint32_t code_count;
-  uint32_t *lines;    /* one an instruction, or NULL */
+  uint32_t *lines;    /* one for each instruction, or NULL */
   unsigned char *seen; /* the prototype as it was read */
   struct remote_function *next; /* the next one in its bucket */
   bool stale;         /* its memory now holds another function */
@@ -47,11 +47,11 @@ struct remote_functions {
 void remote_functions_open(struct remote_functions *functions, struct remote_host *host);
 void remote_functions_close(struct remote_functions *functions);
 
-/* Returns the function kept under this identity, or NULL. */
+/* Returns the function that is kept under this identity, or NULL. */
 struct remote_function *remote_function_known(struct remote_functions *functions,
                                               uint64_t identity, bool is_c);
 /* Reads the function of the language with this identity, to which the closure at this
-   address belongs. Returns NULL: it does not any more. */
+   address belongs. Returns NULL: the closure no longer belongs to it. */
 struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
                                              uint64_t closure);
 /* Returns the function of the prototype at this address, or NULL if there is none. */
@@ -59,16 +59,16 @@ struct remote_function *remote_function_at(struct remote_functions *functions,
                                            uint64_t prototype);
 /* Returns the C function at this address. */
 struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address);
-/* Returns the name to show; `function` NULL: a C function of which nothing is known. */
+/* Returns the name to show; `function` NULL: an unknown C function. */
 const char *remote_function_name(const struct remote_function *function);
-/* Tells whether the process's memory still holds what was read. `seen`: prototype.size
-   bytes of it, just read. If not, the function is forgotten. */
+/* Tells whether the process's memory still holds what was read; if not, forgets the
+   function. `seen`: prototype.size bytes of it, just read. */
 bool remote_function_holds(struct remote_functions *functions, struct remote_function *function,
                            const unsigned char *seen);
 
-/* Reads the names of functions in the modules of the domain, unless that was done
-   recently (`now`: ns of any clock), and gives them to functions without a name,
-   including those already known. */
+/* Reads the names of functions in the modules of the domain, unless it has done so
+   recently (`now`: ns of any clock). Gives them to functions without a name, including
+   those already known. */
 void remote_functions_name(struct remote_functions *functions, uint64_t domain, uint64_t now);
 
 /* Tells whether a pc lies in the code of a function of the language. */
@@ -79,8 +79,8 @@ bool remote_function_has(const struct remote_functions *functions,
 uint32_t remote_function_line(const struct remote_functions *functions,
                               const struct remote_function *function, uint64_t pc);
 
-/* Reads the bytes of a string at `address`, at most `room`, without NUL. Returns its
-   whole length; SIZE_MAX: it cannot be read. */
+/* Reads the bytes of a string at `address`, at most `room`, without NUL. Returns its full
+   length; SIZE_MAX: it is unreadable. */
 size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_t room);
 
 #endif

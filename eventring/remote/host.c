@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* host.c: finds the introspection of a process.
  *
- * The first pages of the executable and of each library are mapped, with the ELF header
- * and the program headers. A program header of type NOTE leads to the note, the note to
- * the structure, each relative to where the file is mapped. So it works for programs that
- * are stripped, relocated, deleted from disk, or in a container with another file system.
+ * The first pages of the executable and of each library, with the ELF header and the
+ * program headers, are mapped. A program header of type NOTE leads to the note, and the
+ * note to the structure, each relative to the place where the file is mapped. So this
+ * also works for programs that are stripped, relocated, deleted from disk, or in a
+ * container with another file system.
  *
- * The structure is data of the process, which may be damaged or hostile: every offset and
- * size is bounded here, so that the code that uses them need not check again. (Offsets
- * bounded at 64 KiB are only added to addresses, and every address is checked by the
- * kernel when it is read.)
+ * The structure is data of the process and may be damaged or hostile. Every offset and
+ * size is bounded here, so that code that uses them need not check again. (Offsets, at
+ * most 64 KiB, are only added to addresses, and the kernel checks every address that is
+ * read.)
  */
 #include "remote/host.h"
 
@@ -22,10 +23,10 @@
 #include <string.h>
 
 enum {
-  MOST_OFFSET = 65536,    /* bytes: of a field in a structure */
-  MOST_FRAME = 4096,      /* bytes: a frame, a thread's head, a prototype ... */
-  MOST_NOTES = 65536,     /* bytes of notes of a file */
-  MOST_FILES = 4096       /* mapped files that are tried */
+  MOST_OFFSET = 65536,    /* most bytes: of a field in a structure */
+  MOST_FRAME = 4096,      /* a frame, a thread's head, a prototype ... */
+  MOST_NOTES = 65536,     /* bytes of a file's notes */
+  MOST_FILES = 4096       /* mapped files to try */
 };
 
 static bool fail(struct remote_host *host, const char *text) {
@@ -35,7 +36,7 @@ static bool fail(struct remote_host *host, const char *text) {
 
 /* ---- the note ------------------------------------------------------------ */
 
-/* Finds the note in `size` bytes of notes, which lie at `address`. */
+/* Finds the note in `size` bytes of notes, which come from `address`. */
 static bool find_in_notes(const char *notes, size_t size, uint64_t address, uint64_t *found) {
   static const char name[] = "eventring";
   for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
@@ -79,7 +80,7 @@ static bool is_place(struct eventring_location place) {
          (place.through == EVENTRING_HERE || place.through < MOST_OFFSET);
 }
 
-/* Tells whether a field of `bytes` bytes lies in a structure of `size` bytes. */
+/* Tells whether a field of `bytes` bytes fits into a structure of `size` bytes. */
 static bool fits(uint32_t offset, uint32_t bytes, uint32_t size) {
   return offset <= size && bytes <= size - offset;
 }
@@ -196,8 +197,8 @@ static bool check(struct remote_host *host, uint64_t address) {
   return true;
 }
 
-/* Makes a text of the host safe: it ends with a NUL, and has nothing that
-   a terminal obeys. */
+/* Makes a text of the host safe: ends it with a NUL, and replaces all but printable ASCII
+   by '?'. */
 static void make_printable(char *text, size_t room) {
   text[room - 1] = '\0';
   for (; *text != '\0'; text++)
@@ -227,8 +228,8 @@ static bool say_errno(struct remote_host *host, int number) {
   return false;
 }
 
-/* Searches the mapped files. Returns 1: found; 0: not in this process; -1: the process
-   cannot be read. */
+/* Searches the mapped files. Returns 1: found; 0: not in this process; -1: the process is
+   unreadable. */
 static int search_maps(struct remote_host *host, FILE *maps, uint64_t *found) {
   char line[4352];
   int files = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.h: reads the memory of another process, without stopping it.
  *
- * What is read is as hostile as a foreign file: each address may be wrong and each value
- * may change between two reads. A read that fails returns false and changes nothing else.
- * One thread at a time for a struct remote_memory.
+ * The data is as hostile as a foreign file: each address may be wrong, and each value may
+ * change between two reads. A read that fails returns false and changes nothing else. One
+ * thread at a time for a struct remote_memory.
  */
 #ifndef EVENTRING_REMOTE_MEMORY_H
 #define EVENTRING_REMOTE_MEMORY_H
@@ -19,13 +19,13 @@ struct remote_memory {
   int error; /* errno of the last read that failed; 0 if it was short */
 };
 
-/* Copies `size` bytes. Returns false: not all of them can be read. */
+/* Copies `size` bytes. Returns false: some of them are unreadable. */
 bool remote_read(struct remote_memory *memory, uint64_t address, void *to, size_t size);
 bool remote_read_pointer(struct remote_memory *memory, uint64_t address, uint64_t *value);
 bool remote_read_u32(struct remote_memory *memory, uint64_t address, uint32_t *value);
 bool remote_read_u8(struct remote_memory *memory, uint64_t address, uint8_t *value);
 /* Copies the `count` ranges one after another, in this order, to `to`, with one system
-   call for each 1024 of them. Returns false: not all of them can be read. */
+   call for each 1024 of them. Returns false: some of them are unreadable. */
 bool remote_read_ranges(struct remote_memory *memory, const struct iovec *ranges, size_t count,
                         void *to);
 /* Writes `size` bytes. Returns false: they cannot be written. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c: what the modules of a process call its C functions.
+/* names.c: finds the names that the modules of a process give its C functions.
  *
  * The table of modules is a field of the domain's roots. Each of its fields that is a
- * table names the C functions among its own fields: "string.find". It is a table of the
- * running program, so it may change while it is read; then the result is a name that some
+ * table gives names to the C functions among its own fields: "string.find". Tables of the
+ * running program may change while they are read; then the result is a name that some
  * table had, or nothing.
  */
 #include "remote/names.h"
@@ -36,8 +36,8 @@ struct nodes {
   size_t count;
 };
 
-/* Returns copies of the entries with keys of a table; count 0: there are none, or it
-   cannot be read. */
+/* Returns copies of the entries with keys of a table; count 0: there are none, or the
+   table is unreadable. */
 static struct nodes read_nodes(struct remote_host *host, uint64_t table) {
   const struct eventring_introspection *at = &host->at;
   struct nodes nodes = {0};
@@ -111,7 +111,7 @@ static void add_module(struct remote_host *host, struct remote_names *names, uin
   free(nodes.bytes);
 }
 
-/* Returns the table in the field of the roots that the host names; 0: none. */
+/* Returns the table in the field of the roots that the host specifies; 0: none. */
 static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   const struct eventring_introspection *at = &host->at;
   uint64_t table, found = 0;
@@ -133,8 +133,7 @@ static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   return found;
 }
 
-/* Compares by identity; of two names of one function, the one to be shown
-   first comes first. */
+/* Compares by identity; among the names of one function, the one to show comes first. */
 static int by_identity(const void *a, const void *b) {
   const struct name *x = a, *y = b;
   if (x->identity != y->identity) return x->identity < y->identity ? -1 : 1;

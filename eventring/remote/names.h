@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.h: what the modules of a process call its C functions. */
+/* names.h: finds the names that the modules of a process give its C functions. */
 #ifndef EVENTRING_REMOTE_NAMES_H
 #define EVENTRING_REMOTE_NAMES_H
 
@@ -7,8 +7,7 @@
 
 struct remote_names;
 
-/* Reads the names, at most a bounded number. Returns NULL: there are none, or no
-   memory. */
+/* Reads the names, up to a limit. Returns NULL: there are none, or no memory. */
 struct remote_names *remote_names_read(struct remote_host *host, uint64_t domain);
 void remote_names_free(struct remote_names *names);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c: which file a C function of another process lies in, and where.
+/* places.c: finds in which file a C function of another process lies, and where.
  *
- * /proc/PID/maps is read when an address is in none of the files mapped before, and at
- * most MOST_READS times: libraries are loaded rarely. Offsets in a file are counted from
+ * /proc/PID/maps is read again when an address is in none of the known files, but at most
+ * MOST_READS times, since libraries are loaded rarely. Offsets in a file are counted from
  * its first byte in memory, as the dynamic linker does (dladdr).
  */
 #include "remote/places.h"
@@ -20,14 +20,14 @@
 
 enum {
   MOST_FILES = 4096,       /* mappings with code */
-  MOST_READS = 64,         /* of the list of mappings */
+  MOST_READS = 64,         /* readings of the list of mappings */
   MOST_SEARCHES = 256,     /* searches for symbols, each of at most 100 MiB */
   FILE_PATH = 1024         /* bytes with the NUL; longer ones are cut */
 };
 
 struct code {
   uint64_t from, to, base;
-  char *path; /* of the file, as the process has it */
+  char *path; /* of the file, as the process sees it */
 };
 
 struct remote_places {
@@ -36,7 +36,8 @@ struct remote_places {
   struct code *codes;
 };
 
-/* Copies the path of a line of the maps; what does not belong in a name becomes '?'. */
+/* Copies the path from a line of the maps; characters that do not belong in a name become
+   '?'. */
 static void copy_path(char *path, const char *line) {
   static const char deleted[] = " (deleted)";
   const size_t end = sizeof deleted - 1;
@@ -98,8 +99,9 @@ static const struct code *code_at(const struct remote_places *places, uint64_t a
   return NULL;
 }
 
-/* Finds the name of a function in its file, if that can be opened and is still the same:
-   under the root of the process, or as its program, which may have been deleted. */
+/* Finds the name of a function in its file, if the file can be opened and is still the
+   same. Opens it under the root of the process, or as the program of the process, which
+   may have been deleted. */
 static bool find_in_file(const struct code *code, const struct remote_elf *elf, pid_t pid,
                          uint64_t address, char *name, size_t room) {
   char path[FILE_PATH + 64];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c: where the frames of a stack are.
+/* plan.c: finds where the frames of a stack are.
  *
- * Every link is followed at most a bounded number of times, so that a cycle, or a list
- * that never ends, costs little. Of a stack that is deeper than REMOTE_FRAMES, the
- * innermost frames are planned.
+ * Every link is followed a bounded number of times, so that a cycle or an endless list
+ * costs little. If a stack is deeper than REMOTE_FRAMES, only its innermost frames are
+ * planned.
  */
 #include "remote/plan.h"
 
@@ -68,8 +68,8 @@ static void reverse(uint64_t *items, size_t count) {
   }
 }
 
-/* Plans the frames of a thread, from the innermost one down, and some beyond it. Returns
-   false: they changed meanwhile, or cannot be read. */
+/* Plans the frames of a thread, from the innermost one down, and some places beyond it.
+   Returns false: they changed in the meantime, or are unreadable. */
 static bool plan_frames(struct remote_host *host, struct remote_planned *thread, uint64_t frame,
                         size_t most) {
   const struct eventring_introspection *at = &host->at;
@@ -129,7 +129,7 @@ bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64
     return false;
   }
   while (thread != 0 && plan->count < REMOTE_THREADS) {
-    /* each thread needs a frame to begin at, and few may be left for the outer ones */
+    /* keep some frames for each thread, since few may be left for the outer ones */
     if (!plan_thread(plan, host, domain, thread, left > 16 ? left : 16, &resumer)) return false;
     size_t used = plan->threads[plan->count - 1].count;
     left = used < left ? left - used : 0;
@@ -166,7 +166,7 @@ static unsigned char *put_slots(struct remote_plan *plan, const struct remote_ho
                                 const struct remote_planned *thread) {
   unsigned char *at = plan->bytes + plan->size;
   const size_t size = host->at.value.size;
-  /* The slot of a frame that was never used: any place will do. */
+  /* the slot of a frame that was never used may lie anywhere */
   for (size_t i = 0; i < thread->count; i++)
     put(plan, thread->slot_of[i] != 0 ? thread->slot_of[i] : thread->address, size);
   return at;

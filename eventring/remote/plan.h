@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h: where the frames of a stack are, so that all of them are copied
-   at once (stack.c). */
+/* plan.h: finds where the frames of a stack are, so that all can be copied at once
+   (stack.c). */
 #ifndef EVENTRING_REMOTE_PLAN_H
 #define EVENTRING_REMOTE_PLAN_H
 
 #include "remote/stack.h"
 
-enum { PLAN_SPARE = 16 /* frames beyond the innermost one that are planned as well */ };
+enum { PLAN_SPARE = 16 /* planned places beyond the innermost frame */ };
 
 /* One thread. The copies point into plan->bytes. */
 struct remote_planned {
   uint64_t address;
-  uint64_t *frames; /* the outermost planned one first */
-  uint64_t *slot_of; /* for each frame, where its function's value was when planned */
+  uint64_t *frames; /* the outermost planned frame first */
+  uint64_t *slot_of; /* by frame: place of its function's value when planned */
   size_t count, room;
-  uint64_t from;    /* depth of the first one */
+  uint64_t from;    /* depth of the first planned frame */
   unsigned char *a, *b, *c, *slots, *t, *u;
 };
 
 struct remote_plan {
-  struct remote_planned threads[REMOTE_THREADS]; /* the one that runs first */
+  struct remote_planned threads[REMOTE_THREADS]; /* the running thread first */
   size_t count;
-  uint64_t suspended;  /* the thread to be read; 0: the one that runs */
+  uint64_t suspended;  /* the thread to read; 0: the running one */
   bool is_suspended;
   uint64_t main;       /* the domain's main thread */
   uint64_t current_t, current_u;
@@ -29,23 +29,23 @@ struct remote_plan {
   size_t range_count, range_room;
   unsigned char *bytes;
   size_t size, byte_room;
-  unsigned char *again; /* copies of prototypes, to be compared again */
+  unsigned char *again; /* copies of prototypes, to compare with a second reading */
   size_t again_room;
   struct remote_function *checked[REMOTE_FRAMES];
   bool wrong;  /* the copies do not fit the plan */
-  bool unsure; /* unsure which C function is in a frame: slot not read */
+  bool unsure; /* C function of a frame is unsure: slot not read */
   bool gone;
 };
 
-/* Makes a plan by following the links. Returns false: the stack changed meanwhile, or
-   (`gone`) cannot be read. */
+/* Makes a plan by following the links. Returns false: the stack changed in the meantime,
+   or (`gone`) is unreadable. */
 bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64_t domain,
                       uint64_t suspended);
 /* Copies A, T, B, C and U (stack.c). */
 bool remote_plan_read(struct remote_plan *plan, struct remote_host *host, uint64_t domain);
-/* Plans, after that, to read the functions' slots where they are now. */
+/* Plans, after that, to read the functions' slots at their present places. */
 void remote_plan_note(struct remote_plan *plan, const struct remote_host *host);
-/* Makes room for `size` bytes; what was there is lost. Returns false: no memory. */
+/* Makes room for `size` bytes; the former contents are lost. Returns false: no memory. */
 bool remote_bytes_room(unsigned char **bytes, size_t *room, size_t size);
 void remote_plan_free(struct remote_plan *plan);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* search.c: the suspended threads of a domain.
+/* search.c: finds the suspended threads of a domain.
  *
- * No list has them: the heap is read from end to end. A thread has a word that points to
- * its domain, which few other places hold, and its type before it. What looks like a
- * thread is read as one, and shown if all of its frames are sound (stack.c).
+ * There is no list of them, so the heap is read from end to end. A thread has a word that
+ * points to its domain, which few other places contain, and its type before it. Anything
+ * that looks like a thread is read as one, and shown if all its frames are sound
+ * (stack.c).
  */
 #include "remote/search.h"
 #include "format/array.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 enum { PIECE = 1 << 18, LEAST = 1 << 12, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
-/* Needed because the heap of a hostile process may have no end. */
+/* Needed because a hostile process may have a heap without end. */
 #define MOST_NS UINT64_C(60000000000)
 
 static bool add(struct remote_search *search, uint64_t thread) {
@@ -43,16 +44,16 @@ bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
 
 /* A part of the process's memory that was read for the search. */
 struct piece {
-  uint64_t chunk, chunk_size; /* the chunk, or piece of one, that it is part of */
-  const unsigned char *lines; /* those of the chunk; NULL: not known */
+  uint64_t chunk, chunk_size; /* the chunk, or the piece of one, that this is a part of */
+  const unsigned char *lines; /* line marks of the chunk; NULL: not known */
   uint32_t lives; /* coroutine.lives of the domain */
   uint64_t address;
   const uint64_t *words;
   size_t count;
 };
 
-/* Tells whether a thread exists: memory that was freed looks as before until it
-   is used again. */
+/* Tells whether a thread exists: freed memory keeps its contents until it is used
+   again. */
 static bool exists(const struct eventring_introspection *at, const struct piece *p,
                    uint64_t thread, const unsigned char *bytes) {
   const uint64_t size = at->coroutine.line_size, from = thread - p->chunk;
@@ -65,7 +66,7 @@ static bool exists(const struct eventring_introspection *at, const struct piece 
 }
 
 /* Tells whether a suspended thread is there. Most threads lie within the piece in which
-   they were found, which has been read already. */
+   they were found, which was read already. */
 static bool is_suspended(struct remote_host *host, const struct piece *p, uint64_t thread) {
   const uint64_t size = host->at.coroutine.size, all = p->count * sizeof *p->words;
   unsigned char bytes[4096];
@@ -89,8 +90,8 @@ static bool search_piece(struct remote_host *host, uint64_t domain, const struct
   return true;
 }
 
-/* Removes a thread that was found: the main thread of a domain that its host does not run
-   looks like one that has not begun. */
+/* Removes a thread that was found: while a host does not run a domain, its main thread
+   looks like a thread that has not begun. */
 static void forget_thread(struct remote_search *search, uint64_t thread) {
   size_t kept = 0;
   for (size_t i = 0; i < search->count; i++)
@@ -98,20 +99,20 @@ static void forget_thread(struct remote_search *search, uint64_t thread) {
   search->count = kept;
 }
 
-/* A search: where it is, and for what. */
+/* The state of a search. */
 struct searching {
   struct remote_host *host;
-  uint64_t domain, until; /* ns of now_ns */
+  uint64_t domain, until; /* until: ns of now_ns */
   uint64_t *words;        /* PIECE bytes */
   unsigned char *lines;
   size_t line_count;      /* of a chunk */
-  unsigned char *pointers; /* of a chunk to its pieces, and what is between them */
+  unsigned char *pointers; /* of a chunk to its pieces, and data in between */
   uint32_t lives;
   struct remote_search *search;
 };
 
-/* Reads at an address at most `size` bytes, and fewer if what follows is not mapped.
- * Returns their number; 0: nothing is mapped. Memory that was given back to the system
+/* Reads at most `size` bytes at an address, fewer if the following memory is not mapped.
+ * Returns their number; 0: nothing is mapped. Memory that was returned to the system
  * reads as zeros. */
 static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   while (!remote_read(&s->host->memory, address, s->words, size)) {
@@ -121,8 +122,8 @@ static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   return size;
 }
 
-/* Searches from `from` to the end of the chunk or piece. A chunk may be mapped in part:
- * its first bytes are. */
+/* Searches from `from` to the end of the chunk or piece. A chunk may be mapped only in
+ * part, but its first bytes always are. */
 static void search_range(struct searching *s, struct piece piece, uint64_t from) {
   struct remote_search *search = s->search;
   for (size_t size; from < piece.chunk_size && !search->cut; from += size) {
@@ -169,7 +170,7 @@ static void search_scattered(struct searching *s, uint64_t chunk) {
   }
 }
 
-/* Returns the chunk that the pointer at a place leads to; 0: none. */
+/* Returns the chunk to which the pointer at a place leads; 0: none. */
 static uint64_t first_chunk(struct searching *s, struct eventring_location where) {
   uint64_t place, chunk;
   return remote_place(s->host, s->domain, where, &place) &&
@@ -200,7 +201,7 @@ static void search_chunks(struct searching *s) {
   search_list(s, first, 0, search_chunk);
 }
 
-/* Returns the number of lines of a chunk, or of a piece if that has more. */
+/* Returns the number of lines of a chunk or of a piece, whichever is greater. */
 static size_t most_lines(const struct eventring_introspection *at) {
   const uint32_t most = at->heap.size > at->heap.piece_size ? at->heap.size : at->heap.piece_size;
   return at->coroutine.line_size > 0 ? most / at->coroutine.line_size : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* search.h: the suspended threads (coroutines) of a domain of another process. */
+/* search.h: finds the suspended threads (coroutines) of a domain of another process. */
 #ifndef EVENTRING_REMOTE_SEARCH_H
 #define EVENTRING_REMOTE_SEARCH_H
 
@@ -8,20 +8,19 @@
 struct remote_search {
   uint64_t *threads; /* addresses, for the caller to free */
   size_t count, room;
-  uint64_t searched, bytes; /* bytes of the heap: how many were searched; how many there
-                               are, as far as it was found */
-  bool cut;          /* the time was up, or there was no memory */
+  uint64_t searched, bytes; /* bytes of the heap: searched; in all, as far as found */
+  bool cut;          /* the time was up, or memory ran out */
 };
 
-/* Tells whether there is a thread that waits to be resumed (remote_is_new: one that has
-   not begun yet) in coroutine.size bytes of memory, which may be anything. */
+/* Tells whether coroutine.size bytes of memory, which may be anything, are a thread that
+   waits to be resumed (remote_is_new: that has not begun yet). */
 bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
                   const unsigned char *bytes);
 bool remote_is_new(const struct eventring_introspection *at, uint64_t thread,
                    const unsigned char *bytes);
 
-/* Searches the domain's heap for at most `ns` nanoseconds (0: a minute). Threads that are
-   garbage but not freed yet are found as well. */
+/* Searches the domain's heap for at most `ns` nanoseconds (0: a minute). Also finds
+   threads that are garbage but not freed yet. */
 void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
                    struct remote_search *search);
 

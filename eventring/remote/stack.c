@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.c: reads a stack of a process that goes on running.
+/* stack.c: reads a stack of a process while it runs.
  *
- * The memory of the process changes while it is copied. A copy is the stack of one moment
- * because of the order of the reads, in one system call (a few, if there are very many
- * frames), and because of `entries`, a counter in each frame that grows whenever another
+ * The memory of the process changes while it is copied. Two things make a copy the stack
+ * of one moment: the order of the reads, which one system call does (a few, if there are
+ * very many frames); and `entries`, a counter in each frame that grows whenever another
  * function begins in it:
  *
  *   A   all frames of the thread, and the functions' slots of these frames
@@ -12,35 +12,35 @@
  *   C   all frames again
  *   U   the threads as in T
  *
- * The frames of a thread are a list; place d of it holds the frame at depth d, also after
- * it is left, until a function begins there again. So what place d holds is the same in
- * A, B and C if `entries` and the fields that identify the function are the same, and
- * then that activation was there at T. All places up to depth m are on the stack at T if
- * the frame at depth m is the innermost one then. Hence:
+ * The frames of a thread are a list. Place d of it holds the frame at depth d, even after
+ * the function has returned, until another function begins there. So if `entries` and the
+ * fields that identify the function are the same in A, B and C, place d holds the same
+ * activation in all three, and held it at T. If the frame at depth m is the innermost one
+ * at T, all places up to depth m are on the stack at T. Hence:
  *
- * 1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else is
- *    needed: no copy is compared with what the process does between reads.
- * 2. If only places 0..j are the same (j < m), these were on the stack at T. What place
- *    j+1 holds in B began while place j held its activation, since that was there before
- *    and afterwards, and something in place j+1 was on the stack at T. So it was called
- *    by the function in place j, and 0..j+1 is a stack that existed. What is above it is
- *    not shown (`moving`). Functions of less than a microsecond are seen in this way.
+ * 1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else
+ *    need be checked.
+ * 2. If only places 0..j are the same (j < m), these were on the stack at T, and so was
+ *    something in place j+1. Place j held its activation before and after B. So what
+ *    place j+1 holds in B began during that activation and was called by it, and 0..j+1
+ *    is a stack that existed. The frames above it are not shown (`moving`). In this way
+ *    functions of less than a microsecond are seen.
  * 3. If not even place 1 is the same, the stack is torn, and nothing is shown.
  *
- * A host fills a frame in an order that keeps 2. true also when its thread is interrupted
+ * A host fills a frame in an order that keeps 2. true even if its thread is interrupted
  * between two stores (INTROSPECTION.md). Slots of functions are read after A and before
- * T, when what is the same in A and B had begun and had not ended.
+ * T: at that time, activations that are the same in A and B had begun and had not ended.
  *
- * A coroutine runs while another thread waits for it. The threads that wait do not run,
- * so all of their frames must be the same, and T and U must agree about which they are;
- * if a thread was left and entered again in between, its resumer's innermost frame has
- * begun again. If one of them differs, the stack ends there, as in 2. A coroutine without
- * a resumer was left at that moment, unless T and U both have it as the one that runs,
- * and it is not suspended.
+ * A coroutine runs while another thread waits for it. Waiting threads do not run, so all
+ * of their frames must be the same, and T and U must agree about which threads they are.
+ * (If a thread was left and entered again in between, its resumer's innermost frame has
+ * begun again.) If one of them differs, the stack ends there, as in 2. A coroutine
+ * without a resumer was left at that moment, unless T and U both show it as the running
+ * one and it is not suspended.
  *
  * To read everything in one system call, the addresses must be known before: a plan has
- * those of the last time. Frames stay where they are as long as their thread lives. Each
- * copy is checked against the plan (depth, the link to the frame below); if it fails, a
+ * those of the last time. Frames do not move as long as their thread lives. Each copy is
+ * checked against the plan (depth, the link to the frame below). If the check fails, a
  * new plan is made, link by link.
  */
 #include "remote/stack.h"
@@ -136,15 +136,14 @@ static bool stays(const struct eventring_introspection *at, const struct remote_
   return remote_frame_stays(at, a, b) && remote_frame_stays(at, b, c);
 }
 
-/* Returns the place of the frame at this address in the plan; SIZE_MAX: it is not
-   there. */
+/* Returns the place of the frame at this address in the plan; SIZE_MAX: none. */
 static size_t place_of(const struct remote_planned *thread, uint64_t frame) {
   for (size_t i = thread->count; i > 0; i--)
     if (thread->frames[i - 1] == frame) return i - 1;
   return SIZE_MAX;
 }
 
-/* Tells whether the frames are where the plan says, up to place `last`. */
+/* Tells whether the frames up to place `last` are where the plan says. */
 static bool links_hold(const struct eventring_introspection *at,
                        const struct remote_planned *thread, size_t last) {
   for (size_t i = 1; i <= last; i++) {
@@ -158,10 +157,10 @@ static bool links_hold(const struct eventring_introspection *at,
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* Finds the function in place i. `slot`: its value may be used, if it was read from where
- * it is. The word in a C frame is the function until that sets a continuation; so what
- * has a name in the modules is certainly a function. Otherwise the plan must have the
- * right slot. */
+/* Finds the function in place i. `slot`: the value of its slot may be used, if the plan
+ * has the slot's present place. The word in a C frame is the function until the function
+ * sets a continuation. So if that word has a name in the modules, it certainly is a
+ * function. Otherwise the plan must have the right slot. */
 static struct remote_function *function_of(struct remote_reader *reader,
                                            const struct remote_planned *thread, size_t i,
                                            bool slot) {
@@ -191,7 +190,7 @@ static struct remote_function *function_of(struct remote_reader *reader,
   return f;
 }
 
-/* Adds the frame in place i. Returns false: its function cannot be read any more. */
+/* Adds the frame in place i. Returns false: its function is no longer readable. */
 static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
                       const struct remote_planned *thread, size_t i, bool slot, bool innermost) {
   const struct eventring_introspection *at = &reader->host->at;
@@ -218,8 +217,8 @@ static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
   return true;
 }
 
-/* Tells whether the functions of the language in the stack still exist. They are read
-   again, all at once. */
+/* Tells whether the functions of the language in the stack still exist. Reads them again,
+   all at once. */
 static bool functions_hold(struct remote_reader *reader, const struct remote_stack *stack) {
   const size_t size = reader->host->at.prototype.size;
   struct remote_plan *plan = &reader->plan;
@@ -245,8 +244,8 @@ static bool functions_hold(struct remote_reader *reader, const struct remote_sta
 /* ---- reading ------------------------------------------------------------- */
 
 /* Tells whether the outermost thread had just been left when its head was read, so that
- * it seems to wait for nothing and nothing waits for it. That is always so for the main
- * thread, which does not count. */
+ * no thread seems to wait for it. (No thread ever waits for the main thread, which does
+ * not count.) */
 static bool was_left(const struct eventring_introspection *at, const struct remote_plan *plan) {
   const struct remote_planned *outer = &plan->threads[plan->count - 1];
   return !plan->is_suspended && outer->address != plan->main &&
@@ -259,11 +258,10 @@ static bool is_suspended(const struct eventring_introspection *at, const unsigne
          remote_word(head + at->thread.status, 1) == at->thread.suspended;
 }
 
-/* Tells whether a stack can be that of a suspended thread. The memory of a thread that
-   is garbage may have been reused in parts, and the rest still looks like it. The last
-   function that a suspended thread has called is a C function, which yields, and the
-   pc of each other frame is that of its call. (A thread that a hook has suspended
-   cannot be distinguished.) */
+/* Tells whether a stack can be that of a suspended thread. The memory of a thread that is
+   garbage may have been reused in part, while the rest still looks like a thread. A
+   suspended thread has last called a C function, which yields, and the pc of each other
+   frame is at a call. (A thread that a hook has suspended cannot be distinguished.) */
 static bool can_be_suspended(const struct remote_reader *reader, const struct remote_stack *stack) {
   for (size_t i = 0; i < stack->count; i++) {
     const struct remote_frame *frame = &stack->frames[i];
@@ -279,11 +277,11 @@ static bool can_be_suspended(const struct remote_reader *reader, const struct re
 struct extent {
   size_t last[REMOTE_THREADS]; /* place of the innermost certain frame of each thread */
   size_t top;                  /* the innermost thread with certain frames */
-  bool extra;                  /* the place above it is certain, too, in `top` */
+  bool extra;                  /* the place above that one in `top` is certain, too */
 };
 
-/* Tells whether the copies fit the plan. If so, the innermost frame of each thread at T
-   is in its place `last`. */
+/* Tells whether the copies fit the plan. If so, stores in `last` the place of each
+   thread's innermost frame at T. */
 static bool find_innermost(const struct eventring_introspection *at, const struct remote_plan *plan,
                            struct extent *extent) {
   if (plan->current_t != plan->threads[0].address && !plan->is_suspended) return false;
@@ -306,8 +304,8 @@ static bool is_same_in_u(const struct eventring_introspection *at,
          memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
 }
 
-/* Finds where what is certain ends, from the outermost thread on. Returns false: nothing
-   of a thread is certain. */
+/* Finds how far the frames are certain, from the outermost thread on. Returns false: no
+   frame of a thread is certain. */
 static bool find_certain(const struct eventring_introspection *at, const struct remote_plan *plan,
                          struct extent *extent, struct remote_stack *stack) {
   extent->extra = false;
@@ -329,15 +327,15 @@ static bool find_certain(const struct eventring_introspection *at, const struct 
   return true;
 }
 
-/* Tells whether a thread was suspended all the time. For the reader, T is not a single
-   moment: the status may be older than the frame, so U must agree. */
+/* Tells whether a thread was suspended all the time. T is not quite a single moment: the
+   status may have been read before the frame, so U must agree. */
 static bool stayed_suspended(const struct eventring_introspection *at,
                              const struct remote_planned *thread) {
   return is_suspended(at, thread->t) && is_suspended(at, thread->u) &&
          memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0;
 }
 
-/* Adds the frames that are certain. Returns false: a function cannot be read any more. */
+/* Adds the frames that are certain. Returns false: a function is no longer readable. */
 static bool add_frames(struct remote_reader *reader, struct remote_stack *stack,
                        const struct extent *extent) {
   const struct remote_plan *plan = &reader->plan;
@@ -354,7 +352,7 @@ static bool add_frames(struct remote_reader *reader, struct remote_stack *stack,
   return true;
 }
 
-/* Makes a stack of the copies. Returns TORN with plan->wrong: the plan does not fit. */
+/* Makes a stack from the copies. Returns TORN with plan->wrong: the plan does not fit. */
 static enum remote_result judge(struct remote_reader *reader, struct remote_stack *stack) {
   const struct eventring_introspection *at = &reader->host->at;
   struct remote_plan *plan = &reader->plan;
@@ -379,7 +377,7 @@ static enum remote_result read_planned(struct remote_reader *reader, struct remo
       enum remote_result result = judge(reader, stack);
       remote_plan_note(plan, reader->host);
       if (!plan->wrong && !plan->unsure) return result;
-      /* The slots are planned now. In the last attempt, what is known must be enough. */
+      /* the slots are planned by now; the last attempt must do with what is known */
       if (!plan->wrong) {
         if (attempt + 1 == ATTEMPTS) return result;
         continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.h: the stacks of another process, as they were at one moment (design:
+/* stack.h: reads the stacks of another process as they were at one moment (design:
    stack.c). */
 #ifndef EVENTRING_REMOTE_STACK_H
 #define EVENTRING_REMOTE_STACK_H
@@ -7,28 +7,28 @@
 #include "remote/functions.h"
 
 enum {
-  REMOTE_FRAMES = 1024,  /* of one stack; of a deeper one, the innermost */
-  REMOTE_THREADS = 208,  /* that wait for each other in one stack */
+  REMOTE_FRAMES = 1024,  /* frames of one stack; of a deeper one, the innermost */
+  REMOTE_THREADS = 208,  /* threads that wait for each other in one stack */
   REMOTE_DOMAIN_NAME = 64
 };
 
 struct remote_frame {
-  struct remote_function *function; /* NULL: a C function that is not known */
-  uint64_t thread;    /* the thread that it belongs to */
-  uint64_t pc;        /* behind the last instruction noted; 0: a C function */
+  struct remote_function *function; /* NULL: an unknown C function */
+  uint64_t thread;    /* the thread of the frame */
+  uint64_t pc;        /* behind the last noted instruction; 0: a C function */
   uint64_t variables; /* address of its first variable */
   uint32_t line;      /* 0: not known */
-  bool line_noted;    /* it is that of the last instruction noted, which may be past, in a
-                         function that runs. Else it is that of a call */
-  bool tail;          /* was called by a tail call: its caller is not on the stack */
+  bool line_noted;    /* in a running function: line of the last noted instruction, which
+                         may be past; false: line of a call */
+  bool tail;          /* called by a tail call: its caller is not on the stack */
   bool finalizer;
 };
 
 struct remote_stack {
   struct remote_frame frames[REMOTE_FRAMES]; /* the innermost first */
   size_t count;
-  uint64_t below;   /* number of frames outside of these, which were not read */
-  bool moving;      /* innermost frames changed meanwhile, and are missing */
+  uint64_t below;   /* number of frames outside these, which were not read */
+  bool moving;      /* the innermost frames changed meanwhile, and are missing */
   uint64_t thread;  /* the thread that runs */
 };
 
@@ -36,32 +36,32 @@ struct remote_stack {
 struct remote_domain {
   uint64_t address;
   uint32_t id;
-  int32_t thread;   /* its number in the process */
+  int32_t thread;   /* number of its thread in the process */
   char name[REMOTE_DOMAIN_NAME];
   uint32_t activity;        /* enum eventring_activity */
-  bool notes;               /* it notes each instruction; since the last reading */
-  const char *text;         /* of its rule, "" when it runs; EVENTRING_RULE_TEXT bytes */
+  bool notes;               /* it notes each instruction; as of the last reading */
+  const char *text;         /* of its rule, EVENTRING_RULE_TEXT bytes; "" while it runs */
   bool has_subject;
-  uint32_t subject;         /* number of the channel, domain ... that it waits for */
+  uint32_t subject;         /* number of the channel, domain ... for which it waits */
 };
 
 enum remote_result {
-  REMOTE_READ,     /* the stack is right, except that `moving` frames are missing */
-  REMOTE_TORN,     /* it changed while it was read: nothing of it is known */
-  REMOTE_EMPTY,    /* nothing runs */
-  REMOTE_GONE      /* memory cannot be read (any more) */
+  REMOTE_READ,     /* the stack is right, but lacks `moving` frames */
+  REMOTE_TORN,     /* it changed while it was read; nothing is known */
+  REMOTE_EMPTY,    /* no function runs */
+  REMOTE_GONE      /* memory is unreadable (by now) */
 };
 
-/* A reader of the stacks of one domain, used repeatedly: it keeps where the frames
+/* A reader of the stacks of one domain, used repeatedly: it remembers where the frames
    are. */
 struct remote_reader;
 /* Makes a reader. Returns NULL: no memory. */
 struct remote_reader *remote_reader_open(struct remote_functions *functions, uint64_t domain);
 void remote_reader_close(struct remote_reader *reader);
 
-/* Reads the stack of what the domain runs, with those of the threads that wait for
-   it, and its activity at the same moment. `about`: from remote_domain_read; `now`:
-   as in remote_functions_name. */
+/* Reads the stack of the domain's running thread, with those of the threads that wait for
+   it, and the domain's activity at the same moment. `about`: from remote_domain_read;
+   `now`: as in remote_functions_name. */
 enum remote_result remote_stack_read(struct remote_reader *reader, struct remote_stack *stack,
                                      struct remote_domain *about, uint64_t now);
 /* Reads the stack of a suspended thread of the domain. */
@@ -70,10 +70,10 @@ enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t
 
 /* Tells whether the domain notes each instruction at this moment. */
 bool remote_domain_notes(struct remote_host *host, uint64_t domain);
-/* Reads the name, number and activity of a domain. Returns false: they cannot be read. */
+/* Reads the name, number and activity of a domain. Returns false: they are unreadable. */
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about);
-/* Reads the names, numbers and activities of all domains for which that is possible, by
-   number; returns how many there are. */
+/* Reads the names, numbers and activities of all readable domains, sorted by number.
+   Returns how many there are. */
 size_t remote_domains_read(struct remote_host *host, struct remote_domain domains[REMOTE_DOMAINS]);
 
 #endif

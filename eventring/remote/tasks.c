@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.c: the OS threads of a process, as the system shows them. */
+/* tasks.c: reads what the system knows of the OS threads of a process. */
 #include "remote/tasks.h"
 
 #include <dirent.h>
@@ -69,7 +69,7 @@ struct remote_task remote_task_find(pid_t pid, pid_t own_tid) {
     only = tid;
   }
   closedir(tasks);
-  /* it is the child of a fork, whose domain has the number that it had before */
+  /* a forked child: its domain has the number from before the fork */
   if (task.tid == 0 && count == 1) task.tid = only;
   if (task.tid != 0) remote_task_read(pid, &task);
   return task;
@@ -80,7 +80,7 @@ bool remote_task_read(pid_t pid, struct remote_task *task) {
   unsigned long long user = 0, system = 0;
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/stat", (long)pid, (long)task->tid);
   if (!read_file(path, text, sizeof text)) return false;
-  const char *after = strrchr(text, ')'); /* the name before it may have any text */
+  const char *after = strrchr(text, ')'); /* the name before it may contain any text */
   if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
                        &task->state, &user, &system) != 3)
     return false;
@@ -89,15 +89,14 @@ bool remote_task_read(pid_t pid, struct remote_task *task) {
   return true;
 }
 
-/* Reads the number behind a word of proc_pid_status(5). Returns false: it is not
-   there. */
+/* Reads the number behind a word of proc_pid_status(5). Returns false: there is none. */
 static bool status_number(const char *status, const char *word, uint64_t *number) {
   const char *line = strstr(status, word);
   return line && sscanf(line + strlen(word), "%" SCNu64, number) == 1;
 }
 
 bool remote_task_switches(pid_t pid, pid_t tid, uint64_t *switches) {
-  /* The numbers come last, after the groups of the user. */
+  /* the numbers come last, after the groups of the user */
   char path[64], text[16384];
   uint64_t own_will, others;
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/status", (long)pid, (long)tid);

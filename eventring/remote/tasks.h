@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.h: the OS threads of a process, as the system shows them. */
+/* tasks.h: reads what the system knows of the OS threads of a process. */
 #ifndef EVENTRING_REMOTE_TASKS_H
 #define EVENTRING_REMOTE_TASKS_H
 
@@ -10,19 +10,19 @@
 struct remote_task {
   pid_t tid;     /* its number here; 0: not found */
   char state;    /* of proc_pid_stat(5): 'R', 'S', 'D', 'T' ...; 0: not known */
-  uint64_t cpu_ns; /* time that it has used; 0: not known */
+  uint64_t cpu_ns; /* processor time used; 0: not known */
 };
 
-/* Finds the thread that has the number `own_tid` in its process, which differs from its
-   number here if the process is in a container. */
+/* Finds the thread that has the number `own_tid` in its process, which is another one
+   here if the process is in a container. */
 struct remote_task remote_task_find(pid_t pid, pid_t own_tid);
 /* Reads what a task does now. Returns false: it has ended. */
 bool remote_task_read(pid_t pid, struct remote_task *task);
-/* Reads how often a task has left a processor: while that is the same, and it sleeps, it
-   has not run. Returns false: it has ended. */
+/* Reads how often a task has left a processor: as long as that does not change and the
+   task sleeps, it has not run. Returns false: it has ended. */
 bool remote_task_switches(pid_t pid, pid_t tid, uint64_t *switches);
 /* Tells whether two processes share one memory, as a child of vfork does before it
-   executes a program. Returns false if the kernel does not say (kcmp). */
+   executes a program. Returns false if the kernel does not say so (kcmp). */
 bool remote_share_memory(pid_t pid, pid_t other);
 /* Returns what a task does as text, for example "stopped by a signal"; "": not known. */
 const char *remote_task_text(const struct remote_task *task);

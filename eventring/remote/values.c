@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: the local variables of a frame of another process.
+/* values.c: reads the local variables of a frame of another process.
  *
- * A function's variables take the values behind the function's own, in the order in which
- * they begin. No metamethod is called: a table is shown by its address.
+ * The values of a function's variables follow that of the function itself, in the order
+ * in which the variables begin. No metamethod is called: a table is shown by its address.
  */
 #include "remote/values.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST_LOCALS = 4096, STRING_SHOWN = 40 };
 
-/* Writes a string in quotes, with what is not printable ASCII as \xNN. */
+/* Writes a string in quotes; all but printable ASCII as \xNN. */
 static void show_string(char to[REMOTE_VALUE], const char *bytes, size_t size, size_t whole) {
   size_t at = 0;
   to[at++] = '"';

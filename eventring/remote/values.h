@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* values.h: the local variables of a frame of another process, as text. */
+/* values.h: reads the local variables of a frame of another process, as text. */
 #ifndef EVENTRING_REMOTE_VALUES_H
 #define EVENTRING_REMOTE_VALUES_H
 
@@ -13,8 +13,8 @@ struct remote_variable {
   char text[REMOTE_VALUE];    /* a literal of Lua, or "table: 0x55..."; printable ASCII */
 };
 
-/* Calls `each` for the local variables that exist at the frame's pc, as the process holds
-   them now; nothing of the process runs. Returns their number. */
+/* Calls `each` for the local variables that exist at the frame's pc, with their present
+   values; executes nothing in the process. Returns their number. */
 size_t remote_variables(struct remote_functions *functions, const struct remote_frame *frame,
                         void (*each)(void *closure, const struct remote_variable *variable),
                         void *closure);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* symbols.c: reads the symbols of a file from disk: static functions are in the table
- * .symtab alone, which no process has in its memory.
+/* symbols.c: reads the symbols of a file from disk: static functions are only in the
+ * table .symtab, which no process has in its memory.
  *
- * The file may be damaged or hostile: sizes are bounded before memory is taken, indexes
- * before they are used, and what changes meanwhile is read short, without a signal. */
+ * The file may be damaged or hostile: sizes are bounded before memory is allocated, and
+ * indexes before they are used. If the file changes while it is read, a read comes out
+ * short, without a signal. */
 #include "symbols/symbols.h"
 
 #include <elf.h>
@@ -11,15 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* bytes of each part that is read: the table of sections, the symbols, their texts */
+/* most bytes of each part that is read: the sections, the symbols, their texts */
 enum { MOST_BYTES = 1 << 25 };
 
 static bool read_at(int fd, uint64_t at, void *to, size_t size) {
   return at <= INT64_MAX && pread(fd, to, size, (off_t)at) == (ssize_t)size;
 }
 
-/* Reads a part of a file into new memory. Returns NULL if the part is empty or too large,
-   cannot be read, or there is no memory. */
+/* Reads a part of a file into new memory. Returns NULL if the part is empty, too large or
+   unreadable, or when out of memory. */
 static void *read_part(int fd, uint64_t at, uint64_t size) {
   void *part = size > 0 && size <= MOST_BYTES ? malloc(size) : NULL;
   if (part != NULL && read_at(fd, at, part, size)) return part;
@@ -48,11 +49,11 @@ static const Elf64_Shdr *find_table(const Elf64_Shdr *sections, size_t count) {
   return found;
 }
 
-/* Returns the length of a symbol's text, without what a compiler has added,
-   as in "f.constprop.0". */
+/* Returns the length of a symbol's text without the suffix of a compiler, as in
+   "f.constprop.0". */
 static size_t text_length(const char *text) { return strcspn(text, "."); }
 
-/* Finds the name of the function that begins at `value`. If it has several, takes the
+/* Finds the name of the function that begins at `value`. Of several names, takes the
    first in byte order, so that each run finds the same one. */
 static bool find_function(const Elf64_Sym *symbols, size_t count, const char *texts,
                           size_t text_size, uint64_t value, char *name, size_t room) {

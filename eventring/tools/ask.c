@@ -10,10 +10,10 @@
 
 enum {
   REST_MS = 5,
-  ASLEEP_MS = 200, /* how long a domain must not have run: one asleep for less may soon
-                      reach a safepoint */
-  ASIDE_MS = 2000, /* how long a thread of the process may take to answer for a domain
-                      that is asleep */
+  ASLEEP_MS = 200, /* how long a domain must not have run; one asleep for less may reach a
+                      safepoint soon */
+  ASIDE_MS = 2000, /* how long a thread of the process may take to answer for a sleeping
+                      domain */
   ANSWERED_ASIDE = EVENTRING_ASKS_RETAIN | EVENTRING_ASKS_COROUTINES,
   PROMPT_MS = 20   /* how long a running domain may take to answer */
 };
@@ -50,9 +50,8 @@ static int32_t thread_of(const struct ask *ask, unsigned slot) {
   return eventring_cursor_domain(ask->reader->cursor, slot, &domain) == 0 ? domain.tid : 0;
 }
 
-/* Tells whether all domains that have not answered are asleep, so that there is nothing
-   to wait for. (It checks every one of them, because a domain's time begins with the
-   first check.) */
+/* Tells whether all domains that have not answered are asleep, so that waiting is
+   useless. (Checks all of them, because a domain's time begins with the first check.) */
 static bool are_asleep(struct ask *ask, uint64_t ns) {
   bool all = true;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
@@ -132,9 +131,9 @@ static bool has_all(const struct ask *ask) {
   return true;
 }
 
-/* Opens the next file of the process if the present one was deleted before all had
-   answered: the process goes on in another file, where the question has not been asked
-   yet. Returns true if the reader has that file now. */
+/* Opens the next file of the process if the present one was deleted before all domains
+   had answered: the process goes on in another file, in which the question was not asked.
+   Returns true if the reader has that file now. */
 static bool turn_to_next_file(struct ask *ask) {
   struct reader *reader = ask->reader;
   struct eventring_info info = {.size = sizeof info};
@@ -155,7 +154,7 @@ static bool turn_to_next_file(struct ask *ask) {
 
 int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
                 struct ask_patience patience) {
-  enum { MOST_FILES = 8 }; /* how many files that are deleted one after the other are
+  enum { MOST_FILES = 8 }; /* most files, deleted one after the other, that are
                               followed */
   struct eventring_error error;
   int status, files = 0;
@@ -171,11 +170,11 @@ void ask_nothing(const struct ask *before) {
   struct ask ask = *before;
   struct eventring_error error;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    /* the others have no child, and for a domain that is asleep a thread of the process
+    /* the other domains have no child, and for a sleeping domain a thread of the process
        waits for the child */
     ask.asked[slot] &= ask.answers[slot] != 0 && !ask.watches[slot].sleeps;
   memset(ask.answers, 0, sizeof ask.answers);
   memset(ask.watches, 0, sizeof ask.watches);
-  /* when another tool asks, that has the same effect */
+  /* a question that another tool asks has the same effect */
   await_answers(&ask, 0, (struct ask_patience){UINT64_MAX, MOST_NS}, &error);
 }

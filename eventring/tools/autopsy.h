@@ -10,10 +10,9 @@
 
 enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16, AUTOPSY_SITES = 5, AUTOPSY_BRIEF_SITES = 2 };
 
-/* Something that happened. */
+/* Something that happened: a span or an event. */
 struct note {
-  uint64_t ns, duration; /* of a span: its begin; of a span that has ended: how long it
-                            took */
+  uint64_t ns, duration; /* of a span: its begin; duration: of a span that has ended */
   uint64_t context;
   uint32_t domain, depth;
   uint16_t id;
@@ -26,7 +25,7 @@ struct note {
     uint64_t u;
     double d;
   } value;
-  char text[64]; /* of a payload that is text: what fits */
+  char text[64]; /* a payload that is text, as far as it fits */
 };
 
 /* The longest spans (a heap with the shortest first), or the newest events (a circle). */
@@ -53,10 +52,10 @@ struct ring {
   uint32_t domain;
   uint8_t ring;
   struct eventring_ring_info info;
-  uint64_t reach_ns;  /* how far it reaches back from the end */
+  uint64_t reach_ns;  /* how long it reaches back from the end */
   uint64_t overwritten, bytes;
   uint64_t needed;    /* bytes that would hold hold_ns; 0: not known */
-  unsigned wsize;     /* the log2 of the number of its words */
+  unsigned wsize;     /* log2 of the number of its words */
 };
 
 struct autopsy {
@@ -73,7 +72,7 @@ struct autopsy {
   struct cycle cycle[EVENTRING_MAX_DOMAINS];
   struct notes longest_spans, newest_points;
   uint64_t noted;     /* events of the last seconds */
-  struct note last[AUTOPSY_NOTES]; /* those of them that are shown, by time */
+  struct note last[AUTOPSY_NOTES]; /* the events of these that are shown, by time */
   size_t lasts;
   struct eva_known known;
   struct note open[AUTOPSY_OPEN];
@@ -88,16 +87,16 @@ struct autopsy {
 
 /* Takes an event of the last seconds. */
 void autopsy_note(struct autopsy *a, const struct eventring_event *event);
-/* Chooses which events of the last seconds are shown. */
+/* Chooses which events of the last seconds to show. */
 void autopsy_sort(struct autopsy *a);
 
 /* Fills the figures of a ring from its info. */
 void autopsy_measure_ring(const struct autopsy *a, struct ring *ring);
 
-/* Reads, and frees, what was alive by line in a recording that has been read. */
+/* Reads what was alive, by line, in a recording that has been read. */
 void autopsy_read_sites(struct autopsy *autopsy);
 void autopsy_free_sites(struct autopsy *autopsy);
-/* Returns the number of lines that had allocated something that was alive. */
+/* Returns the number of lines that had allocated what was alive. */
 size_t autopsy_sites(const struct autopsy *autopsy);
 
 /* The view that --json prints, and those of its rows that are tables in text. */

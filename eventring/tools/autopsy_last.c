@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* autopsy_last.c: the last seconds of a process in a few lines: the longest spans that
- * ended in them, and the last events that are neither spans nor counters, by time. These
- * events get up to a third of the lines. Spans within the steps of the collector are left
- * out: `pauses` has them. */
+ * ended then, and the last events that are neither spans nor counters, by time. These
+ * events get at most a third of the lines. Spans within the steps of the collector are
+ * left out: `pauses` has them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static struct note note_of(const struct eventring_event *event) {
     note.ns = event->begin_ns;
     note.duration = event->ns - event->begin_ns;
   }
-  /* the first value, if there are several */
+  /* only the first of several values */
   struct eventring_value value = {.payload = EVENTRING_NONE};
   eventring_event_values(event, &value, 1);
   note.payload = value.payload;
@@ -30,7 +30,7 @@ static struct note note_of(const struct eventring_event *event) {
   return note;
 }
 
-/* Keeps the longest spans: a longer one takes the place of the shortest. */
+/* Keeps the longest spans: a longer one replaces the shortest. */
 static void keep_longest(struct notes *notes, const struct note *note) {
   size_t i = 0;
   if (notes->count < notes->most) {

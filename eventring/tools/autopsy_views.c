@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* autopsy_views.c: what `eventring autopsy` shows, as views, and the heap profile that it
+/* autopsy_views.c: the views of `eventring autopsy`, and the heap profile that it
    shows. */
 #include <inttypes.h>
 #include <string.h>
@@ -35,7 +35,7 @@ VIEW_GETTER(value, struct note) {
   }
 }
 
-/* Returns what to show of an event besides its name. */
+/* Returns what to show of an event next to its name. */
 VIEW_GETTER(took_or_value, struct note) {
   if (is_span(row)) return view_text(eva_duration_text(to->room, row->duration));
   if (row->payload == EVENTRING_INT) return view_printf(to, "%" PRId64, row->value.i);
@@ -87,7 +87,7 @@ void autopsy_last_rows(struct view_to *to, const void *autopsy) {
 
 /* ---- Memory and the collector ------------------------------------------------- */
 
-/* Returns the value of a gauge; in text, as bytes. */
+/* Returns the value of a gauge; in text as bytes. */
 VIEW_GETTER(gauge_value, struct gauge) {
   int64_t value = column->argument ? row->greatest : row->last;
   uint64_t bytes = value < 0 ? 0 : (uint64_t)value;

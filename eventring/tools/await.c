@@ -30,7 +30,7 @@ static int take_event(void *context, const struct eventring_event *event) {
 }
 
 /* Tells whether the process ended as the condition says. (An error or a signal that ends
-   the process is no event.) */
+   the process is not recorded as an event.) */
 static bool has_ended_so(const struct await *await, eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   const struct eventring_condition *c = &await->condition;
@@ -66,8 +66,9 @@ static bool is_over(eventring_cursor *cursor) {
          info.liveness != EVENTRING_LIVE;
 }
 
-/* Makes the rings hold `before_ns` of the past. If the program has ended already, what
-   can be held is there. Returns STATUS_GO_ON, or the exit status after a message. */
+/* Makes the rings hold `before_ns` of the past. If the program has ended, the rings
+   already hold what they can. Returns STATUS_GO_ON, or the exit status after a
+   message. */
 static int hold(const struct await *await, eventring_cursor *cursor) {
   struct eventring_error error;
   if (await->before_ns == UINT64_MAX ||

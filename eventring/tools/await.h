@@ -8,8 +8,8 @@
 #include "reader.h"
 
 struct await {
-  const char *text;   /* the condition, as given; NULL: nothing is waited for */
-  /* how much of the past the rings are to hold meanwhile; UINT64_MAX: as it is */
+  const char *text;   /* the condition, as given; NULL: do not wait */
+  /* how much of the past the rings shall hold meanwhile; UINT64_MAX: no change */
   uint64_t before_ns;
   struct eventring_condition condition;
 };
@@ -18,7 +18,7 @@ struct await {
 int await_check(const struct command *self, struct await *await);
 /* Waits for the condition, with a cursor of its own on the recording that the reader has
    opened. Returns STATUS_GO_ON; or the exit status, after a message, if the recording
-   ended before or SIGINT or SIGTERM came. */
+   ended first or SIGINT or SIGTERM came. */
 int await_condition(const struct await *await, const struct reader *reader);
 
 #endif

@@ -37,7 +37,7 @@ static void end_child(struct reader *reader, pid_t child, pid_t parent) {
 }
 
 static int open_answer(pid_t child) {
-  /* before the child has it, the descriptor is a file of the program */
+  /* until the child has its file, this descriptor is a file of the program */
   static const char name[] = "/memfd:saros-retain";
   char path[64], target[sizeof name - 1];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child, ANSWER_FD);
@@ -46,7 +46,7 @@ static int open_answer(pid_t child) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Reads what there is. Returns true if it is complete, or larger than it may be. */
+/* Reads what there is. Returns true if it is complete or too large. */
 static bool read_answer(struct child_answer *a, int fd, size_t most) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return false;
@@ -59,8 +59,8 @@ static bool read_answer(struct child_answer *a, int fd, size_t most) {
   return too_large || retain_answer_is_over(a->text, a->size);
 }
 
-/* Waits for the child's file, which the child has some time after it was forked. A child
-   that has none is not killed. */
+/* Waits for the file, which the child makes some time after it was forked. A child
+   without the file is not killed. */
 void child_answer_await(struct child_answer *a, struct reader *reader,
                         const struct eventring_info *process, uint32_t number, size_t most,
                         uint64_t end) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* class_list.c: the classes that words of the user name. */
+/* class_list.c: finds the classes that the user names. */
 #include "class_list.h"
 #include "eventring.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Tells whether this is a class that programs may have, though this recording does not
-   have it. */
+/* Tells whether this class exists in other programs, though not in this recording. */
 static bool is_known_elsewhere(const char *name, size_t size) {
   char text[EVENTRING_MAX_CLASS_NAME + 1];
   if (size > EVENTRING_MAX_CLASS_NAME) return false;
@@ -26,7 +25,7 @@ static uint64_t bit_of(const eventring_cursor *cursor, const char *name, size_t 
 
 static void say_why_not(const eventring_cursor *cursor, const char *name, size_t size,
                         char trouble[CLASS_TROUBLE]) {
-  enum { SHOWN = 100 }; /* bytes of a name that are shown */
+  enum { SHOWN = 100 }; /* most bytes of a name that are shown */
   size_t used = (size_t)snprintf(
       trouble, CLASS_TROUBLE,
       is_known_elsewhere(name, size) ? "class `%.*s' has no events in this program; it has"

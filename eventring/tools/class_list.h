@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* class_list.h: the classes that words of the user name. */
+/* class_list.h: finds the classes that the user names. */
 #ifndef EVENTRING_TOOL_CLASS_LIST_H
 #define EVENTRING_TOOL_CLASS_LIST_H
 
@@ -12,12 +12,11 @@ enum { CLASS_TROUBLE = EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2) + 
    the name is NULL. Returns false, after a message, if there is no such class. */
 bool class_find(const eventring_cursor *cursor, const char *name, uint64_t *classes);
 
-/* Adds the classes of `NAME,NAME...` to *classes; `all` stands for all that the recording
-   has. `off` says that they are to be switched off: then the list may also name classes
-   that other programs have and this one has no events of, and may not name `lifecycle`
-   alone, which is always recorded. Returns false if the list is not right (an empty one
-   is right), with the reason in `trouble`, which contains names as they were given: print
-   it with complain or print_foreign. */
+/* Adds the classes of `NAME,NAME...` to *classes; `all` stands for all classes of the
+   recording. `off`: they are to be switched off. Then the list may also name classes that
+   only other programs have, but not `lifecycle` alone, which is always recorded. Returns
+   false if the list is wrong (an empty list is right), with the reason in `trouble`. This
+   contains names as they were given: print it with complain or print_foreign. */
 bool class_list_read(const eventring_cursor *cursor, const char *list, bool off,
                      uint64_t *classes, char trouble[CLASS_TROUBLE]);
 

@@ -13,8 +13,8 @@
 #include "eventring/stack.h"
 #include "last_stacks.h"
 
-/* On one screen: at most this many open spans, frames of a stack, and lines of the last
-   seconds; the last seconds make room for the lines of the stack and of sites. */
+/* Limits for one screen: open spans, frames of a stack, and lines of the last seconds,
+   which make room for the lines of the stack and of sites. */
 enum { BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
        WHOLE_ERROR = 12, MOST_FRAMES = 12 };
 
@@ -30,7 +30,7 @@ static void on_step(void *context, const struct eva_step *step) {
   a->newest_step = *step;
 }
 
-/* Notes the last value of a counter of a domain, and the greatest of the present
+/* Notes the last value of a counter of a domain, and its greatest value in the present
    incarnation. */
 static void take_counter(struct autopsy *a, const struct eventring_event *event) {
   if (event->payload != EVENTRING_INT || !event->def) return;
@@ -54,7 +54,7 @@ static bool is_level_of_memory(const struct eventring_event *event) {
          (strcmp(def->unit, "bytes") == 0 || strcmp(def->unit, "words") == 0);
 }
 
-/* Notes whether a domain has a cycle under way. */
+/* Notes whether a domain is in a major cycle. */
 static void take_lifecycle(struct autopsy *a, const struct eventring_event *event) {
   struct cycle *cycle = &a->cycle[event->domain % EVENTRING_MAX_DOMAINS];
   if (!event->def || event->payload != EVENTRING_INT) return;
@@ -132,7 +132,7 @@ static void read_recording(struct autopsy *a) {
     if (a->q.top > most) a->q.top = most;
   }
   autopsy_sort(a);
-  find_rings(a); /* only now is known what this cursor missed and lost */
+  find_rings(a); /* only now is it known what this cursor missed and lost */
 }
 
 /* ---- Text --------------------------------------------------------------------- */

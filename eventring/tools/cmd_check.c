@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_check.c: `eventring check`: do rules hold for a recording? */
+/* cmd_check.c: `eventring check`: tells whether rules hold for a recording. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { MOST_FILE = 1 << 20 };
 struct check {
   struct query q;
   struct eva_rules rules;
-  const char *file; /* of the rules; NULL: they are on the command line */
+  const char *file; /* the file of the rules; NULL: they are on the command line */
 };
 
 /* ---- Rules -------------------------------------------------------------------- */
@@ -24,8 +24,8 @@ static void add_rule(struct check *c, const struct eventring_condition *conditio
   if (eva_rules_add(&c->rules, condition, text, size, line) == EVENTRING_E_MEMORY) no_memory();
 }
 
-/* Reads the rules of a line, with `;` or `,` between them, up to a `#` where a rule could
-   begin. Returns STATUS_GO_ON, or the exit status after a message. */
+/* Reads the rules of a line, which are separated by `;` or `,`. A `#` where a rule could
+   begin ends the line. Returns STATUS_GO_ON, or the exit status after a message. */
 static int read_line(struct check *c, const char *text, size_t size, unsigned line) {
   struct eventring_condition condition;
   struct eventring_error error;
@@ -42,7 +42,7 @@ static int read_line(struct check *c, const char *text, size_t size, unsigned li
       add_rule(c, &condition, text + at, end, line);
       continue;
     }
-    /* parses it again, as if nothing might follow, for the message */
+    /* parses again, as if nothing might follow, for the message */
     if (status == EVENTRING_OK)
       eventring_condition_parse(&condition, text + at, size - at, NULL, &error);
     const char *what = error.text;
@@ -108,8 +108,8 @@ static size_t count_failed(const struct check *c) {
   return failed;
 }
 
-/* Returns the exit status. A rule that no recording can fulfil is worse than one that
-   this recording does not fulfil. */
+/* Returns the exit status. A rule that no recording can fulfil outweighs one that this
+   recording does not fulfil. */
 static int status_of_rules(const struct check *c) {
   for (size_t i = 0; i < c->rules.count; i++)
     if (c->rules.rule[i].is_wrong) return STATUS_USAGE;
@@ -165,7 +165,7 @@ static VIEW(check_view, struct check,
 
 /* ---- Classes ------------------------------------------------------------------ */
 
-/* Adds `+"NAMESUFFIX"`, so that PROGRAM switches on the class of the event of this
+/* Adds `+"NAMESUFFIX"`, so that PROGRAM switches on the class of the event of that
    name. */
 static void add_class(FILE *list, const char *name, size_t size, const char *suffix) {
   if (!size) return;
@@ -188,7 +188,7 @@ static void add_classes(FILE *list, const struct eventring_condition *condition)
   add_class(list, name, is_bytes ? size - bytes : 0, "_words");
   add_class(list, name, condition->figure == EVENTRING_FIGURE_COUNT ? size : 0, "_begin");
   add_class(list, within, strlen(within), "");
-  /* what is counted at the borders of spans */
+  /* the counter that is written at the borders of spans */
   add_class(list, name, within[0] ? size : 0, "_total");
   add_class(list, name, within[0] && is_bytes ? size - bytes : 0, "_words_total");
 }
@@ -214,8 +214,8 @@ static int on_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Returns the number of events that were lost. What a PROGRAM that was watched from its
-   start has overwritten is lost, too. */
+/* Returns the number of events that were lost. For a PROGRAM that was watched from its
+   start, events that were overwritten early (missed) count as lost, too. */
 static uint64_t lost_of(const struct query *q) {
   return q->totals.lost + (q->reader.launched ? q->totals.missed : 0);
 }
@@ -234,8 +234,8 @@ static int check(struct check *c, const struct operands *operands) {
   return status == STATUS_OK ? status_of_rules(c) : status;
 }
 
-/* Reads the rules: those given with --expression, or else the first operand is their
-   file. Returns STATUS_GO_ON, or the exit status after a message. */
+/* Reads the rules: those given with --expression, or else those in the file that the
+   first operand names. Returns STATUS_GO_ON, or the exit status after a message. */
 static int take_rules(const struct command *self, struct check *c, const char *expressions,
                       struct operands *operands) {
   if (expressions) {

@@ -60,16 +60,16 @@ static bool is_wanted(const struct cleaning *cleaning, enum eventring_liveness l
          (cleaning->ended || !preserved);
 }
 
-/* Tells whether the user may remove a file. (Root finds the files of all users; the
-   library checks again.) */
+/* Tells whether the user may remove a file. (Discovery shows root the files of all users.
+   The library checks again.) */
 static bool may_go(const struct cleaning *cleaning, const char *path) {
   struct stat st;
   return cleaning->all_users || (lstat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
-/* Handles a file that was found: removes it if it is wanted and lies in a directory that
-   was asked for. (eventring_discover also finds files that live processes have elsewhere,
-   and one of these may have died since.) */
+/* Handles a file that was found: removes it if the options allow that and it lies in one
+   of the given directories. (eventring_discover also finds files of live processes
+   elsewhere, and such a process may have died since.) */
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
   if (found->status == 0 && is_wanted(cleaning, found->liveness, found->preserved) &&
@@ -78,7 +78,7 @@ static int clean_found(void *context, const struct eventring_found *found) {
   return 0;
 }
 
-/* Removes a file that was given by name: if it is not to be removed, that is an error. */
+/* Removes a file that was given by name. If it must not be removed, that is an error. */
 static void clean_named(struct cleaning *cleaning, const char *path) {
   eventring_cursor *cursor;
   struct eventring_error error;
@@ -115,8 +115,8 @@ static int clean(struct cleaning *cleaning) {
       complain("cannot look for recordings: %s", eventring_strerror(found));
       cleaning->failed = true;
     }
-    /* the incomplete copies that processes which have died were making; a directory that
-       cannot be read was reported before, or has none */
+    /* incomplete copies whose makers have died; a directory that cannot be read was
+       reported before, or has none */
     for (size_t i = 0; i < where->count; i++)
       eventring_remove_parts(where->directories[i], cleaning->dry_run, count_removed, cleaning);
   }

@@ -3,9 +3,9 @@
  *
  * It changes the control page, which the process and this command both map: the process
  * is not interrupted and need not react. Requests are checked first, and the file of the
- * copy is made, so that a wrong request changes nothing. Then come triggers, the classes,
- * pause or resume, functions that are named, the copy, and the output of --status.
- * (--start comes before all of it: there is nothing to check before.)
+ * copy is created, so that a wrong request changes nothing. Then come triggers, classes,
+ * pause or resume, named functions, the copy, and the output of --status. (--start comes
+ * before all of this, since before it there is nothing to check.)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,20 +25,20 @@
 struct request {
   bool start, pause, resume, status;
   struct view_choice as;
-  const char *directory;        /* of its file, or NULL */
+  const char *directory;        /* for the file of --start, or NULL */
   char *enable, *disable;       /* comma-separated names, or NULL */
   uint64_t enabled, disabled;   /* the classes that they name */
   const char *profile;          /* `calls' or `off', or NULL */
   char *spans, *no_spans;       /* comma-separated names of functions, or NULL */
-  /* how much of the past rings shall grow to hold; UINT64_MAX: not asked for */
+  /* how much of the past the rings shall grow to hold; UINT64_MAX: not given */
   uint64_t hold_ns;
   const char *memprof;          /* rate of samples, as text, or NULL */
   double rate;                  /* the rate as a number */
-  const char *triggers;         /* the list that must be in force, or NULL */
+  const char *triggers;         /* the list of triggers to set, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
-  char *names;                  /* of functions whose calls must be spans, or NULL:
+  char *names;                  /* names of functions whose calls shall be spans; NULL:
                                    none */
-  bool changes_spans;           /* whether those of the process become `names` */
+  bool changes_spans;           /* whether the process gets `names` */
 };
 
 /* ---- What is asked ------------------------------------------------------- */
@@ -89,14 +89,14 @@ static bool changes_something(const struct request *request) {
          request->triggers || request->spans || request->no_spans;
 }
 
-/* Tells whether more is asked for than --start. */
+/* Tells whether the request has more than --start. */
 static bool asks_more(const struct request *request) {
   return changes_something(request) || request->snapshot || request->status;
 }
 
 /* ---- Names with commas between them ---------------------------------------- */
 
-/* Returns the first name of a list and sets *size to its bytes; *list goes on behind it.
+/* Returns the first name of a list, sets *size to its bytes and moves *list behind it.
    Returns NULL if there is none. */
 static const char *next_name(const char **list, size_t *size) {
   const char *name = *list;
@@ -167,8 +167,7 @@ static int read_classes(eventring_cursor *cursor, const char *list, bool off,
   return wrong("%s", trouble);
 }
 
-/* Finds the classes that are named. Refuses, before anything is changed, what cannot be
-   done. */
+/* Finds the named classes. Refuses what is impossible before anything is changed. */
 static int check_classes(eventring_cursor *cursor, struct request *request) {
   uint64_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   int status = read_classes(cursor, request->enable, false, &request->enabled);
@@ -192,7 +191,7 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
 
 /* ---- Functions that are spans ---------------------------------------------- */
 
-/* Adds those names of `list` to `names` that are in neither `names` nor `but`. */
+/* Adds to `names` those names of `list` that are in neither `names` nor `but`. */
 static void add_names(char **names, const char *list, const char *but) {
   size_t size;
   for (const char *name; (name = next_name(&list, &size));) {
@@ -215,8 +214,8 @@ static int check_named(const struct request *r, const struct eventring_info *inf
   return STATUS_OK;
 }
 
-/* Finds request->names: the names that are given, with those that others have named and
-   without those that are taken away. */
+/* Finds request->names: those that others have set, with the given names added and the
+   --no-spans names removed. */
 static int check_spans(eventring_cursor *cursor, struct request *r) {
   struct eventring_info info = {.size = sizeof info};
   if (!r->spans && !r->no_spans) return STATUS_OK;
@@ -225,14 +224,14 @@ static int check_spans(eventring_cursor *cursor, struct request *r) {
   if (status != STATUS_OK) return status;
   if (!has_name(r->no_spans, "all", 3)) add_names(&r->names, info.call_names, r->no_spans);
   add_names(&r->names, r->spans, NULL);
-  /* else class calls is left as it is */
+  /* otherwise class calls stays as it is */
   r->changes_spans = r->names || info.call_names[0];
   return STATUS_OK;
 }
 
 /* ---- What is done -------------------------------------------------------- */
 
-/* Checks a change, or makes it. */
+/* Checks a change or makes it. */
 typedef int act_function(eventring_cursor *cursor, const struct eventring_change *change,
                          struct eventring_error *error);
 
@@ -260,8 +259,8 @@ static int act_on(eventring_cursor *cursor, const struct request *r, act_functio
   return STATUS_OK;
 }
 
-/* Makes the changes and then the copy, if nothing is wrong with any of them: all are
-   checked, and the file of the copy is created, before the first change is made. */
+/* Makes the changes and then the copy, if nothing is wrong with any of them: before the
+   first change, all are checked and the file of the copy is created. */
 static int check_and_change(eventring_cursor *cursor, struct request *r) {
   struct copy *copy = NULL;
   int status = check_classes(cursor, r);
@@ -297,15 +296,14 @@ static int control(const struct command *self, const char *pid_or_file, struct r
   return reader_close(&reader, status);
 }
 
-/* Changes each process that is named: one that is gone does not keep the others from
-   being changed. */
+/* Changes each named process. If one is gone, the others are changed nevertheless. */
 static int control_all(const struct command *self, const struct operands *operands,
                        struct request *request) {
   int status = STATUS_OK;
   for (size_t i = 0; i < operands->count; i++) {
-    request->enabled = request->disabled = 0; /* classes have other numbers there */
+    request->enabled = request->disabled = 0; /* another process may have other numbers */
     free(request->names);
-    request->names = NULL; /* other functions are named there */
+    request->names = NULL; /* another process may have other names */
     request->changes_spans = false;
     if (i > 0 && request->status && !request->as.json) putchar('\n');
     int one = control(self, operands->words[i], request);

@@ -30,11 +30,11 @@ enum {
   MOST_SPAN_NAMES = 32,
   SHOWN_HOLDERS = 3,
   MOST_HOLDERS = 64,
-  MOST_ANSWERS = 64 << 20 /* bytes of all domains */
+  MOST_ANSWERS = 64 << 20 /* for all domains together */
 };
 #define WALK_NS UINT64_C(90000000000)
 
-/* What is asked, and of which process. */
+/* The question, and the process that is asked. */
 struct listing {
   struct coroutines_request request;
   /* the process */
@@ -44,15 +44,15 @@ struct listing {
   struct remote_stack stack;     /* of the group that is shown */
   /* of the recording of the process, for names of spans; NULL: there is none */
   eventring_cursor *cursor;
-  struct view_to *to;            /* NULL: the output is text, or for another tool */
-  const char *format, *output;   /* --to, -o; NULL */
+  struct view_to *to;            /* NULL: output is text, or a format of another tool */
+  const char *format, *output;   /* --to, -o; may be NULL */
   struct coroutines_export export;
   uint64_t leaked_ns;
   struct ask_patience patience;
-  bool held;                     /* whether it is asked what holds them */
-  int status;                    /* of that question: not STATUS_OK if some domain has not
-                                    answered */
-  struct child_answer *children; /* the texts of the answers */
+  bool held;                     /* --held: ask what holds them */
+  int status;                    /* of the question --held: not STATUS_OK if a domain has
+                                    not answered */
+  struct child_answer *children; /* the texts of these answers */
   struct retain_answer *answers; /* of the domains that answered */
   size_t answer_count;
   /* what was found */
@@ -60,7 +60,7 @@ struct listing {
   bool cut;
 };
 
-/* Where a coroutine was created, or resumed. */
+/* The call that created, or resumed, a coroutine. */
 struct site {
   const struct remote_function *function; /* NULL: not known */
   uint32_t line;                          /* 0: not known */
@@ -73,9 +73,9 @@ struct span_count {
   uint64_t count;
 };
 
-/* A way in which some coroutines of a group are held. */
+/* A way in which coroutines of a group are held. */
 struct holder {
-  const struct retain_shape *way; /* NULL: nothing is known that holds them */
+  const struct retain_shape *way; /* NULL: no holder is known */
   uint64_t count;
 };
 
@@ -83,14 +83,14 @@ struct row {
   struct listing *listing;
   const struct remote_domain *domain;
   const struct coroutine_group *group;
-  char address[32]; /* of the coroutine that is longest suspended */
+  char address[32]; /* of the coroutine that has been suspended longest */
   const struct remote_function *begins; /* what coroutines that have not begun will run */
   struct site created, resumed;
   struct span_count spans[MOST_SPAN_NAMES];
   size_t span_count;
   struct holder holders[MOST_HOLDERS];
   size_t holder_count;
-  uint64_t held_otherwise; /* in ways beyond these */
+  uint64_t held_otherwise; /* held in other ways than these */
 };
 
 /* ---- sites --------------------------------------------------------------- */
@@ -235,7 +235,7 @@ static int say_not_held(const struct ask *ask, unsigned slot, const struct child
   return wrong("domain %u has not said who holds its coroutines: %s", slot, why);
 }
 
-/* Reads from the answer of each domain which paths lead to its coroutines. */
+/* Reads from the answer of each domain the paths that lead to its coroutines. */
 static void collect(struct listing *l, struct reader *reader, const struct ask *ask,
                     const struct eventring_info *info) {
   const uint64_t end = now_ns() + WALK_NS;
@@ -501,8 +501,8 @@ static void show(struct listing *l) {
   }
 }
 
-/* Opens the recording of a process. Returns NULL if it does not record, so that no
-   coroutine has a span open. */
+/* Opens the recording of a process. Returns NULL if it does not record; then no coroutine
+   has open spans. */
 static eventring_cursor *open_recording(const char *pid) {
   eventring_cursor *cursor;
   return eventring_open_any(&cursor, pid, EVENTRING_OPEN_NOW, NULL) == EVENTRING_OK ? cursor : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_cut.c: `eventring cut`: copies a part of a recording, by time and domains, or what
-   is sound of all of it. */
+/* cmd_cut.c: `eventring cut`: copies a part of a recording, by time and domains, or all
+   that is sound in it. */
 #include "copy.h"
 #include "options.h"
 #include "reader.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff.c: `eventring diff`: what changed between the runs of A and those of B, and
- * which of the changes are noise. */
+/* cmd_diff.c: `eventring diff`: finds what changed between the runs of A and those of B,
+ * and which changes are noise. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +16,8 @@
 
 static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
-/* Judges figures by whether they are exact, if there are fewer runs than a test takes:
-   nothing says then by how much times differ from run to run, but an exact figure differs
-   or does not. */
+/* Judges figures if there are fewer runs than a test needs. Then it is unknown by how
+   much times vary from run to run, so only exact figures count: they differ or do not. */
 static void judge_few(struct runs *runs) {
   for (size_t i = 0; has_few(runs) && i < runs->figures; i++) {
     struct figure *figure = &runs->figure[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the order of
- * their times; at the end the spans that are still open. With --backwards all of that
- * comes in the opposite order. */
+/* cmd_dump.c: `eventring dump`: prints the events of a recording, one a line, in the
+ * order of their times; and at the end the spans that are still open. With --backwards,
+ * everything comes in the opposite order. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,10 +32,10 @@ struct dump_options {
   struct filter filter;
   bool follow, from_now;
   uint64_t limit_ns;
-  uint64_t most, printed; /* events; 0: no limit */
+  uint64_t most, printed; /* most events; 0: no limit */
   const char *prefix;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
-  struct eva_known known;      /* at the end of reading */
+  struct eva_known known;      /* as of the end of reading */
 };
 
 /* ---- Options ------------------------------------------------------------- */
@@ -126,8 +126,8 @@ static bool wants(const struct dump_options *options,
 
 /* ---- Reading ------------------------------------------------------------- */
 
-/* Returns 1, which ends the reading, if the output cannot be written any more or enough
-   was printed. */
+/* Returns 1, which ends the reading, if the output cannot be written or enough was
+   printed. */
 static int go_on(const struct dump_options *options, bool is_enough) {
   bool failed = ferror(options->format.out);
   if (!failed && !is_enough) return 0;
@@ -136,8 +136,8 @@ static int go_on(const struct dump_options *options, bool is_enough) {
   return 1;
 }
 
-/* Tells whether all events that are wanted were printed. (Events that a reader has made
-   do not count.) */
+/* Tells whether all events that are wanted were printed. (Synthetic events do not
+   count.) */
 static bool is_enough(struct dump_options *options, const struct eventring_event *event,
                       bool is_printed) {
   const struct time_window *window = &options->filter.window;
@@ -166,8 +166,8 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   const struct dump_options *options = context;
   struct dump_options ever = *options;
   struct eventring_event span = *event;
-  ever.filter.window.since = 0; /* however long the span has been open */
-  /* only of the end is it known which classes are off */
+  ever.filter.window.since = 0; /* the span counts however long it has been open */
+  /* which classes are off is known only of the end */
   if (options->filter.window.until != UINT64_MAX) span.flags &= ~(unsigned)EVENTRING_MAY_BE_OVER;
   if (!wants(&ever, event)) return go_on(options, false);
   const struct eva_so_far so_far = eva_so_far(&options->known, options->format.cursor, event);
@@ -184,8 +184,7 @@ static void dump_open_spans(struct reader *reader, struct dump_options *options)
     on_open_span(options, &late);
 }
 
-/* Prints how a process ended, if it ended in an unusual way, unless only some events are
-   wanted. */
+/* Prints how a process ended, if it ended unusually and all events are wanted. */
 static void dump_unusual_end(struct reader *reader, const struct dump_options *options) {
   const struct filter *filter = &options->filter;
   struct eventring_info info = {.size = sizeof info};
@@ -197,7 +196,7 @@ static void dump_unusual_end(struct reader *reader, const struct dump_options *o
   if (noted && eva_ended_unusually(&ending)) dump_end(&options->format, &info);
 }
 
-/* Handles a pass of the reader that is over: domains may have other names by now. */
+/* Handles the end of a pass of the reader: domains may have other names by now. */
 static void after_poll(void *context, const struct eventring_totals *totals) {
   (void)totals;
   struct dump_options *options = context;
@@ -206,8 +205,8 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
-/* Prints what was not over at the end of what is printed. (That is not known if the part
-   is read backwards and the recording goes on after it.) */
+/* Prints the spans that were still open at the end of the window. (They are not known if
+   the window is read backwards and the recording goes on after it.) */
 static void dump_rest(struct reader *reader, struct dump_options *options) {
   const struct time_window *window = &options->filter.window;
   if (ferror(stdout)) return;
@@ -245,8 +244,8 @@ static bool find_numbers(struct filter *filter, const eventring_cursor *cursor) 
 }
 
 /* Prints what other processes of a PROGRAM have recorded, or the process itself after an
-   exec. That comes after what was printed while it was recorded, on the same scale of
-   time. */
+   exec. This follows what was printed while the process ran, with times on the same
+   scale. */
 static void dump_others(struct reader *reader, struct dump_options *options) {
   if (ferror(stdout) || reader_is_stopped() || !reader_go_on_in_others(reader)) return;
   memset(&options->late, 0, sizeof options->late);
@@ -255,8 +254,8 @@ static void dump_others(struct reader *reader, struct dump_options *options) {
   else reader->failed = true;
 }
 
-/* Prints the recording. Returns false, after a message, if there can be nothing in the
-   window. */
+/* Prints the recording. Returns false, after a message, if the window can have no
+   events. */
 static bool dump(struct reader *reader, struct dump_options *options) {
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {.size = sizeof info};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_heap.c: `eventring heap`: what was allocated and what is alive, and where. */
+/* cmd_heap.c: `eventring heap`: shows what was allocated and what is alive, and where. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct heap_command {
   const char *to, *output;
   enum heap_by by;
   struct heap_view view;
-  const struct eva_amount *all; /* of all nodes */
+  const struct eva_amount *all; /* the sum of all nodes */
   const struct eva_heap_state *state;
 };
 
@@ -32,7 +32,7 @@ static const char *const measure_names[] = {[EVA_LIVE] = "live", [EVA_ALLOCATED]
 
 /* ---- Rows --------------------------------------------------------------------- */
 
-/* A node of the view: in text with all that its callees have, in JSON by itself. */
+/* A node of the view: in text including its callees, in JSON without them. */
 struct row {
   const struct heap_view *view;
   const struct heap_node *node;
@@ -61,7 +61,7 @@ static VIEW(amounts_view, struct eva_amount,
     FIGURE("temporary_objects", VIEW_COUNT, objects, EVA_TEMPORARY),
     FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED))
 
-/* Returns the bytes by which rows are ordered; for other measures there are none. */
+/* Returns the bytes by which rows are ordered; none for other measures. */
 VIEW_GETTER(main_bytes, struct row) {
   const bool is_main = column->argument == row->view->main;
   return is_main ? view_uint(eva_whole(row->amounts[column->argument].bytes)) : view_none();
@@ -130,8 +130,8 @@ static VIEW(row_view, struct row,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
      .view = &amounts_view})
 
-/* Puts the rows that allocate themselves. (By stack, a row is such a stack, not its
-   callers.) */
+/* Puts the rows that have allocated themselves. (By stack, a row is a stack that has
+   allocated; its callers are not rows.) */
 static void all_rows(struct view_to *to, const void *heap) {
   const struct heap_command *c = heap;
   const struct heap_view *v = &c->view;
@@ -164,8 +164,7 @@ static VIEW(state_view, struct eva_heap_state,
     {"from_events", NULL, VIEW_PLAIN, ROW(from_events)})
 
 /* Tells whether the figures have an age. A live process writes its profiles at
-   collections: between these, and while the process is asleep, the profiles do not
-   change. */
+   collections. In between, and while the process is asleep, they do not change. */
 static bool has_age(const struct heap_command *c) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   return c->h.q.info.liveness == EVENTRING_LIVE && !s->from_events && s->running > 0 && s->ns > 0;
@@ -209,7 +208,7 @@ static void print_amount(const char *name, const struct eva_amount *amount, FILE
   fputc('\n', out);
 }
 
-/* Prints what is missing from the rows, or may not add up. */
+/* Prints what the rows lack, or why they may not add up. */
 static void print_caveats(const struct heap_command *c, FILE *out) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   if (s->lost_entries)
@@ -226,7 +225,7 @@ static void print_caveats(const struct heap_command *c, FILE *out) {
             "ring\n", eva_count(s->unknown_frees));
 }
 
-/* Returns the thread of the only live domain, or 0 if there are several, or none. */
+/* Returns the thread of the only live domain, or 0 if there is none or more than one. */
 static int32_t only_thread(eventring_cursor *cursor) {
   int32_t tid = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
@@ -266,7 +265,7 @@ struct shown { /* Which part of the tree is shown. */
   const struct heap_command *c;
   struct view_to *to;
   uint64_t top;
-  uint32_t *children, *next; /* by node: the first child; the next child of its parent; 0:
+  uint32_t *children, *next; /* by node: first child; next child of the same parent; 0:
                                 none */
 };
 
@@ -275,7 +274,7 @@ static void put_node(struct view_to *to, const struct heap_view *v, uint32_t nod
   view_row(to, &(struct row){v, &v->nodes[node], v->nodes[node].total, indent});
 }
 
-/* Links children in the order of their ranks, so the last one is pushed first. */
+/* Links children in the order of their ranks: pushes the last one first. */
 static void link_children(struct shown *s) {
   const struct heap_view *v = &s->c->view;
   for (uint32_t i = v->count - 1; i-- > 0;) {
@@ -285,15 +284,15 @@ static void link_children(struct shown *s) {
   }
 }
 
-/* Tells whether the tree branches below a node, or the node itself allocates a part of
-   what is below it. */
+/* Tells whether the tree branches below a node, or the node itself has allocated a part
+   of its total. */
 static bool branches(const struct shown *s, uint32_t node) {
   const struct heap_view *v = &s->c->view;
   uint32_t child = s->children[node];
   return !child || s->next[child] || v->nodes[node].self[v->main].bytes > 0;
 }
 
-/* Puts the nodes that are shown, without recursion: a stack may be deep. */
+/* Puts the nodes that are shown. Does not recurse, as a stack may be deep. */
 static void add_tree(const struct shown *s) {
   enum { MOST_INDENT = 24 };
   const struct heap_view *v = &s->c->view;
@@ -331,7 +330,7 @@ static void shown_rows(struct view_to *to, const void *heap) {
   free(shown.next);
 }
 
-/* Prints why an answer has no rows. */
+/* Prints why there are no rows. */
 static void print_nothing(const struct heap_command *c, FILE *out) {
   static const char *const what[] = {[EVA_LIVE] = "is alive", [EVA_ALLOCATED] = "was allocated",
                                      [EVA_PEAK] = "was alive",

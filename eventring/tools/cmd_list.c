@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c: `eventring list`: what is recorded on this machine. */
+/* cmd_list.c: `eventring list`: lists what is recorded on this machine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 struct row {
   struct eventring_found found;
   bool is_sound;
-  /* The pid that commands on this machine take: for a live process, the one in this pid
-     namespace if it is visible from here; for the others, the one in their file. */
-  pid_t pid, other_pid; /* the one in the file; 0: it is the same as `pid` */
+  /* The pid that commands on this machine take: for a live process that is visible from
+     here, the one in this pid namespace; for others, the one in their file. */
+  pid_t pid, other_pid; /* the pid in the file; 0: the same as `pid` */
   struct eva_ending ending;
 };
 
@@ -42,8 +42,8 @@ VIEW_GETTER(started, struct row) {
   return view_text(to->room);
 }
 
-/* Returns how a process ended, with the first line of the error: what comes before the
-   first newline of a message says what happened. */
+/* Returns how a process ended, with the first line of its error message, which says what
+   happened. */
 VIEW_GETTER(ended, struct row) {
   char how[EVA_ENDING];
   if (!row->is_sound) return view_text(row->found.status_text);

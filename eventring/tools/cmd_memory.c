@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_memory.c: `eventring memory`: what the memory of a process is used for.
+/* cmd_memory.c: `eventring memory`: shows what the memory of a process is used for.
  *
- * The domains of a live process are asked to measure (query.h), and the kernel's list
- * of mappings is read right after that: what the process does in between is in the
- * difference, as is memory whose use is not known. For a dead process, or a copy, the
- * figures that were recorded last are shown. */
+ * The domains of a live process are asked to measure (query.h), and the kernel's list of
+ * mappings is read right after that. The difference between the two is memory whose use
+ * is not known; it also has what the process did in between. For a dead process or a
+ * copy, the figures that were recorded last are shown. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct memory {
   struct ask ask;
   struct eventring_info info;
   struct memory_lines m;
-  uint64_t end_ns; /* now, or the last moment that the recording knows of */
+  uint64_t end_ns; /* now, or the last moment known from the recording */
 };
 
 /* ---- the lines that are shown ------------------------------------------------- */
@@ -53,7 +53,7 @@ static bool are_many(const struct memory *c) {
   return c->m.domain_count > MOST_DOMAINS_SHOWN && c->domain == UINT64_MAX;
 }
 
-/* Joins the lines of all domains to one per name, with domain 0. */
+/* Joins the lines of all domains: one line for each name, with domain 0. */
 static void join_domains(struct memory_lines *m) {
   size_t kept = 0;
   for (size_t i = 0; i < m->count; i++) {
@@ -76,13 +76,13 @@ static void join_domains(struct memory_lines *m) {
 
 /* ---- what is shown ------------------------------------------------------------ */
 
-/* Returns how long ago something was measured, or none if it was not. */
+/* Returns how long ago something was measured; none if it was not. */
 static struct view_value age_of_moment(const struct memory *c, uint64_t ns) {
   if (!ns) return view_none();
   return view_uint(c->end_ns > ns ? c->end_ns - ns : 0);
 }
 
-/* Returns the share of the memory that the process has. */
+/* Returns the share in the memory of the process. */
 VIEW_GETTER(share, uint64_t) {
   const struct memory *c = to->context;
   uint64_t all = c->m.resident != UINT64_MAX ? c->m.resident : c->m.attributed;
@@ -213,8 +213,8 @@ static void print_age(const struct memory *c, const struct memory_domain *d) {
   putchar(')');
 }
 
-/* Prints that no domain is recorded: the process stands by, or has gone on in a new file
-   while it was asleep. */
+/* Prints that no domain is recorded: the process is on standby, or it slept while the
+   recording went on in a new file. */
 static void print_no_domain(const struct memory *c) {
   char why[DOMAIN_STATE_TEXT];
   fputs("\nno domain is recorded", stdout);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_metrics.c: `eventring metrics`: what the recordings of live processes add up to,
- * for Prometheus.
+/* cmd_metrics.c: `eventring metrics`: writes the metrics of the recordings of live
+ * processes, for Prometheus.
  *
- * A new file is made beside the old one and takes its place when it is complete, so a
- * program that scrapes it (the textfile collector of node_exporter, say) never reads a
+ * A new file is made beside the old one and replaces it when it is complete. So a program
+ * that scrapes it, such as the textfile collector of node_exporter, never reads a
  * part. */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ struct gathering {
   struct metrics_options options;
   struct live_processes live;
   struct metrics *metrics;
-  bool said; /* whether it was reported that a recording cannot be read, since it last
-                could */
+  bool said; /* it was reported that a recording is unreadable, since it last was
+                readable */
 };
 
 static bool gather(struct gathering *g, FILE *out) {
@@ -40,8 +40,8 @@ static bool gather(struct gathering *g, FILE *out) {
   return all;
 }
 
-/* Lets everyone read the file whom the umask allows to read new files: the collector that
-   reads it belongs to another user. (The file was made for its user alone.) */
+/* Makes the file readable for everyone to whom the umask gives new files, since the
+   collector runs as another user. (The file was created for its owner alone.) */
 static void let_others_read(int fd) {
   const mode_t mask = umask(0);
   umask(mask);
@@ -79,7 +79,7 @@ static int write_once(struct gathering *g) {
   return all ? STATUS_OK : STATUS_WRONG;
 }
 
-/* Reports the processes that were named and do not record. Returns a status. */
+/* Reports the named processes that do not record. Returns a status. */
 static int check_named(const struct live_processes *live) {
   int status = STATUS_OK;
   for (size_t i = 0; i < live->only_count; i++) {
@@ -91,8 +91,8 @@ static int check_named(const struct live_processes *live) {
   return status;
 }
 
-/* Writes the file again and again until SIGINT or SIGTERM, and then removes it: a file
-   that is not updated any more would go on saying what is no longer true. */
+/* Writes the file again and again until SIGINT or SIGTERM. Then removes it, since its
+   figures would soon be wrong. */
 static int write_again(struct gathering *g) {
   uint64_t next = now_ns();
   int status = STATUS_OK;
@@ -101,7 +101,7 @@ static int write_again(struct gathering *g) {
     status = write_once(g);
     next += g->options.every_ns;
     uint64_t now = now_ns();
-    if (next < now) next = now; /* this process was late, or stopped */
+    if (next < now) next = now; /* this process was late, or was stopped */
     const struct timespec until = {.tv_sec = (time_t)(next / 1000000000),
                                    .tv_nsec = (long)(next % 1000000000)};
     while (!reader_is_stopped() &&

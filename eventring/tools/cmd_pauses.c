@@ -3,7 +3,7 @@
  * reason, what it did, and what the program was doing. (--frames: pause_frames.c.)
  *
  * The steps are in the runtime ring, which is small. So if a recording does not go on,
- * only that ring is read, and what the program was doing at the steps that are shown is
+ * only that ring is read. What the program was doing at the steps that are shown is
  * looked up afterwards, in the blocks around them. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct sums {
 };
 
 struct row {
-  uint64_t ns; /* its key */
+  uint64_t ns; /* key of eva_top */
   struct eva_step step;
 };
 
@@ -57,12 +57,13 @@ struct pauses {
   struct kind *kinds;
   size_t kind_count;
   struct eva_top top;
-  uint64_t over; /* how many are longer than over_ns */
+  uint64_t over; /* number of steps longer than over_ns */
   struct eva_known known;
   struct open *open;
   size_t open_count;
   struct sums sums;
-  struct eventring_event late; /* the end of late_step, which comes after the window */
+  struct eventring_event late; /* the first event after the window, if it ends
+                                  late_step */
   struct eva_step late_step;   /* zeroed: there was none */
   uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events, with `shares` */
   struct eva_gaps gaps;        /* with `shares` */
@@ -226,8 +227,8 @@ static void look_up(struct pauses *p, struct eva_step *step) {
   eva_shares_free(lookup.shares);
 }
 
-/* Removes what steps that begin within a gap were given: the span that was open before
-   the gap, because the loss was not known yet. */
+/* Removes the span of steps that begin within a gap. They got the span that was open
+   before the gap, because the loss was not known yet. */
 static void forget_in_gaps(struct pauses *p) {
   eva_gaps_sort(&p->gaps);
   for (size_t i = 0; i < p->top.count; i++) {
@@ -259,8 +260,8 @@ static void read_recording(struct pauses *p) {
 
 /* ---- Sums --------------------------------------------------------------------- */
 
-/* Stops the clock of a domain at the last moment at which it is known to have been there:
-   it was watched until then. */
+/* Stops the clock of a domain at the last moment at which the domain is known to have
+   existed, since it was watched until then. */
 static void stop_clock(struct pauses *p, unsigned slot) {
   struct eva_gc_clock *clock = &p->clocks[slot];
   if (clock->incarnation == 0) return;
@@ -358,7 +359,7 @@ VIEW_GETTER(on_cpu, struct eva_step) {
 
 VIEW_GETTER(row_text, struct eva_step) { return step_text(to, row->id, row->reason); }
 
-/* What a step is, whether it has ended or not. */
+/* The columns of a step, ended or not. */
 #define STEP_COLUMNS                                                                     \
   {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, row_text)},                        \
       {"step", NULL, VIEW_DEF, ROW(id)},                                                 \

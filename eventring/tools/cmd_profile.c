@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_profile.c: `eventring profile`: where time goes.
  *
- * It shows either the profile of calls of a recording, or samples of a live process: it
- * samples if it is given options of samples, or if the process keeps no profile of calls.
- * A PROGRAM is started with SAROS_PROFILE=calls, if the variable is not set, and its
- * profile is shown when it has ended; or, to be sampled, it is started as it is. With
- * --perf, samples of perf and a recording make one profile (perf_merge.c).
+ * It shows either the profile of calls of a recording, or samples of a live process. It
+ * samples if it gets options of samples, or if the process keeps no profile of calls. A
+ * PROGRAM is started with SAROS_PROFILE=calls, unless the variable is set, and its
+ * profile is shown when it has ended. A PROGRAM to be sampled is started without that.
+ * With --perf, samples of perf and a recording make one profile (perf_merge.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +30,13 @@ struct profile_options {
 };
 
 enum { DEFAULT_TOP = 20, DEFAULT_HZ = 1000 };
-#define ASK_NS ((uint64_t)2000000000) /* how long all domains together have for an
+#define ASK_NS ((uint64_t)2000000000) /* how long all domains together may take to
                                          answer */
 
 /* ---- Words -------------------------------------------------------------------- */
 
-/* Tells whether the words ask for samples. (--cpu does not: the calls of a PROGRAM may be
-   measured with it, too.) */
+/* Tells whether the words ask for samples. (--cpu does not, since it also applies to the
+   calls of a PROGRAM.) */
 bool profile_is_of_samples(int count, char **words) {
   static const char *const names[] = {"--hz", "--wall", "--idle", "--seconds", "--children"};
   for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
@@ -209,13 +209,13 @@ static bool is_kept(eventring_cursor *cursor) {
          info.profile_asked;
 }
 
-/* Asks for a profile that is kept and was not written yet: it is written each period, and
-   when a tool asks for it. */
+/* Asks for a profile that is kept but was not written yet. A process writes it once each
+   period, and when a tool asks for it. */
 static int ask_for_profile(struct reader *reader, const char *target,
                            struct time_profile *profile) {
   static struct ask ask;
   char why[DOMAIN_STATE_TEXT];
-  /* the other reader may have followed a link, and may only read then */
+  /* the other reader may have followed a link; then it may only read */
   struct reader asker = {0};
   int status = reader_open_target(&asker, target, EVENTRING_OPEN_NOW);
   if (!goes_on(status)) return status;
@@ -229,8 +229,8 @@ static int ask_for_profile(struct reader *reader, const char *target,
                "(--hz 1000 takes samples)", is_silent ? ": " : "", is_silent ? why : "");
 }
 
-/* Shows the profiles of a recording. `target` is what it was opened by, or NULL. Sets
-   *none to whether there is no profile. */
+/* Shows the profiles of a recording. `target` is the word by which it was opened, or
+ * NULL. Sets *none to whether there is no profile. */
 static int serve(struct reader *reader, const char *target, const struct profile_options *o,
                  bool *none) {
   struct time_profile profile = {0};

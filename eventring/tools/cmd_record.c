@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_record.c: `eventring record`: keeps all events of a process in a file. */
+/* cmd_record.c: `eventring record`: stores all events of a process in a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -31,7 +31,7 @@ struct record_options {
   uint64_t zstd, zstd_threads; /* UINT64_MAX: not given */
   bool strict, quiet, children, json, merge;
   struct await await;
-  char *merged; /* the file that is merged at the end; NULL: none is */
+  char *merged; /* the file for the merge at the end; NULL: none */
 };
 
 enum {
@@ -83,8 +83,8 @@ static bool is_group(const struct record_options *options, const struct operands
   return options->children || options->merge || operands->count > 1;
 }
 
-/* Checks the options of --merge: the file to be merged at the end must not exist yet.
-   Returns STATUS_GO_ON, or the exit status after a message. */
+/* Checks the options of --merge: the file for the merge must not exist yet. Returns
+   STATUS_GO_ON, or the exit status after a message. */
 static int check_merge(const struct command *self, struct record_options *options) {
   const struct recorder_options *r = &options->recorder;
   struct stat st;
@@ -160,7 +160,7 @@ static int read_words(const struct command *self, int count, char **words,
 
 /* ---- The next file ------------------------------------------------------------ */
 
-/* how many SIGUSR2 came; for one process: those that are not yet obeyed; atomic */
+/* the number of SIGUSR2 that came (for one process: not obeyed yet); atomic */
 static int switch_signals;
 
 static void count_signal(int number) {
@@ -174,9 +174,9 @@ static void catch_switch_signals(void) {
   sigaction(SIGUSR2, &action, NULL);
 }
 
-/* Handles SIGXFSZ by doing nothing: a file that grows beyond the limit on sizes is an
-   error of the write, after which the recorder goes on. (SIG_IGN would be inherited by a
-   launched program.) */
+/* Handles SIGXFSZ by doing nothing, so that a file beyond the limit on sizes is an error
+   of the write, after which the recorder goes on. (A launched program would inherit
+   SIG_IGN.) */
 static void pass_over(int number) { (void)number; }
 static void survive_size_limit(void) {
   struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
@@ -184,7 +184,7 @@ static void survive_size_limit(void) {
   sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* Makes SIGUSR2 do nothing: a file that will be merged has no successor. */
+/* Makes SIGUSR2 do nothing: files that will be merged are not switched. */
 static void ignore_switch_signals(void) {
   struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
@@ -202,7 +202,7 @@ struct progress {
   struct recorder *recorder;
   struct reader *reader;
   struct command_fifo *fifo; /* NULL: none */
-  const char *target;        /* of the commands in it */
+  const char *target;        /* the PID or FILE for the commands in it */
   uint64_t at, bytes;
 };
 
@@ -234,7 +234,7 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   struct eventring_saver_info info;
   recorder_info(recorder, &info);
   bool lost = info.lost || (launched && info.missed);
-  /* else the summary says so */
+  /* else the summary reports it */
   if (info.damaged && options->quiet) complain_damaged(info.damaged);
   return result->failed || info.damaged || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
@@ -247,7 +247,7 @@ static int record(struct reader *reader, const char *target, struct command_fifo
   options->recorder.progress = options->quiet || reader->launched ? NULL : show;
   options->recorder.attend = attend;
   options->recorder.context = &progress;
-  if (!reader->launched) reader_catch_signals(true); /* before there is a file */
+  if (!reader->launched) reader_catch_signals(true); /* before a file is created */
   int awaited = await_condition(&options->await, reader);
   struct recorder *recorder = goes_on(awaited) ? recorder_new(reader, &options->recorder) : NULL;
   if (!recorder) {
@@ -273,8 +273,8 @@ static void print_group_summary(const struct group_result *result) {
            "es", eva_count(result->saved), eva_bytes(result->bytes), eva_count(result->lost));
 }
 
-/* Merges the files of the processes into one, and removes them if that file has all of
-   it. */
+/* Merges the files of the processes into one, and removes them if that file is
+   complete. */
 static bool merge_group(const char *path, const struct group_result *group) {
   const struct merge_options options = {0};
   struct merge_result result;

@@ -2,9 +2,9 @@
 /* cmd_retain.c: `eventring retain`: what holds the objects of a live process.
  *
  * Each domain of the process forks a child, which walks through its copy of the memory
- * and writes what it found into a file in memory (vm/question.c has the lines). The file
- * of the child is read here, and the child is killed. The file is checked like anything
- * that another process chose. */
+ * and writes what it finds into a file in memory (vm/question.c defines the lines). This
+ * command reads the file and kills the child. The file is checked like all data that
+ * another process controls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 #include "shared_views.h"
 
 enum {
-  MOST_ANSWERS = 256 << 20, /* bytes of all domains */
+  MOST_ANSWERS = 256 << 20, /* for all domains together */
   SHOWN_HOLDERS = 3,
-  LISTED_HOLDERS = 8,       /* in JSON */
+  LISTED_HOLDERS = 8,       /* most holders listed in JSON */
   DEFAULT_TOP = 10
 };
 
@@ -31,7 +31,7 @@ struct answer {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* of the domain */
   struct child_answer child;
   bool valid;
-  char silent[DOMAIN_STATE_TEXT]; /* why it has not answered; "": it has */
+  char silent[DOMAIN_STATE_TEXT]; /* why the domain has not answered; "": it has */
   struct retain_answer said;
 };
 
@@ -57,7 +57,7 @@ static bool is_asked_for(const struct retain *r, const struct retain_holder *h) 
 }
 
 /* Returns the weight by which a kind is ordered: its bytes, or with --name the bytes held
-   in the ways that remain. */
+   in the chosen ways. */
 static uint64_t weight_of(const struct retain *r, const struct retain_kind *k) {
   uint64_t sum = 0;
   for (size_t i = 0; r->name && i < k->holder_count; i++) sum = eva_add(sum, k->holders[i].bytes);
@@ -69,7 +69,7 @@ static void choose_ways(const struct retain *r, struct retain_kind *k) {
   for (size_t i = 0; i < k->holder_count; i++)
     if (is_asked_for(r, &k->holders[i])) k->holders[kept++] = k->holders[i];
   k->holder_count = kept;
-  if (r->name) k->more_holders = 0; /* what these ways are is not known */
+  if (r->name) k->more_holders = 0; /* unknown, as these ways are not listed */
   k->weight = weight_of(r, k);
 }
 
@@ -80,8 +80,8 @@ static int heavier_first(const void *left, const void *right) {
   return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Puts the kinds and sites first that the options ask for, and keeps only the ways to
-   them that are asked for, so that whatever is cut off later is among these. */
+/* Moves the kinds and sites that the options ask for to the front, and drops the ways
+   that they do not ask for. So later limits apply to the chosen ones. */
 static void choose(const struct retain *r, unsigned domain, struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) {
     struct retain_kind kind = a->kinds[i];
@@ -248,7 +248,8 @@ static void print_list(const struct retain *r, const struct answer *a, bool site
     printf("\nand %s more %s (--top)\n", eva_count(all - shown), sites ? "sites" : "kinds");
 }
 
-/* Prints what the domain could not say: whether that is asked for is not known. */
+/* Prints what the domain could not find out, even if it may not concern what was asked
+   for. */
 static void print_cut(const struct retain_answer *a) {
   if (a->cut_kinds || a->cut_ways)
     printf("not in the answer, which is full: %s kinds and sites, %s ways\n",
@@ -327,7 +328,7 @@ static int report(struct retain *r) {
   struct view_to to = {.out = stdout, .as = r->as};
   if (view_wants_text(&r->as)) print_text(r);
   else view_object(&to, &retain_view, r);
-  fflush(stdout); /* a PROGRAM goes on for long */
+  fflush(stdout); /* a PROGRAM may run for long */
   if (valid == r->answer_count && valid > 0) return STATUS_OK;
   if (over > valid)
     return wrong("the answer of %s is not valid", valid > 0 ? "a domain" : "the process");
@@ -355,7 +356,7 @@ static int ask_and_report(struct retain *r) {
   return status;
 }
 
-/* Asks each process of the program that records, one after the other. */
+/* Asks each recording process of the program, one after the other. */
 static int ask_each(struct retain *r, char *const *paths) {
   int status = STATUS_OK, asked = 0;
   for (; *paths; paths++) {
@@ -369,8 +370,8 @@ static int ask_each(struct retain *r, char *const *paths) {
   return asked ? status : wrong("no process of the program records any more");
 }
 
-/* Asks the processes of a PROGRAM; only the process that was opened if there are no
-   recordings in their usual place, because the user has put a stream elsewhere. */
+/* Asks the processes of a PROGRAM. If there are no recordings in the usual place, because
+   the user has put a stream elsewhere, asks only the process that was opened. */
 static int ask_program(struct retain *r) {
   if (!ask_let_run(&r->reader, r->run_ns))
     return wrong("the program ended before it was asked (--seconds)");

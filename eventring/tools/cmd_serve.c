@@ -5,16 +5,15 @@
  * libmicrohttpd accepts the connections and gives each a thread of its own, so a slow
  * client or a profile of half a minute delays no other. There are at most CONNECTIONS,
  * each with a small stack. Metrics are gathered by the thread that answers, one at a
- * time, and are valid for CACHE_NS: many requests at once cost what one does. For all
- * other requests, the command that answers runs in a process of its own (serve_child.h),
- * at most CHILDREN at a time; so does the command that keeps a page up to date
- * (serve_page.h).
+ * time, and are valid for CACHE_NS, so many requests at once cost no more than one. For
+ * all other requests, a command answers in a process of its own (serve_child.h), at most
+ * CHILDREN at a time. So does the command that keeps a page up to date (serve_page.h).
  *
  * Who may ask: on a Unix socket, processes of the same user and of root, whatever the
- * mode of the socket became; on a TCP port of the loopback interface, every process on
- * this machine, but no web page of another site. A browser that was led here by
- * another site shows that (Sec-Fetch-Site), or shows by which name it has found this
- * address (Host), which must be a name of the loopback interface. No request changes a
+ * mode of the socket is; on a TCP port of the loopback interface, every process on this
+ * machine, but no web page of another site. If another site has led a browser here, the
+ * request shows it: in Sec-Fetch-Site, or in Host, which is the name by which the browser
+ * has found this address and must be one of the loopback interface. No request changes a
  * process.
  */
 #include <stdlib.h>
@@ -45,7 +44,7 @@
 #include "serve_page.h"
 
 enum {
-  PORT = 9464, /* of Prometheus exporters of OpenTelemetry */
+  PORT = 9464, /* the usual one of OpenTelemetry's exporters for Prometheus */
   CONNECTIONS = 128,
   TIMEOUT = 10,                 /* seconds without progress of a connection */
   CONNECTION_MEMORY = 16 << 10, /* bytes, for the head of a request */
@@ -53,13 +52,13 @@ enum {
   CHILDREN = 4,
   MOST_SECONDS = 300, /* of a profile */
   DEFAULT_SECONDS = 30,
-  MORE_SECONDS = 60 /* that a command may take beyond those it is given */
+  MORE_SECONDS = 60 /* that a command may take beyond its seconds */
 };
 #define CACHE_NS UINT64_C(100000000)
 #define FORMATS 2
 
 struct server {
-  pthread_mutex_t mutex; /* guards what follows, up to `texts` */
+  pthread_mutex_t mutex; /* guards the fields up to `texts` */
   struct live_processes live;
   struct metrics *metrics;
   struct text { char *bytes; size_t size; uint64_t made_at; } texts[FORMATS];
@@ -180,9 +179,9 @@ static enum MHD_Result answer_events(struct server *server, struct MHD_Connectio
 struct endpoint {
   const char *path;
   const char *type;
-  const char *suffix;  /* of the name of a file to be saved; NULL: shown */
+  const char *suffix;  /* suffix of a file for saving; NULL: shown in the browser */
   bool has_seconds;    /* takes seconds= */
-  const char *words[8]; /* the command; "SECONDS" stands for their number */
+  const char *words[8]; /* the command; "SECONDS" becomes their number */
 };
 
 static const struct endpoint endpoints[] = {
@@ -197,8 +196,8 @@ static const struct endpoint endpoints[] = {
     {"/view", "text/html; charset=utf-8", NULL, false, {"view", "--seconds", "0"}},
     {"/snapshot", "application/octet-stream", "copy.eventring", false, {"snapshot"}}};
 
-/* Returns the process of ?pid=, or the only one that records; or 0 after it has sent an
-   answer, with its outcome in *result. */
+/* Returns the process of ?pid=, or the only one that records. Returns 0 after it has sent
+   an answer, with the outcome in *result. */
 static pid_t find_process(struct server *server, struct MHD_Connection *connection,
                           enum MHD_Result *result) {
   const char *text = argument(connection, "pid");
@@ -238,7 +237,7 @@ static bool read_seconds(const char *text, unsigned *seconds) {
   return true;
 }
 
-/* Opens a file without a name; on disk, because a copy may be as long as a stream. */
+/* Opens a file without a name, on disk, since a copy may be as long as a stream. */
 static int open_answer(void) {
   const int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   return fd >= 0 ? fd : memfd_create("eventring-serve", MFD_CLOEXEC);
@@ -268,9 +267,9 @@ static int run_endpoint(const struct server *server, const struct endpoint *q, p
   return -1;
 }
 
-/* Sends the reason that the command gives for not answering: the recording does not have
-   what was asked for (the message names what switches it on), or the process may not be
-   inspected. */
+/* Sends the message with which the command failed: the recording does not have what was
+   asked for (the message names what switches it on), or inspecting the process is not
+   permitted. */
 static enum MHD_Result say_why_not(struct MHD_Connection *connection,
                                    const struct serve_child *child) {
   if (child->late) return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "it took too long");
@@ -343,7 +342,7 @@ static bool is_own_peer(struct MHD_Connection *connection) {
          (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* Returns NULL if the client may ask, or else why not. */
+/* Returns NULL if the client may ask, else the reason why not. */
 static const char *refusal(const struct server *server, struct MHD_Connection *connection) {
   const char *site = header(connection, "Sec-Fetch-Site"), *host = header(connection, "Host");
   if (server->is_unix)
@@ -369,8 +368,8 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
              ".../allocs, .../coroutines, /view, /snapshot, /events, and / with links to them");
 }
 
-/* Handles a request. It is called once when the head of the request was read, then for
-   each part of a body, and then once more. */
+/* Handles a request. Called once when the head of the request was read, then for each
+   part of a body, then once more. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **seen) {
@@ -382,7 +381,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return reads ? MHD_YES
                  : say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "nothing can be changed here");
   }
-  if (*upload_size) { /* a body, which is not needed */
+  if (*upload_size) { /* a body, which is ignored */
     *upload_size = 0;
     return MHD_YES;
   }
@@ -397,7 +396,7 @@ struct listening {
   char shown[160];   /* its address, for people */
 };
 
-/* Tells whether a socket was left by a server that was killed, and may be replaced. */
+/* Tells whether a killed server has left a socket, which may be replaced. */
 static bool is_left_over(const struct sockaddr_un *address) {
   struct stat st;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_show.c: `eventring show`: what a recording says about itself. */
+/* cmd_show.c: `eventring show`: prints what a recording says about itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ VIEW_GETTER(growing, struct eventring_info) {
                      eva_duration(row->hold_ns), eva_bytes(row->grow_bytes));
 }
 
-/* Returns which of the rings are streams. */
+/* Returns the names of the rings that are streams. */
 VIEW_GETTER(streams, struct eventring_info) {
   size_t used = 0;
   if (!row->has_streams) return view_none();
@@ -142,7 +142,7 @@ static void all_classes(struct view_to *to, const void *row) {
   }
 }
 
-/* Returns the kind of a payload, with the names of several values, or with what a counter
+/* Returns the kind of a payload, with the names of its values, or with what a counter
    measures. */
 VIEW_GETTER(payload, struct eventring_def) {
   const char *more = row->measure ? eva_measure_name(row->measure) : row->fields;
@@ -292,7 +292,7 @@ static VIEW(domain_view, struct eventring_domain_info,
     {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = lives_of},
     {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of})
 
-/* Calls `of` for each domain; in text, `of` prints a part of what is known of it. */
+/* Calls `of` for each domain; in text, `of` prints one part of the output. */
 static void each_domain(struct view_to *to, void (*of)(struct view_to *to, const void *row)) {
   struct eventring_domain_info domain = {.size = sizeof domain};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
@@ -320,7 +320,7 @@ static bool has_error(const void *row) {
   return ((const struct eventring_info *)row)->error_ns != 0;
 }
 
-/* Tells whether a recording was made of others: then it has processes. */
+/* Tells whether a recording was merged from others, and so has processes. */
 static bool is_made_of_others(const void *row) {
   return pid_here(row) == 0;
 }
@@ -397,8 +397,8 @@ static void show_text(struct view_to *to, const struct eventring_info *info) {
 
 /* ---- The command --------------------------------------------------------- */
 
-/* Reads all blocks once, so that a file that is damaged beyond its header is not shown as
-   if it were sound. */
+/* Reads all blocks once, so that a file that is damaged after its header is not shown as
+   sound. */
 static void check_blocks(struct reader *reader) {
   static const struct eventring_callbacks nothing = {sizeof nothing, NULL, NULL};
   const struct reading reading = {.callbacks = &nothing, .until = UINT64_MAX};

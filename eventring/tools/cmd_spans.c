@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_spans.c: `eventring spans`: the longest spans of the program, and what their time
- * was spent on: the collector, waiting, being suspended, the span itself. */
+/* cmd_spans.c: `eventring spans`: shows the longest spans of the program, and what their
+ * time was spent on: the collector, waiting, being suspended, the span itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 #include "view/spans.h"
 #include "view_tables.h"
 
-/* The time of some spans together. */
+/* The sum of the times of some spans. */
 struct times {
   uint64_t ns, suspended;
-  uint64_t own, own_of;                 /* of the spans whose own time is known; ns of
-                                           these */
-  uint64_t part[EVA_PARTS], parts_of;   /* of the spans whose parts are known; ns of
-                                           these */
+  uint64_t own, own_of;                 /* of spans whose own time is known; own_of: their
+                                           ns */
+  uint64_t part[EVA_PARTS], parts_of;   /* of spans whose parts are known; parts_of: their
+                                           ns */
 };
 
 struct kind { /* the spans of one definition */
@@ -33,23 +33,22 @@ struct kind { /* the spans of one definition */
   uint64_t open;
   struct eva_so_far longest_open;
   struct times times;
-  /* ns of the spans of which all is known and that have nothing in the other parts; added
-     to `times` once all is read. (Each span is at most as long as a batch, so these do
-     not wrap.) */
+  /* ns of the spans that are fully known and have no time in the other parts; added to
+     `times` after reading. (A span is at most as long as a batch, so these do not
+     wrap.) */
   uint64_t plain, plain_own;
   struct eva_histogram durations;
 };
 
 struct row {
-  uint64_t ns; /* its key */
+  uint64_t ns; /* key of eva_top */
   uint64_t begin_ns, context;
   uint32_t domain, incarnation;
   uint16_t id;
   struct eva_span_time time;
   /* of rows that are shown: */
   struct times times; /* of this span alone */
-  char *value;        /* the value that its begin has, as text; NULL: none, or not
-                         known */
+  char *value;        /* value of its begin, as text; NULL: none, or not known */
   const struct page_value *said; /* that value, if the span comes from a page */
 };
 
@@ -58,13 +57,13 @@ struct spans {
   uint64_t over_ns, over;
   struct eva_shares *shares;
   struct kind *kinds[EVENTRING_MAX_EVENTS];
-  struct eva_top top, names; /* rows; pointers to kinds, by their total (struct name) */
+  struct eva_top top, names; /* rows; struct name: kinds by their total */
   struct eva_top open;       /* the longest open spans */
   uint64_t open_count;
   struct eva_known known;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
   size_t kind_count;
-  struct page_run *page; /* whose spans these are; NULL: they were read */
+  struct page_run *page; /* source of the spans; NULL: they were read */
 };
 
 struct name {
@@ -79,14 +78,15 @@ static bool wants_class(const struct query *q, uint8_t ring, uint8_t event_class
   return ring == EVENTRING_USER || event_class == EVENTRING_CLASS_USER;
 }
 
-/* Tells whether an event belongs to a span of the program, or to what was asked for. */
+/* Tells whether an event belongs to a span of the program, or to one that was asked
+   for. */
 static bool wants(const struct query *q, const struct eventring_event *event) {
   if (!query_wants_domain(q, event->domain)) return false;
   if (!name_choice_wants(&q->name, event->name)) return false;
   return wants_class(q, event->ring, event->event_class);
 }
 
-/* Looks for the chosen name among the definitions that there are now. */
+/* Looks for the chosen name among the present definitions. */
 static void look_for_name(struct query *q) {
   name_choice_look(&q->name, q->reader.cursor,
                    q->classes ? q->classes : EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER));
@@ -95,7 +95,7 @@ static void look_for_name(struct query *q) {
 static struct kind *kind_of(struct spans *s, uint16_t id) {
   struct kind **place = &s->kinds[id % EVENTRING_MAX_EVENTS];
   if (!*place) {
-    look_for_name(&s->q); /* a program that runs defines names as it uses them */
+    look_for_name(&s->q); /* a running program defines names as it uses them */
     *place = need_zeroed(1, sizeof **place);
     (*place)->id = id;
     s->kind_count++;
@@ -120,8 +120,7 @@ static void count_in_kind(struct kind *kind, const struct eva_span_time *time) {
   if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
 }
 
-/* Tells whether one of two spans that took equally long comes first: the one that began
-   first. */
+/* Tells which of two spans of equal length comes first: the one that began first. */
 static int is_earlier(const void *a, const void *b) {
   const struct row *x = a, *y = b;
   if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns;
@@ -181,8 +180,8 @@ static void note_ended(struct spans *s, const struct eventring_batch *batch,
   if (time->ns >= least_row(s)) note_brief(s, batch, ended, time);
 }
 
-/* Counts a span of a kind that is rare: it began before the batch (`outer` is its time
-   then), or may not be wanted. */
+/* Counts a span that needs care: one that began before the batch (then `outer` has its
+   times), or that may not be wanted. */
 static void count_carefully(struct spans *s, const struct eventring_batch *batch,
                             const struct eventring_brief *ended,
                             const struct eva_span_time *outer) {
@@ -193,13 +192,13 @@ static void count_carefully(struct spans *s, const struct eventring_batch *batch
 }
 
 /* Counts the spans of a batch; `times` has the times of those that began before the
-   batch. (Whatever the loop needs is in locals.) */
+   batch. (The loop keeps all it needs in locals.) */
 static void count_ended(struct spans *s, const struct eventring_batch *batch,
                         const struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   const bool all = wants_all(&s->q, batch);
   struct kind *const *const kinds = s->kinds;
-  /* spans that take less are not noted; if over_ns is 0, they too count as `over` */
+  /* shorter spans are not noted; if over_ns is 0, they count as `over`, too */
   uint64_t noted = s->over_ns ? s->over_ns : least_row(s), over = 0;
   for (; ended < end; ended++) {
     struct kind *kind = kinds[ended->id];
@@ -458,8 +457,8 @@ static bool is_span_of_class(const struct eventring_def *def, uint64_t classes) 
   return def && def->kind == EVENTRING_DEF_SPAN && classes >> def->event_class & 1;
 }
 
-/* Returns how many spans of these classes are defined, and prints the first names if
-   `prints`. */
+/* Returns how many spans of these classes are defined; `prints`: prints the first
+   names. */
 static unsigned name_spans(const struct query *q, uint64_t classes, bool prints) {
   enum { SHOWN = 10 };
   unsigned count = 0;
@@ -476,7 +475,7 @@ static unsigned name_spans(const struct query *q, uint64_t classes, bool prints)
   return count;
 }
 
-/* Prints that no span was found, and what can be asked instead. */
+/* Prints that no span was found, and what to ask instead. */
 static void print_none(const struct spans *s) {
   const struct query *q = &s->q;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
@@ -578,8 +577,8 @@ static void note_kept(void *context, const struct page_span *span,
                              .said = span->value});
 }
 
-/* Tells whether the page may have missed the values of begins. (They are known by depth,
-   which is another one at the end of a span if spans around it were lost.) */
+/* Tells whether the page may have missed the values of begins. (They are kept by depth,
+   and a span ends at another depth if spans around it were lost.) */
 static bool misses_values(const struct page_run *run, const struct row *row) {
   return row->begin_ns < run->since || run->totals.lost || run->totals.torn;
 }

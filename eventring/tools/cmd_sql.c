@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_sql.c: `eventring sql`: a query over a recording.
  *
- * Rows are written as they come: in JSON one after the other, in text as tables of at
- * most TABLE_ROWS rows. */
+ * Rows are written as they come: in JSON one by one, in text as tables of at most
+ * TABLE_ROWS rows. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct sql_output {
   bool json;
   bool is_open;  /* a query's rows are being written */
   bool damaged;
-  char damage[512]; /* to be reported when the query is over; "": none */
+  char damage[512]; /* to be reported after the query; "": none */
   char said[512];   /* the last damage that was reported */
   struct eva_json writer;
   struct table table;
@@ -35,8 +35,7 @@ static void begin_table(struct sql_output *o) {
   o->rows = 0;
 }
 
-/* Reports damage, but not between the rows, where a message would come into the middle of
-   a line. */
+/* Reports damage, but not between rows, where a message would break a line. */
 static void report_damage(struct sql_output *o) {
   if (!o->damage[0] || strcmp(o->said, o->damage) == 0) return;
   complain("%s", o->damage);
@@ -123,8 +122,8 @@ static int on_row(void *context, const struct export_cell *cells, int count) {
   return ferror(stdout) ? 1 : 0;
 }
 
-/* Handles a damage: the first of several is reported, because the others follow from it
-   or come again. */
+/* Handles damage. Keeps only the first message, since others follow from it or come
+   again. */
 static void on_damage(void *context, const char *text) {
   struct sql_output *o = context;
   o->damaged = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stack.c: `eventring stack`: what a process does at this moment, or, for a FILE,
- * what it did last.
+/* cmd_stack.c: `eventring stack`: shows what a process does now, or, for a FILE, what it
+ * did last.
  *
- * A process is read as it runs (remote/stack.h); it need not have been prepared.
+ * A process is read while it runs (remote/stack.h); it needs no preparation.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 #include "tool.h"
 
 enum {
-  SEARCH_MS = 100,   /* to search for coroutines, without --coroutines */
-  TRIES = 64,        /* to read a stack that changes all the time */
+  SEARCH_MS = 100,   /* for the search for coroutines, without --coroutines */
+  TRIES = 64,        /* to read a stack that keeps changing */
   TRIES_MS = 10
 };
 
@@ -34,7 +34,7 @@ struct request {
   uint64_t domain; /* UINT64_MAX: all */
 };
 
-/* What is shown, and of which process. */
+/* The output, and the process. */
 struct showing {
   const struct request *request;
   struct view_to *to; /* NULL: the output is text */
@@ -47,13 +47,13 @@ struct showing {
   bool cut;
 };
 
-/* A domain, or a group of its coroutines, and their stack. */
+/* A domain, or a group of its coroutines, with a stack. */
 struct row {
   struct showing *showing;
   const struct remote_domain *about;
   const struct remote_task *task;
   const char *state;
-  const char *coroutine; /* address of the first of the group; NULL: it is the domain */
+  const char *coroutine; /* address of the first of the group; NULL: a domain */
   uint64_t count;        /* in the group */
 };
 
@@ -118,7 +118,7 @@ static void show_row(struct showing *view, const struct row *row) {
   remote_frames_print(&view->functions, &view->stack, view->request->locals);
 }
 
-/* Reads a stack again while parts of it are missing, for TRIES_MS at most. */
+/* Reads a stack again while parts of it are missing, for at most TRIES_MS. */
 static enum remote_result read_stack(struct showing *view, struct remote_reader *reader,
                                      struct remote_domain *about) {
   uint64_t end = now_ns() + (uint64_t)TRIES_MS * 1000000;
@@ -161,7 +161,7 @@ static void show_coroutines(struct showing *view, struct remote_reader *reader,
 
 static void show_domain(struct showing *view, struct remote_domain *about) {
   char state[DOMAIN_STATE_TEXT];
-  /* it has ended meanwhile */
+  /* the domain has ended meanwhile */
   if (!remote_domain_read(&view->host, about->address, about)) return;
   struct remote_reader *reader = remote_reader_open(&view->functions, about->address);
   if (!reader) no_memory();

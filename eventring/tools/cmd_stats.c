@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stats.c: `eventring stats`: figures over recordings.
+/* cmd_stats.c: `eventring stats`: shows statistics of recordings.
  *
  * Each PID or FILE is read in a thread of its own, so that a busy process does not make
  * another one wait; SIGINT and SIGTERM are left to the main thread, which shows the
  * progress if standard error is a terminal. A launched PROGRAM is read by the main thread
  * itself, which shows no progress: the terminal is the PROGRAM's.
  *
- * The reader and the tally of a recording are used by its thread alone, and by the main
- * thread after that has ended. What is shown meanwhile is passed in relaxed atomics: they
+ * Only its own thread uses the reader and the tally of a recording; the main thread does
+ * so after that thread has ended. Meanwhile relaxed atomics pass what is shown; they
  * guard nothing.
  */
 #include <errno.h>
@@ -80,13 +80,13 @@ struct watching {
   uint64_t events, lost; /* so far: written by the thread, atomic */
 };
 
-/* Ends the command if it is out of memory: the figures would be wrong. */
+/* Ends the command if the tally is out of memory: its figures would be wrong. */
 static void check_tally(const struct eva_tally *tally) {
   if (tally->status != EVENTRING_OK) no_memory();
 }
 
-/* Handles an event, as the tally does; its context is the watching. (So do the callbacks
-   below.) */
+/* Handles an event, as the tally does. The context is the struct watching, as in the
+   callbacks below. */
 static int on_event(void *context, const struct eventring_event *event) {
   enum { OFTEN = 1 << 16 };
   struct watching *watching = context;
@@ -124,7 +124,7 @@ static void *watch(void *context) {
                                   .limit_ns = watching->limit_ns,
                                   .until = watching->tally->until,
                                   .after_poll = after_poll};
-  /* (if reading ends with one event, those after it must not come with it) */
+  /* (if one event ends reading, those after it must not come in its batch) */
   if (reading.until == UINT64_MAX) {
     eva_tally_apart(watching->tally, watching->reader.cursor);
     if (eventring_cursor_batches(watching->reader.cursor, EVENTRING_BATCH_ALL, on_batch, watching) ==
@@ -144,8 +144,8 @@ static void start_watching(struct watching *watching) {
 
 /* ---- Progress ------------------------------------------------------------- */
 
-enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* how often the ends of threads are noticed;
-                                                how many ticks a line stays */
+enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* how often ends of threads are noticed; how
+                                                many ticks a line stays */
 
 /* Writes which process is watched, or how many recordings are read. */
 static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {
@@ -199,8 +199,8 @@ static void wait_with_progress(struct watching *list, size_t count, const char *
 
 /* ---- The command ---------------------------------------------------------- */
 
-/* Limits how long recordings are watched. (Only a live process whose time has no end goes
-   on.) */
+/* Limits how long recordings are watched. (Only a live process without an end of the
+   window goes on.) */
 static void limit(struct watching *list, size_t count) {
   if (list->tally->until != UINT64_MAX || !any_lives(list, count)) return;
   list->limit_ns = watch_limit(list->limit_ns);
@@ -235,8 +235,8 @@ static void print(struct watching *watching, FILE *out) {
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
-/* Prepares the reading of a recording. Returns false, after a message, if there can be
-   nothing in the window or there is no such class. */
+/* Prepares the reading of a recording. Returns false, after a message, if the window can
+   have no events or there is no such class. */
 static bool prepare(struct watching *watching, const struct stats_options *options) {
   struct time_window window = options->window; /* of this recording */
   watching->choice = options->choice;
@@ -250,13 +250,13 @@ static bool prepare(struct watching *watching, const struct stats_options *optio
   watching->tally->since = window.since;
   watching->tally->until = window.until;
   if (options->from_now) eva_tally_begin(watching->tally, watching->reader.cursor);
-  /* these stay if the file cannot be read any more at the end */
+  /* stays if the file has become unreadable by the end */
   watching->tally->info.size = sizeof watching->tally->info;
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
   return true;
 }
 
-/* Opens what can be opened, and sets *count to how many these are. Returns the exit
+/* Opens all that can be opened, and sets *count to their number. Returns the exit
    status. */
 static int open_all(struct watching *list, size_t *count, const struct operands *operands,
                     const struct stats_options *options, unsigned flags) {
@@ -290,8 +290,8 @@ static int stats_of_all(const struct operands *operands, const struct stats_opti
   return status;
 }
 
-/* Reads a recording of all processes, in place of the one of the first. Returns false
-   after a message. */
+/* Reads a recording of all processes instead of that of the first. Returns false after a
+   message. */
 static bool watch_again(struct watching *watching, char *path, const struct stats_options *options,
                         unsigned flags) {
   struct eventring_error error;
@@ -328,8 +328,8 @@ int command_stats(const struct command *self, int count, char **words) {
   struct operands operands;
   int status = read_words(self, count, words, &options, &operands);
   if (!goes_on(status)) return status;
-  /* the file is made before reading begins: an hour of watching must not end in
-     "permission denied" */
+  /* create the file before reading: an hour of watching must not end with "permission
+     denied" */
   FILE *out = output_file_replace(options.output);
   if (!out) return STATUS_WRONG;
   unsigned flags = EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD |

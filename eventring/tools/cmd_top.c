@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_top.c: `eventring top`: the processes that record, as they go on.
+/* cmd_top.c: `eventring top`: shows the recording processes while they run.
  *
- * On a terminal it is a screen (top_screen.c); otherwise, or if an option asks for it,
- * one table per refresh. Both show what top_list.c has.
+ * On a terminal it is a screen (top_screen.c). Otherwise, or if an option asks for it, it
+ * prints a table at each refresh. Both show the list of top_list.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "top_screen.h"
 
 #define LEAST_INTERVAL_NS UINT64_C(50000000)
-#define FIRST_NS UINT64_C(200000000) /* for a first figure of processor time */
+#define FIRST_NS UINT64_C(200000000) /* time until the first figure of processor time */
 
 struct top_options {
   bool once, lines, json;
@@ -65,8 +65,8 @@ static void sleep_until(uint64_t ns) {
     continue;
 }
 
-/* Prints the list. Returns false if the output has no reader any more or the disk is
-   full; the end of the command reports which. */
+/* Prints the list. Returns false if the output has lost its reader or the disk is full,
+   which the end of the command reports. */
 static bool print(const struct top_list *list, bool json) {
   struct view_to to = {.out = stdout, .as.json = json, .is_screen = true};
   if (json) {
@@ -90,7 +90,7 @@ static int print_lines(struct top_list *list, const struct top_options *o) {
     sleep_until(due);
     if (reader_is_stopped()) break;
     top_list_refresh(list);
-    /* if this one is late, the next one is on time */
+    /* if this one was late, the next one is on time */
     for (due += interval; due <= now_ns();) due += interval;
     if (!print(list, o->json) || o->once || top_list_is_over(list)) break;
   } while (!limit || due - begin <= limit);

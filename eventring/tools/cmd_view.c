@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_view.c: `eventring view`: a page that shows a run.
+/* cmd_view.c: `eventring view`: makes a page that shows a run.
  *
  *  1. The recording is opened, and the file of the page is made, as FILE.partial.
  *  2. The parts begin (view_parts.def); some take samples of a live process from then on.
@@ -7,8 +7,8 @@
  *  4. The parts finish, and their sections are made until they fit (view/page.c).
  *  5. The page is written and gets its name.
  *
- * The process of a PID is watched for some seconds, a PROGRAM to its end; SIGINT ends
- * watching. When nothing is watched, SIGINT ends the command, and no file is left. */
+ * The process of a PID is watched for some seconds, a PROGRAM to its end; SIGINT ends the
+ * watching. At any other time SIGINT ends the command and leaves no file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ struct view_command {
   uint64_t size;
   bool full, no_source, open, cpu, wall;
   char *command_line, *target; /* as in struct page_run */
-  char *all; /* a recording of all processes of a PROGRAM; NULL: there is only the one
-                that was read */
+  char *all; /* a recording of all processes of a PROGRAM; NULL: only the one that was
+                read */
   struct page_run run;
   struct page page;
   struct page_events events;
@@ -99,8 +99,8 @@ static void put_word(FILE *out, const char *word) {
   fputc('\'', out);
 }
 
-/* Returns a command line, or a part of one, for the page: `first` ("": none) and the
-   words behind it. */
+/* Returns a command line, or a part of one, for the page: `first` ("": none), then the
+   words. */
 static char *line_of(const char *first, size_t count, char *const *words) {
   char *line = NULL;
   size_t size;
@@ -125,7 +125,7 @@ static char *target_of(const struct operands *operands) {
 /* ---- Reading ------------------------------------------------------------------ */
 
 /* Returns a grid from the oldest event to the newest. For a recording that goes on, a
-   cell has a millisecond to begin with. */
+   cell has one millisecond at first. */
 static struct page_grid grid_of(const struct query *q, bool goes_on) {
   enum { FIRST_CELL_NS = 1000 * 1000 };
   uint64_t oldest = UINT64_MAX, newest = 0;
@@ -182,7 +182,7 @@ static void read_recording(struct view_command *v) {
   const struct reading reading = {.callbacks = &page_events_callbacks, .context = &v->events,
                                   .follow = v->run.live != 0, .limit_ns = q->limit_ns,
                                   .until = q->window.until};
-  /* (if reading ends with one event, those after it must not come with it) */
+  /* (if one event ends reading, those after it must not come in its batch) */
   if (q->window.until == UINT64_MAX &&
       eventring_cursor_batches(q->reader.cursor, 0, page_events_batch, &v->events) ==
           EVENTRING_E_MEMORY)
@@ -295,7 +295,7 @@ static int view(struct view_command *v) {
   struct new_file file;
   describe_run(v);
   const bool catches = !v->run.launch;
-  if (catches) reader_catch_signals(true); /* before there is a file */
+  if (catches) reader_catch_signals(true); /* before a file is created */
   int fd = new_file_create(&file, path);
   bool done = fd >= 0 && make_and_write(v, fd, file.path);
   if (fd >= 0 && close(fd) != 0 && done)
@@ -312,8 +312,8 @@ static int view(struct view_command *v) {
   return status;
 }
 
-/* Tells whether a file can be created. This is checked before the program runs, so that
-   it does not run in vain. */
+/* Tells whether a file can be created. Called before the program runs, so that it does
+   not run in vain. */
 static bool can_be_created(const char *path) {
   struct new_file file;
   int fd = new_file_create(&file, path);

@@ -58,8 +58,7 @@ static const struct command *command_named(const char *name) {
   return NULL;
 }
 
-/* Tells whether a word in the place of a command is a number or the file of a
-   recording. */
+/* Tells whether a word in the place of a command is a number or a recording's file. */
 static bool is_recording(const char *name) {
   const char *dot = strrchr(name, '.');
   return strspn(name, "0123456789") == strlen(name) || (dot && strcmp(dot, ".eventring") == 0);
@@ -108,8 +107,9 @@ static int run(int count, char **words) {
   return command->run(command, count - 1, words + 1);
 }
 
-/* Returns the exit status. A failed write is an error: a full disk must not look like a
-   short recording. EPIPE is no error: the program that read the output closed it. */
+/* Returns the exit status. A failed write is an error, since a full disk must not look
+   like a short recording. EPIPE is no error, since the reader of the output has closed
+   it. */
 static int check_output(int status) {
   if (fflush(stdout) != 0 && !output_errno) output_errno = errno;
   if (!ferror(stdout) || output_errno == EPIPE) return status;
@@ -120,9 +120,9 @@ static int check_output(int status) {
 
 static void on_limit(int number) { (void)number; }
 
-/* Makes a file that would be longer than the limit (`ulimit -f`) an error of the write.
-   Without that, the signal ends the command, which leaves a part of the file. A handler,
-   unlike an ignored signal, is not inherited by programs that are started. */
+/* Makes a write beyond the limit on sizes (`ulimit -f`) fail with an error. Otherwise the
+   signal would end the command, which would leave a part of the file. Programs that are
+   started do not inherit a handler, unlike an ignored signal. */
 static void fail_at_file_limit(void) {
   struct sigaction now, action = {.sa_handler = on_limit};
   sigemptyset(&action.sa_mask);

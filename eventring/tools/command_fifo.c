@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command_fifo.c: commands to a running recorder, through a FIFO. */
+/* command_fifo.c: takes commands for a running recorder from a FIFO. */
 #include "command_fifo.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct fifo {
 
 enum under_way { NOTHING, SWITCHING, STOPPING, COPYING };
 
-struct copying { /* the making of a snapshot, by a thread */
+struct copying { /* a snapshot that a thread makes */
   pthread_t thread;
   char *target, *path;
   struct eventring_error error;
@@ -43,9 +43,9 @@ struct command_fifo {
   struct fifo control, answers;
   char line[LINE];
   size_t used;
-  bool too_long; /* the rest of the line is skipped */
+  bool too_long; /* the rest of the line is to be skipped */
   enum under_way under_way;
-  unsigned files; /* when the switch was asked for */
+  unsigned files; /* number of files when the switch was requested */
   struct copying copying;
 };
 
@@ -64,13 +64,13 @@ static void answer(struct command_fifo *c, const char *format, ...) {
   size_t size = strlen(safe);
   safe[size] = '\n';
   ssize_t written = write(c->answers.fd, safe, size + 1);
-  (void)written; /* dropped if they are not read */
+  (void)written; /* dropped if nobody reads it */
 }
 
 /* ---- Classes, pause and resume ------------------------------------------------ */
 
-/* Changes what the process records, through a cursor of its own: that of the recorder may
-   have followed a link. */
+/* Changes what the process records, through a cursor of its own, since that of the
+   recorder may have followed a link. */
 static void control(struct command_fifo *c, const char *target,
                     const struct eventring_change *change) {
   eventring_cursor *cursor;
@@ -92,8 +92,7 @@ static void control_classes(struct command_fifo *c, const struct reader *reader,
   if (!*list) answer(c, "error: no class is named");
   else if (!class_list_read(reader->cursor, list, off, &classes, trouble))
     answer(c, "error: %s", trouble);
-  else if (!classes) answer(c, "ok"); /* classes of which this program has no events are
-                                         off */
+  else if (!classes) answer(c, "ok"); /* classes without events in this program are off */
   else control(c, target, &(struct eventring_change){.what = what, .classes = classes});
 }
 
@@ -108,7 +107,7 @@ static void *copy(void *context) {
     copying->status = eventring_snapshot(cursor, copying->path, &copying->error);
     eventring_close(cursor);
   }
-  /* pairs with the acquire load in go_on, which then sees the outcome of the copy */
+  /* pairs with the acquire load in go_on: the outcome of the copy is visible there */
   __atomic_store_n(&copying->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
@@ -179,7 +178,7 @@ static bool is_word(const char *line, const char *word, const char **rest) {
   return true;
 }
 
-/* Obeys a command that has no operands. Returns false if the line is no such command. */
+/* Obeys a command without operands. Returns false if the line is no such command. */
 static bool obey_word(struct command_fifo *c, struct recorder *recorder,
                       const struct reader *reader, const char *target, const char *line) {
   if (strcmp(line, "ping") == 0) answer(c, "ok");
@@ -220,7 +219,7 @@ static bool take_line(struct command_fifo *c, char *line) {
   size_t size = (size_t)(end - c->line);
   memcpy(line, c->line, size);
   line[size] = 0;
-  if (memchr(line, 0, size)) line[0] = 0; /* no command has a zero */
+  if (memchr(line, 0, size)) line[0] = 0; /* no command contains a zero */
   c->used -= size + 1;
   memmove(c->line, end + 1, c->used);
   return true;
@@ -233,7 +232,7 @@ static void read_more(struct command_fifo *c) {
 
 static void go_on(struct command_fifo *c, const struct recorder *recorder) {
   if (c->under_way == SWITCHING && !recorder_is_switching(recorder)) end_switch(c, recorder);
-  /* pairs with the release store in copy: the outcome of the copy is there */
+  /* pairs with the release store in copy: the outcome of the copy is visible here */
   if (c->under_way == COPYING && __atomic_load_n(&c->copying.is_done, __ATOMIC_ACQUIRE))
     end_copy(c);
 }
@@ -252,8 +251,8 @@ void command_fifo_attend(struct command_fifo *c, struct recorder *recorder,
 
 /* ---- Opening and closing ------------------------------------------------------ */
 
-/* Returns NULL, or why commands in the FIFO are not obeyed: another user who made it, or
-   put a link in its place, may write into it. */
+/* Returns NULL, or why the FIFO must not be obeyed: another user has made it, or has put
+   a link in its place, and may write into it. */
 static const char *refuse_fifo(const struct fifo *fifo) {
   struct stat st;
   if (fifo->fd < 0) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* control_status.c: what a process records, for `eventring control --status`. */
+/* control_status.c: prints what a process records, for `eventring control --status`. */
 #include "control_status.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ VIEW_GETTER(memprof, struct eventring_info) {
   return view_printf(to, "%g samples a word", row->sample_rate);
 }
 
-/* By whether a profile is asked for, and whether one is kept. */
+/* States of a profile, by whether it is requested and whether it is kept. */
 static const struct profile_state {
   const char *name, *text;
 } profile_states[2][2] = {
@@ -99,8 +99,8 @@ static void all_rings(struct view_to *to, const void *row) {
   }
 }
 
-/* Finds how many bytes the user may still write on the disk of the file. Returns false if
-   that is not known. */
+/* Finds how many bytes the user may still write to the disk of the file. Returns false if
+   that is unknown. */
 static bool free_bytes(const struct eventring_info *info, uint64_t *bytes) {
   struct statvfs disk;
   if (statvfs(info->path, &disk) != 0) return false;

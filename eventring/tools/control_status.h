@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* control_status.h: what a process records, for `eventring control --status`. */
+/* control_status.h: prints what a process records, for `eventring control --status`. */
 #ifndef EVENTRING_TOOL_CONTROL_STATUS_H
 #define EVENTRING_TOOL_CONTROL_STATUS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copy.c: makes another recording of one. */
+/* copy.c: copies a recording. */
 #include "copy.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 struct copy {
   int fd;
   struct new_file file;
-  FILE *gathered; /* of a copy that goes to standard output; else NULL */
+  FILE *gathered; /* of a copy to standard output; else NULL */
 };
 
 bool copy_write(struct copy *copy, eventring_saver *saver, bool is_last) {
@@ -36,8 +36,8 @@ bool copy_write(struct copy *copy, eventring_saver *saver, bool is_last) {
 
 /* ---- All of it ---------------------------------------------------------------- */
 
-/* Returns a file without a name in which a copy for standard output is gathered first,
-   because a saver writes the front of a recording last; -1 after a message. */
+/* Returns a file without a name, to which a copy for standard output is written first,
+   because a saver writes the front of a recording last. Returns -1 after a message. */
 static int gather(struct copy *copy) {
   copy->file.path = shown_path("-");
   if (!standard_output_takes("a recording")) return -1;
@@ -97,7 +97,7 @@ bool report_damage(eventring_cursor *cursor) {
   return true;
 }
 
-/* Prints how much was copied, and what is missing from the copy. */
+/* Prints how much was copied, and what the copy lacks. */
 static void print_copy(const char *path, const struct eventring_saver_info *info,
                        uint64_t bytes) {
   char events[EVA_FIGURE], size[EVA_FIGURE];

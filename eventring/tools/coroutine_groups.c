@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutine_groups.c: the suspended coroutines of a domain, in groups of equal stacks. */
+/* coroutine_groups.c: reads the suspended coroutines of a domain, in groups of equal
+   stacks. */
 #include "coroutine_groups.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "remote/search.h"
 #include "tool.h"
 
-enum { MOST_TRIED = 8 /* members of a group, for its stack */ };
+enum { MOST_TRIED = 8 /* members of a group to be tried for its stack */ };
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 

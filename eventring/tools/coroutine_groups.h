@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutine_groups.h: the suspended coroutines of a domain of a live process, in groups
- * of equal stacks: a program that leaks coroutines leaks thousands that stand in the same
+/* coroutine_groups.h: reads the suspended coroutines of a domain of a live process, in
+ * groups of equal stacks: a program that leaks coroutines leaks thousands at the same
  * line. */
 #ifndef EVENTRING_TOOL_COROUTINE_GROUPS_H
 #define EVENTRING_TOOL_COROUTINE_GROUPS_H
@@ -8,40 +8,40 @@
 #include "remote/coroutines.h"
 #include "remote/stack.h"
 
-/* Coroutines that stand in the same functions at the same instructions and were created
-   by the same call. */
+/* Coroutines that are suspended in the same functions at the same instructions and were
+   created by the same call. */
 struct coroutine_group {
-  /* its members, one behind the other, the longest suspended first */
+  /* its members, an array, the longest suspended first */
   const struct remote_coroutine *of;
   size_t count;
-  uint64_t bytes;       /* of all of them */
-  size_t resumed_alike; /* last resumed where the first one was, itself included */
-  size_t with_spans;    /* that have spans open */
+  uint64_t bytes;       /* of all members together */
+  size_t resumed_alike; /* last resumed where the first was; counts the first, too */
+  size_t with_spans;    /* number of members with open spans */
 };
 
 struct coroutine_groups {
-  struct remote_coroutine *all; /* in the order of the groups' members */
+  struct remote_coroutine *all; /* group by group */
   size_t count;
   struct coroutine_group *groups; /* the longest suspended first */
   size_t group_count;
   uint64_t bytes;
-  uint64_t torn;                  /* coroutines that changed each time they were read */
+  uint64_t torn;                  /* coroutines that changed at each attempt */
   uint64_t searched, heap_bytes;  /* bytes of the heap */
-  bool cut;                       /* the search did not see all of the heap */
+  bool cut;                       /* the search did not see the whole heap */
 };
 
 /* Searches the domain's heap for at most search_ns (0: a minute), and leaves out
-   coroutines that are suspended for less than least_ns. */
+   coroutines that have been suspended for less than least_ns. */
 void coroutine_groups_read(struct coroutine_groups *groups, struct remote_host *host,
                            uint64_t domain, uint64_t search_ns, uint64_t least_ns);
 void coroutine_groups_free(struct coroutine_groups *groups);
 
-/* Reads the stack of one member of a group; it is empty if they have not begun. Returns
-   false if all members that were tried have run, or are gone, meanwhile. */
+/* Reads the stack of one member of a group; it is empty if the members have not begun.
+   Returns false if all members that were tried have run or gone in the meantime. */
 bool coroutine_group_stack(const struct coroutine_group *group, struct remote_reader *reader,
                            uint64_t now, struct remote_stack *stack);
-/* Returns the function that the members of a group will run if they have not begun; NULL
-   if it is not known, or they have. */
+/* Returns the function that the members of a group will run; NULL if they have begun or
+   it is not known. */
 const struct remote_function *coroutine_group_function(const struct coroutine_group *group,
                                                        struct remote_functions *functions);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines_export.c: where coroutines wait, for other tools: one stack per group, with
- * how many coroutines stand there and their bytes. */
+/* coroutines_export.c: writes where coroutines wait, for other tools: one stack for each
+ * group, with the number and the bytes of its coroutines. */
 #include "coroutines_export.h"
 
 #include <stdlib.h>

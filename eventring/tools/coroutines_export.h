@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines_export.h: where coroutines wait, in the formats of other tools
+/* coroutines_export.h: writes where coroutines wait, in the formats of other tools
    (export/export.h). */
 #ifndef EVENTRING_TOOL_COROUTINES_EXPORT_H
 #define EVENTRING_TOOL_COROUTINES_EXPORT_H
@@ -7,8 +7,8 @@
 #include "export/export.h"
 #include "remote/stack.h"
 
-struct coroutines_export { /* zeroed, it is empty */
-  struct export_function *functions; /* by number of a remote function, + 1 */
+struct coroutines_export { /* zeroed: empty */
+  struct export_function *functions; /* by number of a remote function, plus 1 */
   size_t function_count;
   struct export_stack *stacks;
   size_t stack_count;
@@ -16,7 +16,7 @@ struct coroutines_export { /* zeroed, it is empty */
   size_t row_count;
 };
 
-/* Adds coroutines with this stack, or, if it is empty, coroutines that will begin with
+/* Adds coroutines with this stack. If it is empty, adds coroutines that will begin with
    this function (NULL: not known). Copies `domain`. */
 void coroutines_export_add(struct coroutines_export *x, const struct remote_stack *stack,
                            const struct remote_function *begins, const char *domain,

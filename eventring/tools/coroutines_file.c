@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* coroutines_file.c: what a recording knows of coroutines.
  *
- * A coroutine gets a number, its context, with its first event. While it has spans open,
- * it records when it is suspended and resumed. So for coroutines with open spans it is
- * known since when they are suspended; for the others it is not, and the stack is known
- * for none.
+ * A coroutine gets a number, its context, with its first event. While it has open spans,
+ * it records when it is suspended and resumed. So it is known since when coroutines with
+ * open spans have been suspended. It is not known for the others, and no stack is known.
  */
 #include "coroutines_file.h"
 
@@ -18,26 +17,25 @@
 #include "reader.h"
 #include "shared_views.h"
 
-enum { CHAIN = 256 /* bytes of the names of a context's open spans */ };
+enum { CHAIN = 256 /* bytes for the names of a context's open spans */ };
 
 /* What is known of a context. */
 struct context {
-  uint64_t number, left_ns; /* left_ns: when it was suspended; 0: it was resumed */
+  uint64_t number, left_ns; /* left_ns: time of its suspension; 0: it was resumed */
   uint32_t domain, incarnation;
-  size_t row; /* the number of its row, from 1; 0: it has none */
+  size_t row; /* number of its row, from 1; 0: none */
 };
 
-/* A context with open spans; later one context of a group. */
+/* A context with open spans; after grouping, one context of a group. */
 struct context_row {
   uint64_t context;
   uint32_t domain, incarnation;
   char domain_name[EVENTRING_MAX_DOMAIN_NAME + 1];
   char spans[CHAIN];     /* "request > query", the outermost first */
-  uint64_t suspended_ns; /* for how long; 0: it runs, or waits for a coroutine that it
-                            resumed */
+  uint64_t suspended_ns; /* for how long; 0: it runs, or waits for one that it resumed */
   bool suspended;
   uint64_t open_ns;      /* for how long its outermost span has been open */
-  uint64_t count, shortest_ns; /* of the group */
+  uint64_t count, shortest_ns; /* shortest_ns: the shortest suspension in the group */
 };
 
 struct listing {
@@ -78,7 +76,7 @@ static void grow_table(struct listing *l) {
   l->room = larger.room;
 }
 
-/* Returns a context, after adding it, as not suspended, if it is new. */
+/* Returns a context. A new one is added, as not suspended. */
 static struct context *context_of(struct listing *l, uint64_t number, uint32_t domain,
                                   uint32_t incarnation) {
   if (2 * l->context_count >= l->room) grow_table(l);
@@ -97,7 +95,7 @@ static int on_switch(void *listing, const struct eventring_switch *change) {
   return 0;
 }
 
-/* Handles an event: that of a suspended context shows that it was resumed. */
+/* Handles an event. An event of a suspended context shows that it was resumed. */
 static int on_event(void *listing, const struct eventring_event *event) {
   struct listing *l = listing;
   if (event->context == 0 || l->room == 0 || event->flags & EVENTRING_SYNTHETIC) return 0;
@@ -156,7 +154,7 @@ static int by_chain(const void *left, const void *right) {
   return order != 0 ? order : by_age(left, right);
 }
 
-/* Makes groups, in which the longest suspended context stays. */
+/* Makes groups; each is represented by its longest suspended context. */
 static void make_groups(struct listing *l) {
   size_t kept = 0;
   if (l->row_count > 0) qsort(l->rows, l->row_count, sizeof *l->rows, by_chain);

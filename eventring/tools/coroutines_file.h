@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines_file.h: what a recording knows of coroutines: those that have spans open. */
+/* coroutines_file.h: shows what a recording has of coroutines: those with open spans. */
 #ifndef EVENTRING_TOOL_COROUTINES_FILE_H
 #define EVENTRING_TOOL_COROUTINES_FILE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dead.c: see dead.h. (A number says less than a path: another user may have put a file
-   there.) */
+/* dead.c: see dead.h. (A pid is a weaker request than a path: another user may have put a
+   file there.) */
 #include "dead.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "search_path.h"
 
 bool process_runs(pid_t pid) {
-  char name[64], state = '\0'; /* stays 0 if there is no /proc */
+  char name[64], state = '\0'; /* stays 0 without /proc */
   if (kill(pid, 0) != 0 && access("/proc/self", F_OK) == 0) {
     snprintf(name, sizeof name, "/proc/%d", (int)pid);
     if (access(name, F_OK) != 0) return false;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_match.c: which functions, or lines, of different runs are the same.
+/* diff_match.c: finds which functions, or lines, of different runs are the same.
  *
- * Between two runs a program was edited: one more line at the top moves all functions,
- * and the program may lie in another directory. So each run is paired with those before
- * it by name within a file, and only functions that have the same name there are paired
- * by site.
+ * A program may be edited between two runs: one more line at the top moves all functions.
+ * It may also lie in another directory. So each run is paired with those before it by
+ * name within a file. Only functions that share a name there are paired by site.
  *
- * Files: those of equal paths are the same; then those whose paths have an equal end, of
- * the last name at least. Those whose paths have the most in common come first.
+ * Files: those with equal paths are the same; then those whose paths have an equal end,
+ * at least the last name. The paths with the longest common end come first.
  *
- * Names: a name may have its site in it, such as "function <a.lua:3>" at line 3. What
- * counts is the name without the site (the stem).
+ * Names: a name may contain its site, such as "function <a.lua:3>" at line 3. Only the
+ * name without the site (the stem) counts.
  *
- * Places: a name that occurs once on both sides pairs them, and shows by how many lines
- * the text around it has moved. If a name occurs several times (all functions without a
- * name have the same one), those are paired that lie where this move puts them; if no
- * move is known, that move is taken which pairs the most. Functions that are left over
- * are paired in the order of their lines, so that they differ least. Lines that are left
- * over are on one side only, and so is whatever finds no partner.
+ * Places: functions whose name occurs once on each side are a pair, which shows by how
+ * many lines the text around it has moved. If a name occurs several times (all functions
+ * without a name have the same one), functions are paired that lie where this move puts
+ * them. If no move is known, the move that pairs the most functions is used. Remaining
+ * functions are paired in the order of their lines, so that the lines differ least.
+ * Remaining lines, and all else without a partner, are on one side only.
  */
 #include "diff_match.h"
 
@@ -27,19 +26,19 @@
 
 #include "tool.h"
 
-enum { MOST_CELLS = 1 << 22 /* of a table of pairs; above, pairs are made in order */ };
+enum { MOST_CELLS = 1 << 22 /* cells of a table of pairs; above, pairs are in order */ };
 
 struct file {
-  const char *path;       /* in the run that had it first */
+  const char *path;       /* in the first run that had it */
   const char *path_on[2]; /* on each side; NULL: not known */
 };
 
 struct function {
-  struct diff_site *site; /* of a run: NULL when it was paired */
+  struct diff_site *site; /* of the present run: NULL once it is paired */
   size_t stem;              /* bytes of the name */
   uint32_t file;
-  bool on[2];               /* of a known function: whether it is on this side, and on
-                               which line */
+  bool on[2];               /* of a known function: whether each side has it, and on which
+                               line */
   uint32_t line[2];
 };
 
@@ -51,7 +50,7 @@ struct matching {
   size_t file_count;
   struct function *known; /* of the runs so far, by file, stem and line */
   size_t known_count;
-  size_t side; /* of the run that is being paired */
+  size_t side; /* side of the present run */
 };
 
 /* ---- Names -------------------------------------------------------------------- */
@@ -84,8 +83,8 @@ static int by_place(const void *left, const void *right) {
 
 /* ---- Files -------------------------------------------------------------------- */
 
-/* Returns how many bytes two paths have in common at their ends; 0 if not even the last
-   name. */
+/* Returns how many bytes two paths have in common at their ends; 0 if even the last names
+   differ. */
 static size_t common_end(const char *a, const char *b) {
   const size_t a_size = strlen(a), b_size = strlen(b);
   size_t n = 0;
@@ -95,8 +94,8 @@ static size_t common_end(const char *a, const char *b) {
   return n > 0 && ((a_begins && b_begins) || strchr(end, '/')) ? n : 0;
 }
 
-/* Returns how well a path suits a file of this run; 0: not at all. (The path of a
-   function without a source is empty, and suits only an empty one.) */
+/* Returns how well a path suits a file of this run; 0: not at all. (A function without a
+   source has an empty path, which suits only an empty one.) */
 static size_t suits(const struct matching *m, const struct file *file, const char *path) {
   const char *here = file->path_on[m->side] ? file->path_on[m->side] : file->path;
   if (strcmp(here, path) == 0) return SIZE_MAX;
@@ -131,7 +130,7 @@ static struct path *paths_of(const struct matching *m, size_t run, size_t *count
   return paths;
 }
 
-/* Returns the file that suits a path best, and sets *best to how well it does. */
+/* Returns the file that suits a path best, and sets *best to how well. */
 static size_t best_file(const struct matching *m, const struct path *path, const bool *taken,
                         size_t *best) {
   size_t found = 0;
@@ -178,9 +177,9 @@ static void pair(const struct matching *m, struct function *known, struct functi
 
 static bool is_anchor(const struct function *f) { return f->on[0] && f->on[1]; }
 
-/* Finds by how many lines the text at a line of the other side has moved: as many as the
-   nearest function before it, in its file, that is known on both sides, or else the first
-   one behind it. Returns false if there is none. */
+/* Finds by how many lines the text at a line of the other side has moved: by as many as
+   the nearest function before it in its file that is known on both sides, or else the
+   first such function after it. Returns false if there is none. */
 static bool find_move(const struct matching *m, const struct function *known, int64_t *move) {
   const struct function *first = known, *end = known, *near = NULL;
   const int64_t line = known->line[1 - m->side];
@@ -195,15 +194,15 @@ static bool find_move(const struct matching *m, const struct function *known, in
   return near != NULL;
 }
 
-/* Two lists of functions of one name, and where the known ones are expected. */
+/* Two lists of functions with one name, and the lines where the known ones are
+   expected. */
 struct group {
   struct function *known, *run;
   size_t n, k;
   int64_t *expected; /* lines on the side of the run */
 };
 
-/* Returns the move by which most of the lines meet, or the least of several such
-   moves. */
+/* Returns the move that makes most lines equal; the least of several such moves. */
 static int64_t commonest_move(const struct matching *m, const struct group *g) {
   int64_t best = 0;
   size_t most = 0;
@@ -241,8 +240,7 @@ static void expect_lines(const struct matching *m, struct group *g) {
   }
 }
 
-/* Pairs functions that lie where they are expected, and leaves the others in the
-   lists. */
+/* Pairs the functions that lie where they are expected; the others stay in the lists. */
 static void pair_where_expected(const struct matching *m, struct group *g,
                                 struct function **known, struct function **run) {
   size_t n = 0, k = 0;
@@ -259,9 +257,9 @@ static void pair_where_expected(const struct matching *m, struct group *g,
   g->k = k;
 }
 
-/* Pairs as many functions as the shorter list has, in the order of both, so that the
-   lines differ least. A cell has the cost of the best pairs of the first i of the longer
-   list and the first j of the shorter one. */
+/* Pairs as many functions as the shorter list has, in order, so that the lines differ
+   least. A cell has the least cost of pairing the first j of the shorter list with j of
+   the first i of the longer one. */
 static void pair_in_order(const struct matching *m, const struct group *g,
                           struct function **known, struct function **run) {
   const bool more_known = g->n >= g->k;
@@ -296,8 +294,8 @@ static void pair_several(const struct matching *m, struct group *g) {
   free(run);
 }
 
-/* Pairs groups that both have: those of one function each if `single`, or else the
-   others. */
+/* Pairs the groups that both sides have: if `single`, those with one function each; else
+   the others. */
 static void pair_groups(struct matching *m, struct function *run, size_t count, bool single) {
   struct group g;
   for (size_t i = 0, j = 0; i < m->known_count && j < count; i += g.n, j += g.k) {
@@ -321,8 +319,8 @@ static void pair_groups(struct matching *m, struct function *run, size_t count, 
 
 /* ---- Runs --------------------------------------------------------------------- */
 
-/* Finds the functions of a run, in order. (Of functions that are there twice, the second
-   one is the same as the first.) Returns how many there are. */
+/* Finds the functions of a run, in order. (If a function occurs twice, the second one is
+   the same as the first.) Returns how many there are. */
 static size_t functions_of(struct matching *m, size_t run, struct function *to) {
   size_t path_count, count = 0, kept = 0;
   struct path *paths = paths_of(m, run, &path_count);
@@ -360,8 +358,8 @@ static void match_run(struct matching *m, size_t run) {
   free(functions);
 }
 
-/* Pairs the runs, one after the other. A site that was the same as a later one, which
-   was paired, becomes the same as that one's partner. */
+/* Pairs the runs, one after the other. If a site was the same as a later one and that one
+   was paired, it becomes the same as the partner. */
 void diff_match(struct diff_site *sites, size_t count, size_t runs, bool lines) {
   struct matching m = {.sites = sites, .count = count, .lines = lines,
                        .known = need_zeroed(count + 1, sizeof *m.known)};

@@ -120,8 +120,8 @@ VIEW(diff_place_view, struct diff_row,
     {"a_line", NULL, VIEW_PLAIN, ROW(line_on[0])},
     {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])})
 
-/* Tells whether the calls of a function differ. (They are exact; with few runs, nothing
-   is known of times.) */
+/* Tells whether the calls of a function differ. (Calls are exact; times are not, and with
+   few runs their noise is unknown.) */
 static bool has_other_counts(const struct diff_rows *d, const struct diff_row *row) {
   return d->kind->has_counts && row->calls[0] != row->calls[1];
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* domain_state.c: what a domain does, and whether its thread is asleep.
+/* domain_state.c: finds what a domain does, and whether its thread is asleep.
  *
  * No command wakes a thread to make it answer: a signal would end its system call with
- * EINTR, and watching must change nothing. That a thread is asleep is recognised from
- * outside: the system reports it as asleep or stopped at two checks, and it has not left
- * a processor in between (proc_pid_status(5) counts that), so it has not run. */
+ * EINTR, and watching must change nothing. So this code recognises from outside that a
+ * thread is asleep: at two checks the system reports it as asleep or stopped, and in
+ * between it has not left a processor (proc_pid_status(5) counts that), so it has not
+ * run. */
 #include "domain_state.h"
 
 #include <inttypes.h>
@@ -44,8 +45,8 @@ static bool find_domain(struct remote_host *host, pid_t own_tid, struct remote_d
   return false;
 }
 
-/* Writes what the memory of the process says of its domain. Returns false if that says
-   nothing. */
+/* Writes what the domain does, according to the memory of the process. Returns false if
+   that is unknown. */
 static bool read_state(char text[static DOMAIN_STATE_TEXT], pid_t pid, pid_t own_tid) {
   static struct remote_host host;
   static struct remote_functions functions;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* domain_state.h: what a domain of another process does, in words. */
+/* domain_state.h: says in words what a domain of another process does. */
 #ifndef EVENTRING_TOOL_DOMAIN_STATE_H
 #define EVENTRING_TOOL_DOMAIN_STATE_H
 
@@ -7,29 +7,30 @@
 
 enum { DOMAIN_STATE_TEXT = REMOTE_NAME + 64 };
 
-/* Writes what a domain does, from its stack as it was read: "in C function string.find",
-   "receiving from channel 3". */
+/* Writes what a domain does, from its stack: "in C function string.find", "receiving from
+   channel 3". */
 void domain_state_text(char text[static DOMAIN_STATE_TEXT], const struct remote_domain *about,
                        const struct remote_stack *stack, enum remote_result result);
 
-/* Writes what the domain of a thread does, which the process calls `own_tid`. It also
-   says what the system knows of the thread: "asleep in C function io.read", "stopped by a
-   signal". Writes "" if nothing is known. */
+/* Writes what the domain of a thread does, which the process calls `own_tid`, with what
+   the system knows of the thread: "asleep in C function io.read", "stopped by a signal".
+   Writes "" if nothing is known. */
 void domain_thread_text(char text[static DOMAIN_STATE_TEXT], pid_t pid, pid_t own_tid);
 
 /* ---- Is it asleep? ------------------------------------------------------------ */
 
 /* A thread that is checked again and again; zeroed before the first check. */
 struct sleep_watch {
-  pid_t tid;         /* as seen from here */
-  bool stopped;      /* at the last check: by a signal, so that no thread of the process
+  pid_t tid;         /* as known here */
+  bool stopped;      /* at the last check: by a signal, so no thread of the process
                         runs */
   bool sleeps;       /* at the last check: stopped or asleep */
-  uint64_t switches; /* how often it had left a processor by then */
-  uint64_t since_ns; /* since when, at least, it has been asleep */
+  uint64_t switches; /* how often it had left a processor at the last check */
+  uint64_t since_ns; /* the earliest time since when it is known to be asleep */
 };
 /* Checks the thread that the process calls `own_tid`. Returns true if it has not run for
-   `ns`, between this check and an earlier one: it is asleep in the kernel, or stopped. */
+   `ns` between an earlier check and this one, so that it is asleep in the kernel or
+   stopped. */
 bool sleep_watch_look(struct sleep_watch *watch, pid_t pid, pid_t own_tid, uint64_t ns);
 
 #endif

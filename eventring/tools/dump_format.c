@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_format.c: one event as a line of text or of JSON. */
+/* dump_format.c: prints one event as a line of text or of JSON. */
 #include "dump_format.h"
 
 #include "eventring/memory.h"
@@ -94,7 +94,7 @@ static void print_trace(FILE *out, const struct eventring_trace *ids) {
   if (!(ids->flags & EVENTRING_TRACE_SAMPLED)) fputs(", not sampled", out);
 }
 
-/* Returns the definition whose id the value is, or NULL if it is no id. */
+/* Returns the definition whose id the value is, or NULL if the value is no id. */
 static const struct eventring_def *named_value(const struct dump_format *format,
                                                const struct eventring_event *event) {
   bool integer = event->payload == EVENTRING_INT || event->payload == EVENTRING_UINT;
@@ -204,7 +204,7 @@ void dump_value(FILE *out, eventring_cursor *cursor, const struct eventring_even
   print_value(&format, event);
 }
 
-/* Tells whether the value is the time that the thread was not on a processor. */
+/* Tells whether the value is the time that the thread spent off the processor. */
 static bool says_off_cpu(const struct eventring_event *event) {
   return event->payload == EVENTRING_UINT && eventring_event_off_cpu(event) >= 0;
 }
@@ -254,8 +254,8 @@ static char sign_of(const struct eventring_event *event) {
   }
 }
 
-/* A line that is being made. On a terminal, a line that is longer than the page goes on
-   in further lines; in a file or a pipe, an event is one line. */
+/* A line that is being made. On a terminal, an event that is wider than the page
+   continues on further lines; in a file or a pipe, it is one line. */
 struct line {
   struct dump_format format; /* that writes it */
 };
@@ -268,14 +268,14 @@ static void begin_line(struct line *line, const struct dump_format *format) {
 }
 
 static void end_line(const struct line *line, FILE *out) {
-  enum { CONTINUED = 38 }; /* where further lines begin: below the event */
+  enum { CONTINUED = 38 }; /* column at which further lines begin: below the event */
   struct dump_line *making = line->format.making;
   if (!making) {
     fputc('\n', out);
     return;
   }
   if (fflush(making->stream) != 0) no_memory();
-  making->text[making->size] = '\0'; /* there may have been a longer one before */
+  making->text[making->size] = '\0'; /* a longer line may have been there */
   if (making->size > making->page) table_lines(out, making->text, making->page, 0, CONTINUED);
   else fwrite(making->text, 1, making->size, out), fputc('\n', out);
 }
@@ -339,7 +339,7 @@ static void print_open_span(const struct dump_format *to, const struct eventring
 static bool is_utf8(const void *text, size_t size) {
   const char *from = text;
   while (size > 0) {
-    uint64_t word; /* eight bytes that are all below 0x80 are one step */
+    uint64_t word; /* up to eight bytes, all below 0x80, at once */
     if (size >= sizeof word && !(memcpy(&word, from, sizeof word), word & 0x8080808080808080)) {
       from += sizeof word, size -= sizeof word;
       continue;
@@ -355,7 +355,7 @@ static bool is_utf8(const void *text, size_t size) {
   return true;
 }
 
-/* Puts bytes that are no text, as an object, so that they cannot be taken for text. */
+/* Puts bytes that are no text as an object, so that they are not taken for text. */
 static void put_hex(struct eva_json *json, const void *bytes, size_t size) {
   eva_json_open_object(json);
   eva_json_key(json, "hex");
@@ -376,8 +376,8 @@ static void put_one_value(struct eva_json *json, const struct eventring_value *v
   }
 }
 
-/* Puts several values: as an object if there are names, in which a value without one has
-   its number, from 1; else as an array. */
+/* Puts several values: if they have names, as an object, in which a value without a name
+   gets its number, from 1; otherwise as an array. */
 static void put_values(struct eva_json *json, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
@@ -510,10 +510,10 @@ static void put_event(const struct dump_format *format, const char *kind,
 
 /* ---- JSON of frequent events ---------------------------------------------------
  *
- * A line has two parts that many lines share: where the event comes from, and what it is.
- * Each part is made once, as put_event makes it, and copied from then on; numbers and
- * texts between them are written without one call of the stream for each. Events that
- * have more than these parts are left to put_event. */
+ * Many lines share two parts: where the event comes from, and what it is. Each part is
+ * made once, as put_event makes it, and copied from then on; the numbers and texts
+ * between them are collected in a buffer. Events that have more than this are left to
+ * put_event. */
 
 struct face { /* a part of lines: members, each with a comma before it */
   char *text;
@@ -548,7 +548,7 @@ void dump_forget(struct dump_format *format) {
   format->faces = format->json ? need_zeroed(1, sizeof *format->faces) : NULL;
 }
 
-/* Makes a face of the members of an object that `put` puts, with a comma in the place of
+/* Makes a face from the members of an object that `put` writes, with a comma instead of
    the bracket. */
 static void make_face(struct face *face, const struct dump_format *format,
                       const struct eventring_event *event,
@@ -595,7 +595,7 @@ static const struct face *identity_of(const struct dump_format *format,
   return face;
 }
 
-/* Tells whether an event has only what put_common puts. */
+/* Tells whether an event has only what put_common writes. */
 static bool is_common(const struct dump_format *format, const struct eventring_event *event) {
   enum { SHORT = 256 };
   if (!format->faces || !event->def || !event->incarnation || event->flags & ~EVENTRING_MATCHED)
@@ -673,7 +673,7 @@ static void put_loss(const struct dump_format *format,
 
 /* ---- The end ------------------------------------------------------------- */
 
-/* Returns when a process ended; if it was killed, the last time that is known. */
+/* Returns when a process ended; for a killed one, the last time that is known. */
 static uint64_t end_ns(const struct eventring_info *info) {
   return info->end_ns ? info->end_ns : info->error_ns;
 }

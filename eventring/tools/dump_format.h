@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_format.h: one event as a line of text or of JSON. */
+/* dump_format.h: prints one event as a line of text or of JSON. */
 #ifndef EVENTRING_TOOL_DUMP_FORMAT_H
 #define EVENTRING_TOOL_DUMP_FORMAT_H
 
@@ -14,18 +14,18 @@ enum dump_time {
   DUMP_WALL         /* date and time of day */
 };
 
-/* The domain that a slot was last seen with. */
+/* The domain of a slot that was seen last. */
 struct dump_domain {
   uint32_t incarnation; /* 0: not known yet */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
 };
 
-/* Where a line of text is made that may be longer than the page. */
+/* Room for making a line of text that may be longer than the page. */
 struct dump_line {
   FILE *stream; /* writes into `text` */
   char *text;
   size_t size;
-  size_t page; /* how many characters a line may have */
+  size_t page; /* most characters of a line */
 };
 void dump_line_open(struct dump_line *line, size_t page);
 void dump_line_close(struct dump_line *line);
@@ -38,14 +38,13 @@ struct dump_format {
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;
   eventring_cursor *cursor; /* for the names of classes, rings, domains and values */
-  struct dump_domain *domains; /* of each slot, zeroed at first */
-  struct dump_faces *faces; /* what many lines of JSON share; NULL: each line is made as a
-                               whole */
+  struct dump_domain *domains; /* by slot, zeroed at first */
+  struct dump_faces *faces; /* what many lines of JSON share; NULL: nothing */
 };
 
-/* Forgets names: domains may have other names now, or the cursor is another one. */
+/* Forgets names: domains may have other names now, or the cursor has changed. */
 void dump_forget(struct dump_format *format);
-/* Frees what was made. */
+/* Frees what the functions have allocated. */
 void dump_close(struct dump_format *format);
 
 void dump_event(const struct dump_format *format,

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* events_export.c: all events of a recording in the formats of other tools.
+/* events_export.c: writes all events of a recording in the formats of other tools.
  *
- * Without a window and a domain, the callbacks of the poll are those of the format;
- * otherwise the events pass a filter first. Rings are read one after the other, which is
- * faster than in the order of time, if neither the format nor the end of the window needs
- * that order.
+ * Without a window and a domain, the callbacks of the poll are those of the format.
+ * Otherwise the events pass a filter first. If neither the format nor the end of the
+ * window needs the order of time, rings are read one after the other, which is faster.
  *
- * SIGINT, SIGTERM and SIGHUP (unless the recording was launched) end the watching of a
- * live process. At any other time they end the export, and no file is left: `show`, which
- * formats call now and then, sees that a signal has come, and sets `run.error` and
- * `out.failed`; either of them ends the poll. */
+ * Unless the recording was launched, SIGINT, SIGTERM and SIGHUP end the watching of a
+ * live process. At any other time they end the export, and no file is left: formats call
+ * `show` now and then, which notices the signal and sets `run.error` and `out.failed`;
+ * either of them ends the poll. */
 #include "events_export.h"
 
 #include <errno.h>
@@ -30,18 +29,18 @@ struct events_export {
   struct export_run run;
   struct export_out out;
   void *state;
-  uint64_t available; /* events that were there at the beginning */
+  uint64_t available; /* number of events at the beginning */
   uint64_t shown_ns;  /* when progress was shown */
-  const char *path;   /* of the file, or folder, when it is complete */
-  char *all;          /* NULL, or a recording of all processes of the PROGRAM, which is
-                         exported instead of this one */
+  const char *path;   /* name of the complete file or folder */
+  char *all;          /* a recording of all processes of the PROGRAM, exported instead of
+                         this one; or NULL */
   bool is_binary;     /* whether the format is */
-  bool watching;      /* until N seconds are over, or a signal comes */
+  bool watching;      /* until N seconds have passed or a signal comes */
 };
 
 /* ---- Interruption ------------------------------------------------------------- */
 
-/* Tells whether a signal has ended the export, and notes that it has. */
+/* Tells whether a signal has ended the export, and sets its error then. */
 static bool is_interrupted(struct events_export *e) {
   if (e->watching || e->q->reader.launched || !reader_is_stopped()) return false;
   if (!e->run.error[0])
@@ -83,8 +82,8 @@ static void show(void *context) {
 
 /* ---- The part that is asked for ----------------------------------------------- */
 
-/* Tells whether the format knows a moment: it lies in the window, or the format reads
-   what was before it, too. */
+/* Tells whether the format gets a moment: it lies in the window, or before it for a
+   format that reads that, too. */
 static bool is_known(const struct events_export *e, uint64_t ns) {
   return e->format->reads_before || query_is_past_start(e->q, ns);
 }
@@ -176,8 +175,9 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-/* Opens the output. What is exported from a PROGRAM may be only one of its processes, and
-   is then discarded: standard output gets it when it is known that it is not. */
+/* Opens the output. If a PROGRAM has several processes, the export of the one that was
+   read is discarded. So standard output gets the export only when it is known that it
+   stays. */
 static int open_output(struct events_export *e, struct new_file *file, const char *path) {
   int fd = new_file_create(file, path);
   if (fd < 0 || !is_standard_output(path) || !e->q->reader.launched) return fd;
@@ -244,7 +244,7 @@ static int export_to_path(struct events_export *e, const char *path) {
   return status;
 }
 
-/* Opens the recording as query_open does, but not merged if that is not needed. */
+/* Opens the recording as query_open does, but merged only if necessary. */
 static int open_recording(struct events_export *e, const struct operands *operands) {
   struct query *q = e->q;
   bool ends = q->window.to.base != TIME_NOT_SAID;
@@ -252,7 +252,7 @@ static int open_recording(struct events_export *e, const struct operands *operan
                            e->format->merged || ends ? EVENTRING_OPEN_MERGED : 0);
   if (!goes_on(status)) return status;
   q->info.size = sizeof q->info;
-  eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
+  eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports any error */
   if (!time_window_apply(&q->window, q->reader.cursor))
     return reader_close(&q->reader, STATUS_WRONG);
   e->run.cursor = q->reader.cursor;
@@ -275,7 +275,7 @@ int events_export(struct query *q, const struct operands *operands, const char *
   int status = open_recording(&e, operands);
   if (!goes_on(status)) return status;
   bool catches = !q->reader.launched;
-  if (catches) reader_catch_signals(true); /* before there is a file */
+  if (catches) reader_catch_signals(true); /* before a file is created */
   status = (e.format->own_file || e.format->makes ? export_to_path : export_to_file)(&e, path);
   if (catches) reader_catch_signals(false);
   if (e.run.error[0]) complain("%s", e.run.error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file_names.c: the names of the files of one recording. */
+/* file_names.c: makes the names of the files of one recording. */
 #include "file_names.h"
 
 #include <stdlib.h>
@@ -52,8 +52,8 @@ char *file_name(const char *template, bool numbered, unsigned number) {
   return path;
 }
 
-/* Writes a template with its %p replaced: whatever stands for something else remains.
-   Returns whether there was a %p. */
+/* Writes a template with its %p replaced; anything else remains. Returns whether there
+   was a %p. */
 static bool expand_process(const char *template, const char *process, FILE *out) {
   bool found = false;
   for (const char *at = template; *at; at++) {

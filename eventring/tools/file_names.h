@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* file_names.h: the names of the files of one recording.
+/* file_names.h: makes the names of the files of one recording.
  *
  * In a template %i stands for the number of the file, from 1 on, and %% for a %; any
- * other % stands for itself. Without %i the number is put before the suffix,
+ * other % stands for itself. Without %i the number stands before the suffix, as in
  * `trace.2.eventring`; the first file has a number only if it must be numbered. A device
- * has no number. */
+ * gets no number. */
 #ifndef EVENTRING_TOOL_FILE_NAMES_H
 #define EVENTRING_TOOL_FILE_NAMES_H
 
@@ -20,9 +20,9 @@ bool file_name_has_process(const char *template);
 /* Tells whether a template contains %i, the number of one file among several. */
 bool file_name_has_number(const char *template);
 /* Returns the template of the files of one process among several: %p stands for its
-   number. Without %p the number is put before the suffix, `trace.4711.eventring`.
-   `again`, if it is 2 or more, is added for a process that has several recordings:
-   `4711-2`. The caller frees it. */
+   number. Without %p the number stands before the suffix, as in `trace.4711.eventring`.
+   For further recordings of a process, `again` is 2 or more and is added: `4711-2`. The
+   caller frees the template. */
 char *file_name_of_process(const char *template, pid_t pid, unsigned again);
 
 #endif /* EVENTRING_TOOL_FILE_NAMES_H */

@@ -11,7 +11,7 @@ struct export_events;
 
 struct format {
   const char *name, *suffix, *summary;
-  bool is_binary; /* must not be written to a terminal */
+  bool is_binary; /* it is not written to a terminal */
   /* NULL: a format of events */
   int (*write_profile)(const struct export_profile *profile, FILE *out);
   /* NULL: a format of profiles */

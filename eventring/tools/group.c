@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* group.c: records several processes at once.
  *
- * The thread of the command looks for new recordings, takes note of those that ended and
- * shows the progress. What it shows of a member comes from the member's own thread, which
- * publishes it every few milliseconds: only its own thread may ask a recorder. */
+ * The thread of the command looks for new recordings, notices the end of others and shows
+ * the progress. Only its own thread may ask a recorder, so the thread of each member
+ * publishes what is shown every few milliseconds. */
 #include "group.h"
 
 #include <errno.h>
@@ -25,15 +25,15 @@
 #include "format/now.h"
 
 enum {
-  /* how often new recordings of a PROGRAM are looked for */
+  /* how often new recordings of a PROGRAM are searched for */
   LAUNCHED_LOOK_NS = 2 * 1000 * 1000,
-  ATTACHED_LOOK_NS = 20 * 1000 * 1000,  /* how often those of the children of a PID are */
+  ATTACHED_LOOK_NS = 20 * 1000 * 1000,  /* and new ones of the children of a PID */
   /* a directory that is unchanged for this long is quiet */
   QUIET_LOOK_NS = 50 * 1000 * 1000,
   PROGRESS_NS = 1000 * 1000 * 1000,
   PATIENCE_NS = 1000 * 1000 * 1000,
-  MOST_ANCESTORS = 256, /* a longer chain is a loop, of numbers that are used again */
-  MOST_TRIES = 100      /* to open a file, which may be incomplete yet */
+  MOST_ANCESTORS = 256, /* a longer chain is a loop, due to numbers that were reused */
+  MOST_TRIES = 100      /* attempts to open a file, which may still be incomplete */
 };
 
 /* A process that is recorded. Its thread owns the reader and the recorder. */
@@ -43,12 +43,12 @@ struct member {
   struct recorder_options options;
   struct recorder *recorder;
   pthread_t thread;
-  char *path, *file;  /* where its events go, as asked for; the last such file */
-  char *directory;    /* where the process writes them */
-  dev_t device;       /* of the file of the process */
+  char *path, *file;  /* the requested file; the last file written */
+  char *directory;    /* where the process writes its own files */
+  dev_t device;       /* identity of the file of the process */
   ino_t inode;
   pid_t pid;
-  int switched; /* how many of the group's switches it has made */
+  int switched; /* how many of the group's switches it has done */
   struct recorder_result result;
   int is_done; /* atomic; stored by run_member, loaded by collect */
   bool is_collected;
@@ -57,14 +57,14 @@ struct member {
   uint64_t bytes;
 };
 
-/* A file that was seen in a directory. In the directory of a PROGRAM, where all files are
-   kept, an old file may get another name; elsewhere the inode of a file that was removed
-   may be used again. */
+/* A file that was seen in a directory. In the directory of a PROGRAM no file is removed,
+   but an old file may get another name. Elsewhere the inode of a removed file may be used
+   again. */
 struct candidate {
   dev_t device;
   ino_t inode;
   char *name; /* NULL in the directory of a PROGRAM */
-  unsigned tries; /* that failed; MOST_TRIES: it is not tried again */
+  unsigned tries; /* failed ones; MOST_TRIES: no more will follow */
 };
 
 struct group {
@@ -74,12 +74,12 @@ struct group {
   unsigned count;
   struct candidate *seen;
   unsigned seen_count;
-  bool some_failed;   /* whether some failed to open when last looked for */
-  struct timespec changed; /* mtime of the directory when last looked for */
+  bool some_failed;   /* some failed to open in the last search */
+  struct timespec changed; /* mtime of the directory at the last search */
   pthread_mutex_t lock;
   int stop;           /* atomic: max_bytes is reached */
   uint64_t ended;     /* when the PROGRAM ended; 0: it has not */
-  bool said;          /* whether it was said that other processes are waited for */
+  bool said;          /* it was printed that other processes are awaited */
   uint64_t began, next_look, next_progress, last_bytes;
   bool failed;
 };
@@ -107,15 +107,15 @@ static void *run_member(void *context) {
   struct member *m = context;
   recorder_run(m->recorder, &m->result);
   publish(m);
-  /* pairs with the acquire load in collect, which then sees the result */
+  /* pairs with the acquire load in collect: the result is visible there */
   __atomic_store_n(&m->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
 /* ---- Adding ------------------------------------------------------------------- */
 
-/* Closes a member. A process that has ended holds no file, thread or mapping: there may
-   be many short ones. */
+/* Closes a member: after the end of a process, no file, thread or mapping of it stays,
+   since there may be many short ones. */
 static void close_member(struct member *m) {
   recorder_free(m->recorder);
   if (m->reader.cursor) eventring_close(m->reader.cursor);
@@ -131,16 +131,16 @@ static void free_member(struct member *m) {
   free(m);
 }
 
-/* Returns where a process is recorded. If it has several recordings, as after exec, they
-   are numbered. */
+/* Returns the path for the recording of a process. Several recordings of one process, as
+   after exec, are numbered. */
 static char *path_of(const struct group *g, pid_t pid) {
   unsigned before = 0;
   for (unsigned i = 0; i < g->count; i++) before += g->members[i]->pid == pid;
   return file_name_of_process(g->options.recorder.path, pid, before + 1);
 }
 
-/* Sets the options of a member; time and size are left to the group. Returns false if the
-   time is up. */
+/* Sets the options of a member; time and size are limited by the group. Returns false if
+   the time is up. */
 static bool set_options(struct member *m) {
   const struct group *g = m->group;
   struct recorder_options *o = &m->options;
@@ -174,7 +174,7 @@ static bool is_recorded(const struct group *g, const struct member *m) {
   return found;
 }
 
-/* Adds a member with this cursor, which is taken in any case. */
+/* Adds a member with this cursor, and takes ownership of it in any case. */
 static void add_member(struct group *g, eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   struct member *m = need_zeroed(1, sizeof *m);
@@ -220,8 +220,8 @@ static bool is_descendant(const struct group *g, pid_t pid) {
 
 enum wanted { WANTED, NOT_WANTED, ASK_AGAIN };
 
-/* Tells whether a recording of a member is wanted: after exec a process has another one,
-   which is wanted when the one before it has ended. */
+/* Tells whether a further recording of a member is wanted: that of a process after exec
+   is, once the one before it has ended. */
 static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const struct stat *st) {
   enum wanted wanted = WANTED;
   for (unsigned i = 0; i < g->count; i++) {
@@ -232,8 +232,8 @@ static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const s
   return wanted;
 }
 
-/* Tells whether a recording is wanted. All that a PROGRAM leaves in its directory is,
-   also if it has ended. */
+/* Tells whether a recording is wanted. All recordings in the directory of a PROGRAM are,
+   also ended ones. */
 static enum wanted is_wanted(const struct group *g, eventring_cursor *cursor,
                              const struct stat *st) {
   struct eventring_info info = {.size = sizeof info};
@@ -256,8 +256,8 @@ static struct candidate *candidate_of(struct group *g, const char *path, const s
   return candidate;
 }
 
-/* Handles a file in the directory. (One without its magic is incomplete yet.) Returns
-   false, so that it is called for all files. */
+/* Handles a file in the directory. (A file without its magic is still incomplete.)
+   Returns false, so that it is called for all files. */
 static bool look_at(void *context, const char *path) {
   struct group *g = context;
   eventring_cursor *cursor;
@@ -281,7 +281,7 @@ static bool look_at(void *context, const char *path) {
   return false;
 }
 
-/* Tells whether nothing has changed since this was last asked. */
+/* Tells whether nothing has changed since the last call. */
 static bool is_quiet(struct group *g, const char *directory) {
   struct stat st;
   struct timespec now;
@@ -294,8 +294,8 @@ static bool is_quiet(struct group *g, const char *directory) {
   return same && !g->some_failed && age > QUIET_LOOK_NS;
 }
 
-/* Looks for the recordings of children. They write where their parents do, because they
-   inherit the environment. */
+/* Looks for the recordings of children. They write to the same place as their parents,
+   because they inherit the environment. */
 static void look_for_children(struct group *g) {
   unsigned targets = g->count;
   g->some_failed = false;
@@ -312,7 +312,7 @@ static void look_for_children(struct group *g) {
   }
 }
 
-/* Looks for children if it is time to. `last`: the PROGRAM has ended. */
+/* Looks for children if it is time. `last`: the PROGRAM has ended. */
 static void look_if_due(struct group *g, uint64_t now, bool last) {
   if (!g->options.children || (now < g->next_look && !last)) return;
   g->next_look = now + (g->launch ? LAUNCHED_LOOK_NS : ATTACHED_LOOK_NS);
@@ -350,13 +350,13 @@ static void show_group(struct group *g, uint64_t now, unsigned live) {
 
 /* ---- The loop ----------------------------------------------------------------- */
 
-/* Takes note of the members that have ended. Returns how many still record. */
+/* Handles the members that have ended. Returns how many still record. */
 static unsigned collect(struct group *g) {
   unsigned live = 0;
   for (unsigned i = 0; i < g->count; i++) {
     struct member *m = g->members[i];
     if (m->is_collected) continue;
-    /* pairs with the release store in run_member: the result is there */
+    /* pairs with the release store in run_member: the result is visible here */
     if (!__atomic_load_n(&m->is_done, __ATOMIC_ACQUIRE)) {
       live++;
       continue;
@@ -383,9 +383,9 @@ static void check_size(struct group *g) {
   __atomic_store_n(&g->stop, 1, __ATOMIC_RELAXED);
 }
 
-/* Tells whether recording may end; for a PROGRAM, when it and what it left behind have
-   ended, for that may begin to record at any time. After the PROGRAM has ended, signals
-   are for this command. */
+/* Tells whether recording may end. For a PROGRAM, all processes that it left behind must
+   have ended, too, since these may begin to record at any time. After the PROGRAM has
+   ended, signals are for this command. */
 static bool may_end(struct group *g, uint64_t now) {
   if (!g->launch) return true;
   bool ended = g->launch->ended, any = launch_reap_all(g->launch);
@@ -483,7 +483,7 @@ int group_launch(const struct group_options *options, char **command, const char
   if (!goes_on(status)) return status;
   struct group g = group_of(options, &launch);
   run(&g);
-  /* else signals are for the PROGRAM, which is waited for */
+  /* else signals are for the PROGRAM, and this command waits for it */
   if (g.ended) reader_catch_signals(false);
   if (!g.count) {
     complain("%s recorded nothing", launch.command);

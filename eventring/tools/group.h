@@ -2,14 +2,15 @@
 /* group.h: records several processes at once, each into a file of its own.
  *
  * Each process has a recorder (recorder.h) with a thread and buffers of its own, so that
- * one that fails or ends does not affect the others. With `children`, recordings of
- * descendants are looked for as long as any process is recorded: for a launched PROGRAM,
- * in the directory that was made for it, where nothing else writes; for a PID, in the
- * directory of its recording, among those whose process has it as an ancestor.
+ * one that fails or ends does not affect the others. With `children`, the group looks for
+ * recordings of descendants as long as any process is recorded. For a launched PROGRAM it
+ * looks in the directory that was made for it, where nothing else writes. For a PID it
+ * looks in the directory of its recording, for those of processes that descend from it.
  *
- * The group ends when all processes have ended, also those that a launched program leaves
- * behind (they become children of this process, which sees whether any is left, recorded
- * or not); or by a signal, a time or a size, which apply to all processes together. */
+ * The group ends when all processes have ended, or by a signal, a time or a size, which
+ * apply to all processes together. Processes that a launched program leaves behind count,
+ * too, recorded or not: they become children of this process, which sees whether any is
+ * left. */
 #ifndef EVENTRING_TOOL_GROUP_H
 #define EVENTRING_TOOL_GROUP_H
 
@@ -29,12 +30,12 @@ struct group_result {
   uint64_t saved, lost, bytes;
   /* something was lost, or was overwritten before a launched process was found */
   bool incomplete;
-  bool failed;     /* something went wrong, and was reported */
+  bool failed;     /* an error occurred and was reported */
   char **files;    /* one of each process, in the order in which they were found */
 };
 
 /* Records those of `targets`, PIDs or FILEs, that can be recorded. Returns STATUS_GO_ON
-   with the result, or the exit status if none of them can. */
+   with the result, or the exit status if none can. */
 int group_record(const struct group_options *options, char **targets, size_t count,
                  struct group_result *result);
 /* Records a PROGRAM. Sets *theirs to the exit status of the command. Returns STATUS_GO_ON

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_diff.c: what grew between two heap profiles, whose figures are estimates.
+/* heap_diff.c: finds what grew between two heap profiles, whose figures are estimates.
  *
  * Rows are matched by name and site (diff_match.h): two recordings of a program have
  * different ids, and it may have been edited in between. The error of a difference is
- * that of two independent estimates; for two copies of one process, in which some blocks
- * are the same, that is more than the real error. A difference counts if it is beyond
- * three standard errors. */
+ * that of two independent estimates. For two copies of one process, which share some
+ * blocks, this is more than the real error. A difference counts if it exceeds three
+ * standard errors. */
 #include "heap_diff.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ struct diff {
   struct side side[2];
   enum heap_by by;
   struct row *rows; /* those that differ come first */
-  size_t count, beyond; /* beyond: how many differ by more than the error */
+  size_t count, beyond; /* beyond: number of rows that differ by more than the error */
   uint64_t top;
 };
 
@@ -90,7 +90,7 @@ static int compare_deltas(const void *left, const void *right) {
   return (delta(a) < delta(b)) - (delta(a) > delta(b));
 }
 
-/* Joins rows of the same site to one: that of A, if it has one. */
+/* Joins the rows of the same site into one: that of A, if A has one. */
 static void match(struct diff *d, bool lines) {
   struct diff_site *sites = need_zeroed(d->count + 1, sizeof *sites);
   size_t kept = 0;

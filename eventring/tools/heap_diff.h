@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_diff.h: what grew between two heap profiles: `diff --heap`. */
+/* heap_diff.h: shows what grew between two heap profiles: `diff --heap`. */
 #ifndef EVENTRING_TOOL_HEAP_DIFF_H
 #define EVENTRING_TOOL_HEAP_DIFF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_export.c: a heap in the formats of other tools. */
+/* heap_export.c: writes a heap in the formats of other tools. */
 #include "heap_export.h"
 #include "eventring/tools.h"
 
@@ -65,7 +65,7 @@ int output_file_close(FILE *out, const char *path) {
 
 static const char *text_or(const char *text, const char *other) { return text ? text : other; }
 
-/* Returns the functions: function n has index n; those that are not known are "?". */
+/* Returns the functions: function n has index n; unknown ones are "?". */
 static struct export_function *functions_of(const eventring_cursor *cursor, uint32_t count) {
   struct export_function *functions = need_zeroed(count, sizeof *functions);
   for (uint32_t id = 0; id < count; id++) {
@@ -89,8 +89,8 @@ static struct export_stack *stacks_of(const eventring_cursor *cursor, uint32_t c
   return stacks;
 }
 
-/* Writes a profile, leaving out stacks with the smallest figures if it would be too long.
-   Ends the command if it is out of memory. */
+/* Writes a profile. If it would be too long, joins the stacks with the smallest figures
+   (export/bound.h). Ends the command if it is out of memory. */
 static void write_bounded(const struct export_profile *profile, const struct format *format,
                           FILE *out) {
   struct export_bounded bounded;
@@ -102,7 +102,7 @@ static void write_bounded(const struct export_profile *profile, const struct for
   export_bounded_free(&bounded);
 }
 
-/* Which figures there are, in the order of the formats' values. */
+/* The figures, in the order of the formats' values. */
 static const struct {
   enum eva_measure measure;
   bool objects;
@@ -153,7 +153,7 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
   size_t count = eva_heap_rows(heap, &rows);
   struct export_row *to = need_zeroed(count + 1, sizeof *to);
   eventring_cursor_info(cursor, &info);
-  /* at least the "?" */
+  /* at least one, for "?" */
   const uint32_t function_end = info.function_end ? info.function_end : 1;
   const uint32_t stack_end = info.stack_end ? info.stack_end : 1;
   for (int v = 0; v < VALUES; v++) names[v] = values[v].value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_query.c: what `heap`, `export` and `diff --heap` ask of a recording. */
+/* heap_query.c: reads the heap for `heap`, `export` and `diff --heap`. */
 #include "heap_query.h"
 
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static int ignore(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Reports an error in the reading of profiles. Returns whether there was none. */
+/* Reports an error that occurred when profiles were read. Returns whether there was
+   none. */
 static bool check(struct heap_query *h, int status) {
   if (status == EVENTRING_E_MEMORY) no_memory();
   if (status >= 0) return true;

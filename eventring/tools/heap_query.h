@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_query.h: what `heap`, `export` and `diff --heap` ask of a recording: its
-   heap. */
+/* heap_query.h: reads the heap for `heap`, `export` and `diff --heap`. */
 #ifndef EVENTRING_TOOL_HEAP_QUERY_H
 #define EVENTRING_TOOL_HEAP_QUERY_H
 
@@ -10,7 +9,7 @@
 struct heap_query {
   struct query q;
   uint64_t survived;
-  bool live, allocated, peak, temporary; /* options; none: live and allocated */
+  bool live, allocated, peak, temporary; /* options; if none is set: live and allocated */
   struct eva_heap *heap;
 };
 
@@ -27,9 +26,9 @@ struct heap_query {
 
 /* Checks the options. Returns STATUS_GO_ON, or the usage error. */
 int heap_query_check(const struct command *self, const struct heap_query *h);
-/* Opens the recording (that of a PROGRAM, after switching sampling on in it) and reads
-   the heap: from its profiles, or from the events if there is a window or --survived.
-   Returns STATUS_GO_ON, or the exit status after a message. */
+/* Opens the recording, in a PROGRAM with sampling switched on, and reads the heap: from
+   its profiles, or from the events if there is a window or --survived. Returns
+   STATUS_GO_ON, or the exit status after a message. */
 int heap_query_read(struct heap_query *h, const struct operands *operands);
 /* Returns the measure by which rows are ordered. */
 enum eva_measure heap_query_main(const struct heap_query *h);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_view.c: the rows of a heap, grouped as was asked for.
+/* heap_view.c: makes the rows of a heap, in the groups that the options choose.
  *
- * By stack, the nodes are a tree. The stacks of a recording are a tree already, but have
- * a node for each position: those that differ in nothing that is shown (function, line)
- * become one node. */
+ * By stack, the nodes are a tree. The stacks of a recording are a tree already, but with
+ * a node for each position: nodes with the same function and line become one. */
 #include "heap_view.h"
 #include "eventring/tools.h"
 
@@ -18,7 +17,7 @@ const char *const heap_by_names[] = {
     [BY_STACK] = "stack", [BY_LINE] = "line", [BY_FUNCTION] = "function", [BY_KIND] = "kind",
     [BY_ORIGIN] = "origin", [BY_SPAN] = "span", [BY_DOMAIN] = "domain", [BY_DOMAIN + 1] = NULL};
 
-enum { OTHER_STACK = UINT32_MAX }; /* of what found no room in the profile */
+enum { OTHER_STACK = UINT32_MAX }; /* the stack of what found no room in the profile */
 
 /* ---- Nodes -------------------------------------------------------------------- */
 
@@ -41,13 +40,13 @@ static uint32_t node_for(struct heap_view *v, struct heap_node n) {
   return (uint32_t)*node;
 }
 
-/* The nodes of stacks of the recording that were seen; 0: not yet. */
+/* By stack of the recording: its node; 0: not known yet. */
 struct memo {
   uint32_t *node;
   uint32_t count;
 };
 
-/* Returns the node of a stack, after adding its nodes from the outermost frame to the
+/* Returns the node of a stack, after adding the nodes from the outermost frame to the
    innermost. */
 static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t stack) {
   struct eventring_stack_info info;
@@ -71,9 +70,9 @@ static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t s
   return node;
 }
 
-/* Returns the node of the line that allocates: in a function that has no lines, a C
-   function, that is the line of the innermost caller with one. Without any line it is the
-   function itself. */
+/* Returns the node of the line that allocates. For a function without lines, a C
+   function, this is the line of the innermost caller that has one. If there is none, it
+   is the function itself. */
 static struct heap_node key_of_line(const struct heap_view *v, uint32_t stack) {
   struct eventring_stack_info info, inner;
   struct heap_node key = {.key = stack == OTHER_STACK};
@@ -112,7 +111,7 @@ static void add_all(struct eva_amount *sum, const struct eva_amount *more) {
   for (int m = 0; m < EVA_MEASURES; m++) eva_amount_add(&sum[m], &more[m]);
 }
 
-/* Adds up the totals. (A caller has a smaller index than those that it calls.) */
+/* Adds up the totals. (A caller has a smaller index than its callees.) */
 static void sum_up(struct heap_view *v) {
   for (uint32_t i = 1; i < v->count; i++)
     memcpy(v->nodes[i].total, v->nodes[i].self, sizeof v->nodes[i].self);
@@ -130,7 +129,7 @@ static int compare(const void *left, const void *right) {
   a = sorting->nodes[m].total[EVA_ALLOCATED].bytes;
   b = sorting->nodes[n].total[EVA_ALLOCATED].bytes;
   if (a != b) return a > b ? -1 : 1;
-  return m < n ? -1 : 1; /* a caller before what it calls */
+  return m < n ? -1 : 1; /* a caller before its callees */
 }
 
 static void put_in_order(struct heap_view *v) {
@@ -222,8 +221,8 @@ static uint32_t line_of(const struct heap_view *v, const struct heap_node *n) {
   return eventring_cursor_function(v->cursor, n->function, &f) == 0 ? f.line : 0;
 }
 
-/* Copies a text; if it is too long, only its begin, or its end, which distinguishes
-   paths. Returns the bytes. */
+/* Copies a text. If it is too long, copies only its beginning, or its end, which
+   distinguishes paths. Returns the bytes. */
 static size_t shorten(char *to, const char *text, size_t most, bool keep_end) {
   size_t size = strlen(text), skipped = 0;
   if (size <= most) return (size_t)sprintf(to, "%s", text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* last_stacks.c: shows the last stacks that a recording has of its domains: what a dead
- * process did, as far as it wrote that down (<eventring/stack.h>). */
+/* last_stacks.c: shows the last stacks of the domains of a recording: what a dead process
+ * did, as far as it had written that (<eventring/stack.h>). */
 #include "last_stacks.h"
 
 #include <inttypes.h>
@@ -144,7 +144,7 @@ void last_stack_rows(struct view_to *to, const void *domain) {
 struct answer {
   struct eventring_info info;
   uint64_t domain, end_ns;
-  const char *how; /* how the process was made to write them; NULL: it was not */
+  const char *how; /* what made the process write them; NULL: nothing did */
 };
 
 VIEW(last_stacks_view, struct answer,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* last_stacks.h: shows the last stacks that a recording has of its domains. */
+/* last_stacks.h: shows the last stacks of the domains of a recording. */
 #ifndef EVENTRING_TOOL_LAST_STACKS_H
 #define EVENTRING_TOOL_LAST_STACKS_H
 
@@ -10,11 +10,11 @@
 /* A function on a stack. */
 struct last_frame {
   const char *name, *source; /* "": not known */
-  const char *number;        /* of the line; "": not known */
+  const char *number;        /* the line, as text; "": not known */
   uint32_t line;
-  char text[EVENTRING_MAX_STACK_TEXT + 1]; /* where these texts are */
+  char text[EVENTRING_MAX_STACK_TEXT + 1]; /* room for these texts */
 };
-/* Takes the next line of the text of a stack, and moves *text behind it. Returns false if
+/* Takes the next line of a stack's text, and moves *text behind it. Returns false if
    there is none. */
 bool last_frame_next(const char **text, struct last_frame *frame);
 /* Prints a function as a line of a stack. `number` is as in struct last_frame; `remark`
@@ -31,12 +31,12 @@ void last_stack_rows(struct view_to *to, const void *domain);
 unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t end_ns,
                            unsigned most);
 
-/* The view that --json of last stacks prints. */
+/* The view that --json prints of last stacks. */
 view_function last_stacks_view;
 /* Runs `stack FILE`. Returns the exit status. */
 int last_stacks_show(const char *path, uint64_t domain, const struct view_choice *as);
-/* Shows the stacks that a live process writes when it is asked, because its memory cannot
-   be read (`why`). Returns the exit status. */
+/* Asks a live process to write its stacks, and shows them, because its memory cannot be
+   read (`why`). Returns the exit status. */
 int last_stacks_ask(pid_t pid, uint64_t domain, const struct view_choice *as, const char *why);
 
 #endif

@@ -67,8 +67,8 @@ void launch_add_classes(const char *prefix, const char *list) {
   free(both);
 }
 
-/* Tells whether the new directory is ours: where others may rename files, another one may
-   be there by now. */
+/* Tells whether the new directory is ours: where others may rename files, it may have
+   been replaced. */
 static bool is_ours(int fd) {
   struct stat st;
   bool ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077);
@@ -92,7 +92,7 @@ static bool make_directory(struct launch *launch, const char *base) {
   return made;
 }
 
-/* Removes the directory itself, if it still has its name. It stays if a file was left in
+/* Removes the directory itself, if it still has its name. It stays if a file is left in
    it. */
 static void remove_directory(const struct launch *launch) {
   const char *name = strrchr(launch->directory, '/') + 1;
@@ -122,14 +122,13 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
 
 /* ---- Starting ------------------------------------------------------------ */
 
-/* Signals. SIGTERM and SIGHUP are passed on by their handler, each of them at once. The
-   process that they are sent to exists as long as it has not been waited for: the handler
-   does not run between the wait and the end of `receiver`, because signals are blocked
-   then. Nor does a signal come between the making of the directory and the moment at
-   which both the handlers and the child are there: what is pending by then goes to the
-   child. */
+/* Signals. The handler passes on SIGTERM and SIGHUP at once. The process to which they
+   are sent exists as long as nobody has waited for it. The handler does not run between
+   the wait and the reset of `receiver`, because signals are blocked then. They are also
+   blocked from before the directory is made until both the handlers and the child exist;
+   signals that are pending then go to the child. */
 
-static volatile sig_atomic_t receiver; /* of signals, a pid; 0: none */
+static volatile sig_atomic_t receiver; /* of signals: a pid; 0: none */
 
 static void pass_on(int number) {
   int saved = errno;
@@ -143,8 +142,8 @@ static void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, NULL);
 }
 
-/* Sets the handlers, while signals are blocked. The terminal sends SIGINT to the child
-   too; one that came before the fork is passed on. */
+/* Sets the handlers, while signals are blocked. The terminal sends SIGINT to the child,
+   too; a SIGINT from before the fork is passed on. */
 static void handle_signals(pid_t child) {
   sigset_t pending;
   receiver = (sig_atomic_t)child;
@@ -152,7 +151,7 @@ static void handle_signals(pid_t child) {
   handle(SIGINT, SIG_IGN);
   handle(SIGTERM, pass_on);
   handle(SIGHUP, pass_on);
-  /* closing the pipe of the output must not prevent the cleaning up */
+  /* closing the output pipe must not prevent the cleanup */
   handle(SIGPIPE, SIG_IGN);
 }
 
@@ -161,8 +160,8 @@ static void have_it_record(const struct launch *launch, const char *prefix) {
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
-  unset(prefix, "KEEP"); /* all processes of the program */
-  set(prefix, "NAME", ""); /* a name of its own for each process */
+  unset(prefix, "KEEP"); /* keep the files of all processes of the program */
+  set(prefix, "NAME", ""); /* a separate file name for each process */
 }
 
 /* Becomes the program, in the child; never returns. Writes an errno into the pipe if it
@@ -186,7 +185,7 @@ static int exec_error(int report) {
   return got == sizeof error ? error : 0;
 }
 
-/* Waits for the child with the options of waitpid, and takes note if it has ended. */
+/* Waits for the child, with options of waitpid, and stores its status if it has ended. */
 static void wait_for(struct launch *launch, int options) {
   sigset_t before = signals_hold();
   if (waitpid(launch->pid, &launch->status, options) > 0) {
@@ -196,8 +195,8 @@ static void wait_for(struct launch *launch, int options) {
   signals_release(&before);
 }
 
-/* Starts the child, while signals are blocked. They are restored as `signals` says in the
-   child, and here as soon as the child is there. Returns STATUS_GO_ON, or the exit status
+/* Starts the child, while signals are blocked. The mask `signals` is restored in the
+   child, and here as soon as the child exists. Returns STATUS_GO_ON, or the exit status
    after a message. */
 static int spawn(struct launch *launch, char **command, const char *prefix,
                  const sigset_t *signals) {
@@ -280,13 +279,13 @@ static bool try_open(void *context, const char *path) {
                              &opening->error) == 0;
 }
 
-/* Tells whether the process of this number records, or has recorded, into the file. */
+/* Tells whether the file is the recording of the process with this pid. */
 static bool is_of(eventring_cursor *cursor, pid_t pid) {
   struct eventring_info info = {.size = sizeof info};
   return eventring_cursor_info(cursor, &info) == EVENTRING_OK && info.pid == pid;
 }
 
-/* Finds the path of the user's stream. Returns false if it depends on more than the
+/* Finds the path of the user's stream. Returns false if the path depends on more than the
    process. */
 static bool stream_path(const struct launch *launch, char path[PATH_MAX]) {
   const char *from = launch->stream, *end = from + strcspn(from, ",");
@@ -303,7 +302,7 @@ static bool stream_path(const struct launch *launch, char path[PATH_MAX]) {
   return true;
 }
 
-/* Opens the stream: by the process as long as that runs, else by its name. */
+/* Opens the stream: by the process as long as it runs, else by its name. */
 static bool open_stream(struct launch *launch, struct opening *opening) {
   char path[PATH_MAX];
   if (!launch->ended && eventring_open_pid(opening->cursor, launch->pid, opening->flags,
@@ -321,7 +320,7 @@ static bool open_any_file(struct launch *launch, struct opening *opening) {
   snprintf(path, sizeof path, "%s/%ld%s", launch->directory, (long)launch->pid,
            EVENTRING_SUFFIX);
   if (try_open(opening, path)) return true;
-  bool own_is_there = access(path, F_OK) == 0; /* it is being made at this moment */
+  bool own_is_there = access(path, F_OK) == 0; /* it is being made now */
   if (own_is_there && !launch->ended) return false;
   return each_recording(launch->directory, try_open, opening);
 }
@@ -336,8 +335,8 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
   struct opening opening = {.cursor = cursor, .flags = flags};
   for (long us = 200;; us = us < 5000 ? us + us / 4 : us) {
     launch_check(launch);
-    bool ended = launch->ended; /* before the search: what the program has left is there
-                                   then */
+    bool ended = launch->ended; /* before the search: the files that the program has left
+                                   exist then */
     if (open_any_file(launch, &opening)) return STATUS_GO_ON;
     if (ended) break;
     nap(us);
@@ -372,7 +371,7 @@ bool launch_reap_all(struct launch *launch) {
 
 enum { MOST_OF_A_NAME = 1000 };
 
-/* Copies a file out, to another file system, and removes it. Returns 0 or an errno. */
+/* Moves a file out to another file system, by copying it. Returns 0 or an errno. */
 static int copy_out(const struct launch *launch, const char *name, const char *path) {
   struct stat st;
   struct new_file file;
@@ -389,8 +388,8 @@ static int copy_out(const struct launch *launch, const char *name, const char *p
   return error;
 }
 
-/* Moves a file to where preserved files go, under its own name or else with a number
-   behind it. Returns the new path, or NULL. */
+/* Moves a file to where preserved files go, under its own name, with a number behind it
+   if necessary. Returns the new path, or NULL. */
 static char *move_out(const struct launch *launch, const char *name) {
   int stem = (int)(strlen(name) - strlen(EVENTRING_SUFFIX)), error = EEXIST;
   for (int n = 1; error == EEXIST && n < MOST_OF_A_NAME; n++) {
@@ -429,7 +428,7 @@ static struct eventring_info info_of(const struct launch *launch, const char *na
 }
 
 /* Tells whether a file is PID-START.eventring beside a PID.eventring: the process has
-   begun another recording, by exec. */
+   begun another recording after exec. */
 static bool was_replaced(const struct launch *launch, const char *name, pid_t pid) {
   char newest[64];
   struct stat st;
@@ -462,7 +461,7 @@ struct file_list {
   size_t count;
 };
 
-/* Compares two names, so that PID-START.eventring comes before PID.eventring. */
+/* Compares two names, which sorts PID-START.eventring before PID.eventring. */
 static int by_length(const void *a, const void *b) {
   size_t x = strlen(*(char *const *)a), y = strlen(*(char *const *)b);
   return x < y ? 1 : x > y ? -1 : strcmp(*(char *const *)a, *(char *const *)b);
@@ -505,8 +504,8 @@ static bool is_same_recording(const struct eventring_info *a, const struct event
   return b && a->pid == b->pid && a->start_ns == b->start_ns;
 }
 
-/* Replaces a list of names by the paths of recordings of processes, except `but`. (The
-   copies of triggers are none.) */
+/* Replaces a list of names by the paths of recordings of processes, without `but` and
+   without copies that triggers made. */
 static void leave_processes(const struct launch *launch, const struct eventring_info *but,
                             struct file_list *list) {
   size_t kept = 0;

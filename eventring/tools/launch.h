@@ -15,8 +15,8 @@
  * preserve them (PREFIX_PRESERVE=1, or =onerror for those that ended badly); those of
  * processes that were killed are kept and named.
  *
- * While the command runs, SIGINT is left to it (the terminal sends it one too), and
- * SIGTERM and SIGHUP are passed on. A process has one command at a time.
+ * While the command runs, this process ignores SIGINT, which the terminal sends to the
+ * command as well, and passes on SIGTERM and SIGHUP. A process has one command at a time.
  */
 #ifndef EVENTRING_TOOL_LAUNCH_H
 #define EVENTRING_TOOL_LAUNCH_H
@@ -28,37 +28,38 @@
 
 struct launch {
   pid_t pid;
-  char *command;   /* its name, for messages */
-  char *directory; /* the new one, absolute; NULL: started without a prefix */
-  char *keep_in;   /* where preserved files go, and copies that triggers have saved */
+  char *command;   /* name of the command, for messages */
+  char *directory; /* the new directory, absolute; NULL: started without a prefix */
+  char *keep_in;   /* where preserved files and the copies of triggers go */
   bool keeps;      /* whether files are preserved */
-  char *stream;    /* PREFIX_STREAM, if the user has set it: the file is the user's
-                      then */
+  char *stream;    /* PREFIX_STREAM, if the user has set it; then the file is the
+                      user's */
   char *merged;    /* name of a recording of all processes, if it was made */
-  int base_fd;     /* open: the folder of the new directory */
-  int fd;          /* open: the new directory; what has its path later is not cleared */
+  int base_fd;     /* open: parent of the new directory */
+  int fd;          /* open: the new directory; its path may lead elsewhere later */
   bool only_bad;   /* only files of processes that ended badly are preserved */
   bool forks;      /* children that are forked record as well */
-  bool merges_silently; /* launch_merge does not say how many recordings there are */
+  bool merges_silently; /* launch_merge does not print how many recordings there are */
   bool ended;
   int status;      /* of waitpid, once ended */
 };
 
-/* Sets another variable of the program whose recording has `prefix`: for SAROS_EVENTRING
-   and "PROFILE", SAROS_PROFILE. `replace`: also if the user has set it. */
+/* Sets another variable of the program: for the prefix SAROS_EVENTRING and "PROFILE",
+   SAROS_PROFILE. `replace`: even if the user has set it. */
 void launch_set_sibling(const char *prefix, const char *name, const char *value, bool replace);
-/* Makes commands that are started later record the classes of this list, too: adds them
-   to PREFIX_CLASSES, in the environment of this process, or to the defaults. */
+/* Makes commands that are started later record the classes of this list, too: adds the
+   list to PREFIX_CLASSES in the environment of this process, or to the defaults. */
 void launch_add_classes(const char *prefix, const char *list);
 
 /* Starts the command. Returns STATUS_GO_ON if it runs; else the exit status: 1 after an
    error of this program, 126 if the command cannot be executed, 127 if there is none. If
-   `prefix` is NULL, its environment stays, and it records only if that says so. `forks`:
-   PREFIX_FORK=1 is set too, so that children that it forks record as well. */
+   `prefix` is NULL, its environment stays, and it records only if the environment says
+   so. `forks`: PREFIX_FORK=1 is set too, so that children that it forks record as
+   well. */
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks);
 
-/* Makes the processes that the command leaves behind children of this process (before
-   launch_start). */
+/* Makes the processes that the command leaves behind children of this process. To be
+   called before launch_start. */
 void launch_adopt(void);
 /* Reaps the processes left behind that have ended, and the command. Returns whether any
    process is left. */
@@ -69,29 +70,28 @@ bool launch_reap_all(struct launch *launch);
 bool each_recording(const char *directory, bool (*visit)(void *, const char *), void *context);
 
 /* Opens the command's recording, waiting until there is one. Returns STATUS_GO_ON, or the
-   exit status if there is none to come. */
+   exit status if there will be none. */
 int launch_open(struct launch *launch, eventring_cursor **cursor, unsigned flags);
 
-/* Merges the recordings of the command into one in the new directory, if it has ended
-   and several processes of it have recorded, or one several times (by exec). Returns
-   the path, which the caller frees, or NULL: there is only one recording, or the
-   command still runs, or merging failed. Sets *failed, after a message, if something
-   is missing in the recording, or there is none. launch_finish removes the file. `but`
-   is a recording that has been read and is left out; if only one remains, the path is
-   its own. */
+/* Merges the recordings of the command into one in the new directory, if the command has
+   ended and several of its processes have recorded, or one several times (by exec).
+   Returns the path, which the caller frees. Returns NULL if there is only one recording,
+   the command still runs, or merging failed. Sets *failed, after a message, if the
+   recording is incomplete or missing. launch_finish removes the file. `but` is a
+   recording that was read and is left out; if only one other remains, returns the path of
+   that one. */
 char *launch_merge(struct launch *launch, const struct eventring_info *but, bool *failed);
 
-/* Returns the paths of the recordings that are there, of processes that run or have
-   ended, in a new array with a NULL at its end. The caller frees the array and each
-   path. */
+/* Returns the paths of the existing recordings, of processes that run or have ended, in a
+   new array that ends with NULL. The caller frees the array and each path. */
 char **launch_recordings(struct launch *launch);
 
 /* Makes a new file without a name beside the recordings. Returns its descriptor, or -1
    after a message. */
 int launch_scratch(struct launch *launch);
 
-/* Takes note of the command's end, if it has come. (It must be called now and then: a
-   process that was not waited for looks alive.) */
+/* Checks whether the command has ended, and stores its status. (It must be called now and
+   then: a process that nobody has waited for looks alive.) */
 void launch_check(struct launch *launch);
 
 /* Waits for the end of the command, and clears up. Returns its exit status, or 128 + the

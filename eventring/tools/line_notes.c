@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* line_notes.c: makes a process note each instruction while its lines are sampled.
  *
- * An interpreter keeps the running instruction in a register: what a frame has is the
- * last instruction that was stored there, at a call or a turn of a loop. So the time of
+ * An interpreter keeps the running instruction in a register. A frame has only the last
+ * instruction that was stored there, at a call or a turn of a loop. So the time of
  * straight code would be counted for a wrong line. A request in the memory of the process
- * (struct eventring_request, lines_until) makes it store each instruction, up to a moment
- * that is put off as long as a sampler is at work; a sampler that is killed leaves
- * nothing behind.
+ * (struct eventring_request, lines_until) makes it store each instruction up to a given
+ * moment. A sampler postpones this moment while it works, so a sampler that is killed
+ * leaves nothing behind.
  *
- * The domains see the request when the word that their safepoints test is not 0: that of
- * the request, or, while the process records, of the control page. Each domain has a flag
- * that says that it notes. The word is raised until all have the flag, but only for a
- * part of the time, because safepoints cost more during that time, and a domain that is
- * asleep in C comes to none.
+ * The domains see the request when the word that their safepoints test is not 0: a word
+ * of the request, or of the control page while the process records. Each domain has a
+ * flag that says that it notes. The word is raised until all have the flag, but only for
+ * part of the time: safepoints cost more while it is raised, and a domain that is asleep
+ * in C reaches none.
  */
 #include "line_notes.h"
 
@@ -23,8 +23,8 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define AHEAD_NS (3 * SECOND_NS)
-#define RENEW_NS (2 * SECOND_NS) /* at the latest, before the moment comes */
-#define RAISED_NS UINT64_C(100000000) /* at most */
+#define RENEW_NS (2 * SECOND_NS) /* least time before that moment when it is postponed */
+#define RAISED_NS UINT64_C(100000000) /* most time for which the word is raised */
 #define AGAIN_NS UINT64_C(500000000)
 
 static bool write_until(struct remote_host *host, uint64_t until) {
@@ -41,8 +41,8 @@ static bool may_be_asked(struct remote_host *host) {
          allowed != 0;
 }
 
-/* Sets the byte of EVENTRING_REQUEST_LINES alone (little-endian): the others belong to
-   requests for other things. */
+/* Sets only the byte of EVENTRING_REQUEST_LINES (little-endian): the other bytes belong
+   to other requests. */
 static void set_words(struct line_notes *notes, struct remote_host *host, bool on) {
   const uint8_t byte = on;
   eventring_cursor *cursor;

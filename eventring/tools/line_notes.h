@@ -7,7 +7,7 @@
 #include "remote/host.h"
 
 struct line_notes { /* of a process; zeroed at first */
-  bool impossible; /* it cannot be asked, or must not be */
+  bool impossible; /* the process cannot or must not be asked */
   bool raised;     /* the words that its safepoints test are raised */
   uint64_t until_ns, raised_ns;
 };

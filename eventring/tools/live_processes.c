@@ -22,8 +22,8 @@ static struct live_process *find(const struct live_processes *live, size_t count
   return count ? bsearch(&key, live->list, count, sizeof key, by_pid) : NULL;
 }
 
-/* Notes that a process is there, after adding it if it is new. The first `count` of the
-   list are sorted. */
+/* Marks a process as present, after adding it if it is new. The first `count` of the list
+   are sorted. */
 static void note_pid(struct live_processes *live, size_t count, pid_t pid) {
   struct live_process *p = find(live, count, pid);
   if (!p) {
@@ -77,9 +77,9 @@ static bool is_same(const struct eventring_info *a, const struct eventring_info 
   return a->pid == b->pid && a->start_ns == b->start_ns && a->start_wall_ns == b->start_wall_ns;
 }
 
-/* Marks the children of a fork that map the file of their parent, and do not record. The
-   parent has the number that is in the file; in a container, where both have other
-   numbers, the one with the lower number is taken for the parent. */
+/* Marks forked children, which map the file of their parent and do not record. The parent
+   has the pid that is in the file. In a container both have other pids; then the lower
+   one counts as the parent's. */
 static void mark_doubles(struct live_processes *live) {
   for (size_t i = 0; i < live->count; i++) {
     struct live_process *p = &live->list[i];

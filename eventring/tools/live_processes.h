@@ -4,7 +4,7 @@
  * Reading /proc/PID/maps of all processes of a machine takes milliseconds. A process that
  * was found not to record is checked again after 1, 2, 4 ... seconds, at most 10 seconds
  * apart; one that records is checked by its file, which stays open. So a recording that
- * begins in a new process is there at the next refresh, and one that begins later within
+ * begins in a new process is found at the next refresh, and one that begins later within
  * 10 s.
  */
 #ifndef EVENTRING_TOOL_LIVE_PROCESSES_H
@@ -21,18 +21,18 @@ struct live_process {
   /* its recording, opened with OPEN_NOW; NULL: it does not record, as far as is known */
   eventring_cursor *cursor;
   struct eventring_info info; /* as of the last refresh, while it has a cursor */
-  /* the recording is that of another process of the list: this is a child that has its
-     mappings */
+  /* the recording belongs to another process of the list: this is a child that maps its
+     file */
   bool is_double;
   uint64_t look_at; /* when it is checked again (now_ns) */
-  uint64_t waited;  /* ns before that */
+  uint64_t waited;  /* ns from the check before to that one */
   bool is_there;    /* private */
 };
 
 struct live_processes {
-  const pid_t *only; /* these alone; NULL: all */
+  const pid_t *only; /* only these pids; NULL: all */
   size_t only_count;
-  /* by pid; those that have a cursor and are no double record */
+  /* by pid; those that have a cursor and are not is_double record */
   struct live_process *list;
   size_t count;
 };

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_lines.c: the lines of `eventring memory`.
+/* memory_lines.c: makes the lines of `eventring memory`.
  *
  *   of domains, of the process   rows of the host (eventring/footprint.h)
  *   of the system                files, stack, arenas of malloc (smaps.c)
  *
  * Rows that lie in the heap of the C library are parts of it. The whole heap is the
- * arenas and what malloc has mapped: of that, these rows are known, what no allocation
- * uses is free, and the rest is used by others. What malloc has mapped for single
- * allocations cannot be distinguished from other anonymous memory; the C library says how
- * much that is. If rows of the host are not wholly resident, the difference is missing
- * there, too. */
+ * arenas and what malloc has mapped. It consists of these rows, of free memory, and of
+ * the rest, which others use. Mappings that malloc has made for single allocations look
+ * like other anonymous memory; the C library reports their sum. If rows of the host are
+ * not wholly resident, the heap lacks the difference, too. */
 #include "memory_lines.h"
 #include "eventring/tools.h"
 
@@ -75,8 +74,8 @@ static bool has_process_rows(const struct eventring_footprint *f,
   return false;
 }
 
-/* Takes the figures of the process, the latest of any domain, which need not live any
-   more. */
+/* Takes the figures of the process: the latest of any domain, even of one that has
+   ended. */
 static void take_process(struct reading_rows *r, const struct eventring_footprint *f,
                          const struct eventring_footprint_row *rows) {
   struct memory_lines *m = r->m;
@@ -111,7 +110,7 @@ static int take_footprint(void *context, const struct eventring_footprint *f,
   struct reading_rows *r = context;
   take_process(r, f, rows);
   struct memory_domain *d = domain_of(r->m, f);
-  if (!d) return 0; /* it has ended: what it had is free */
+  if (!d) return 0; /* the domain has ended: what it had is free */
   d->said = true;
   d->measured = f->measured;
   d->ns = f->ns;
@@ -131,8 +130,8 @@ static void add_domain(struct memory_lines *m, const struct eventring_domain_inf
   copy_text(d->name, sizeof d->name, info->name);
 }
 
-/* Lists the domains that live, or lived when the process died; if it ended in order, the
-   one that stopped last. */
+/* Lists the domains that live, or lived when the process died. If the process ended in
+   order, lists the one that stopped last. */
 static void list_domains(struct memory_lines *m, eventring_cursor *cursor,
                          const struct ask *ask) {
   struct eventring_domain_info info = {.size = sizeof info}, last = {.size = sizeof last};

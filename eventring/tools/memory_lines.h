@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_lines.h: what the memory of a process is used for, from what its host says of
- * its domains and what the kernel counts (memory_lines.c). */
+/* memory_lines.h: finds what the memory of a process is used for, from what the host
+ * reports for its domains and what the kernel counts (memory_lines.c). */
 #ifndef EVENTRING_TOOL_MEMORY_LINES_H
 #define EVENTRING_TOOL_MEMORY_LINES_H
 
@@ -8,9 +8,9 @@
 #include "eventring/footprint.h"
 
 enum memory_source {
-  MEMORY_MAPPED, /* known from the host: in memory that it maps */
-  MEMORY_MALLOC, /* known from the host: in the C library's heap */
-  MEMORY_SYSTEM  /* the kernel counts it, or the C library */
+  MEMORY_MAPPED, /* reported by the host: in memory that it maps */
+  MEMORY_MALLOC, /* reported by the host: in the C library's heap */
+  MEMORY_SYSTEM  /* counted by the kernel or the C library */
 };
 extern const char *const memory_source_names[];
 
@@ -24,30 +24,30 @@ struct memory_line {
 struct memory_domain {
   uint32_t slot, incarnation;
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  bool said;     /* it has said what it uses */
-  bool measured; /* and asked the system for that */
-  bool answered; /* now; else what it said last is shown */
-  uint64_t ns;   /* when it said so */
+  bool said;     /* it has reported its memory */
+  bool measured; /* and has asked the system for the resident part */
+  bool answered; /* just now; else the last report is shown */
+  uint64_t ns;   /* time of the report */
   uint64_t resident;
 };
 
 struct memory_lines {
   struct memory_line *lines;
   size_t count;
-  struct memory_domain *domains; /* that live, or lived when the process died */
+  struct memory_domain *domains; /* domains that live, or lived when the process died */
   size_t domain_count;
   bool from_kernel;  /* the sums are from /proc/PID/smaps; else as recorded */
   uint64_t resident, reserved, swapped; /* of the process; UINT64_MAX: not known */
   uint64_t attributed;
-  uint64_t ns;       /* the latest of what is recorded; 0: nothing */
+  uint64_t ns;       /* time of the latest figures of the recording; 0: none */
   /* of the C library, as recorded; UINT64_MAX: not known */
   uint64_t malloc_used, malloc_free, malloc_mapped, malloc_ns;
 };
 
 /* Reads what is recorded. Returns 0 or an error of the cursor. */
 int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const struct ask *ask);
-/* Adds what the kernel counts for a live process. Returns false, with errno, if it says
-   nothing. */
+/* Adds what the kernel counts for a live process. Returns false, with errno, if the
+   kernel reports nothing. */
 bool memory_lines_add_live(struct memory_lines *m, pid_t pid, const char *recording);
 /* Adds the same lines from what is recorded. */
 void memory_lines_add_recorded(struct memory_lines *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c: the order of recordings, and their times (merge.h has the design). */
+/* merge.c: orders recordings and adjusts their times (merge.h has the design). */
 #include "merge.h"
 #include "eventring/tools.h"
 
@@ -15,14 +15,13 @@
 static const int64_t same_boot_ns = 50 * 1000 * 1000;
 #define LAST_TIME ((uint64_t)1 << 62) /* 146 years */
 
-struct merge_source { /* a recording */
+struct merge_source { /* one of the recordings */
   const char *name; /* as given */
   struct eventring_info info;
   dev_t device;
   ino_t inode;
-  unsigned processes; /* that it has records of; 0: one, which info describes */
-  unsigned twin;      /* 1, 2, ... among those of the same program and pid; 0: the only
-                         one */
+  unsigned processes; /* of which it has records; 0: one, which info describes */
+  unsigned twin;      /* 1, 2, ... among equal programs and pids; 0: the only one */
   int64_t shift_ns;   /* added to its times */
 };
 
@@ -30,9 +29,9 @@ struct merge {
   struct merge_source **sources; /* in the order of their starts, once times are set */
   size_t count;
   char program[EVENTRING_MAX_PROGRAM + 1];
-  struct eventring_saver_part part; /* what is the same for all */
+  struct eventring_saver_part part; /* what is the same for all parts */
   struct reader reader;             /* of the part that is being written */
-  eventring_saver *saver;           /* of that part; NULL: none was written yet */
+  eventring_saver *saver;           /* of the part before; NULL: none was written yet */
   const struct merge_options *options;
   struct merge_result *result;
 };
@@ -134,8 +133,8 @@ static int by_start(const void *left, const void *right) {
   return strcmp(a->name, b->name);
 }
 
-/* Sets the times of the recordings. By the wall clock, the merged recording has the
-   monotonic clock of the one that began first. Returns false if some times are
+/* Sets the times of the recordings. If the wall clock orders them, the merged recording
+   has the monotonic clock of the one that began first. Returns false if some times are
    impossible. */
 static bool set_times(struct merge *merge, enum merge_clock clock) {
   const struct merge_source *first = merge->sources[0];
@@ -159,8 +158,8 @@ static bool set_times(struct merge *merge, enum merge_clock clock) {
   return true;
 }
 
-/* Returns how coarse times must be: so that the ticks of the slowest clock are at most
-   one unit apart. */
+/* Returns how coarse times must be for the ticks of the slowest clock to be at most one
+   unit apart. */
 static unsigned coarseness(const struct merge *merge) {
   unsigned coarse = 0;
   for (size_t i = 0; i < merge->count; i++)
@@ -170,8 +169,8 @@ static unsigned coarseness(const struct merge *merge) {
 
 /* ---- Parts -------------------------------------------------------------------- */
 
-/* Sets what the header says: for one recording what its own header says, else the program
-   that all have. */
+/* Sets the contents of the header: for a single recording those of its own header, else
+   the program that all recordings share. */
 static void describe(struct merge *merge) {
   const struct eventring_info *first = &merge->sources[0]->info;
   unsigned processes = 0;
@@ -196,7 +195,7 @@ static void close_part(struct merge *merge) {
   merge->saver = NULL;
 }
 
-/* Opens the part of a recording, and then closes the part before it: what that has is in
+/* Opens the part of a recording, and then closes the part before it, all of which is in
    the file. Returns STATUS_GO_ON, or the exit status after a message. */
 static int open_part(struct merge *merge, const struct merge_source *source) {
   struct reader reader;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* name_choice.c: the events whose names an option --name chooses. */
+/* name_choice.c: finds the events that an option --name chooses. */
 #include "name_choice.h"
 
-/* Returns the classes that are recorded. Events that are not recorded must not hide parts
-   of other names: a runtime defines events of classes that are off, such as `read'. */
+/* Returns the classes that are recorded. (An event that is not recorded must not count as
+   an exact match and so hide longer names: a runtime defines events of classes that are
+   off, such as `read'.) */
 static uint64_t recorded_classes(const eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   if (eventring_cursor_info((eventring_cursor *)cursor, &info) < 0) return UINT64_MAX;

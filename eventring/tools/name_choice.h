@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* name_choice.h: the events whose names an option --name chooses. */
+/* name_choice.h: finds the events that an option --name chooses. */
 #ifndef EVENTRING_TOOL_NAME_CHOICE_H
 #define EVENTRING_TOOL_NAME_CHOICE_H
 
@@ -8,16 +8,16 @@
 
 #include "eventring/read.h"
 
-/* The events with this name; or, as long as no event with it is known, those whose names
-   contain it. */
+/* The events with this name; if no such event is known yet, those whose names contain
+   it. */
 struct name_choice {
   const char *text; /* NULL: all */
-  bool is_exact;    /* there is an event with this name */
+  bool is_exact;    /* an event has exactly this name */
 };
 
 /* Looks for the name among the definitions of a recording whose classes are both recorded
-   and among `classes` (bits). Must be called before the first event, and when definitions
-   have been added since. */
+   and among `classes` (bits). Must be called before the first event, and whenever
+   definitions have been added. */
 void name_choice_look(struct name_choice *choice, const eventring_cursor *cursor, uint64_t classes);
 
 /* The option (options.h). `what`: "events", "spans". */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* new_file.c: a file, or a folder, that gets its name when it is complete. */
+/* new_file.c: makes a file, or a folder, that gets its name when it is complete. */
 #include "new_file.h"
 
 #include <dirent.h>
@@ -43,8 +43,8 @@ static int open_folder(const char *partial) {
   return open(partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Makes a folder and opens it. If it is gone by then, because another command took it for
-   one that was left, errno is EEXIST. */
+/* Makes a folder and opens it. If another command took it for a leftover and removed it
+   before it was opened, errno is EEXIST. */
 static int make_folder(const char *partial) {
   if (mkdir(partial, 0700) != 0) return -1;
   int fd = open_folder(partial);
@@ -52,7 +52,7 @@ static int make_folder(const char *partial) {
   return fd;
 }
 
-/* Calls `act` with the name of each file. Stops when that returns false, and returns
+/* Calls `act` with the name of each file. If `act` returns false, stops and returns
    false. */
 static bool each_in(int fd, is_ours_function *is_ours,
                     bool (*act)(int fd, is_ours_function *is_ours, const char *name)) {
@@ -78,21 +78,21 @@ static bool remove_in(int fd, is_ours_function *is_ours, const char *name) {
   return unlinkat(fd, name, 0) == 0;
 }
 
-/* Removes the folder, if it has nothing but what its makers put there. */
+/* Removes the folder, if it contains only what its makers put there. */
 static bool remove_folder(const char *partial, int fd, is_ours_function *is_ours) {
   return each_in(fd, is_ours, is_ours_in) && each_in(fd, is_ours, remove_in) &&
          rmdir(partial) == 0;
 }
 
-/* ---- Either: a folder has `is_ours` ------------------------------------------- */
+/* ---- Both: a folder has `is_ours` ------------------------------------------------ */
 
 static int make(const char *partial, is_ours_function *is_ours) {
   if (is_ours) return make_folder(partial);
   return open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Locks a file, as a producer locks its own; or a folder, which cannot be locked like
-   that, because it is not open for writing. */
+/* Locks a file as a producer locks its own; or a folder, which takes another kind of
+   lock, because it is not open for writing. */
 static bool lock(int fd, is_ours_function *is_ours) {
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return (is_ours ? flock(fd, LOCK_EX | LOCK_NB) : fcntl(fd, F_OFD_SETLK, &all)) == 0;
@@ -102,7 +102,7 @@ static bool remove_it(const char *partial, int fd, is_ours_function *is_ours) {
   return is_ours ? remove_folder(partial, fd, is_ours) : unlink(partial) == 0;
 }
 
-/* Removes what a command that was killed has left: what is not locked. */
+/* Removes what a killed command has left: what is not locked. */
 static bool remove_left(const char *partial, is_ours_function *is_ours) {
   struct stat st;
   int fd = is_ours ? open_folder(partial)
@@ -114,9 +114,9 @@ static bool remove_left(const char *partial, is_ours_function *is_ours) {
   return gone;
 }
 
-/* Makes a file or folder and locks it. On a file system without locks, another command
-   cannot know that there is a writer, and leaves it alone. A command that came between
-   the creation and the lock may have removed it: then it is made again. */
+/* Makes a file or folder and locks it. On a file system without locks, other commands
+   cannot know whether there is a writer, and leave the file alone. If another command has
+   removed it between creation and lock, it is made again. */
 static int make_locked(const char *partial, is_ours_function *is_ours) {
   enum { TRIES = 8 };
   struct stat st;
@@ -145,9 +145,8 @@ static void remove_partial(const struct new_file *file) {
   remove_it(file->partial, file->held, file->is_ours);
 }
 
-/* Keeps the lock beyond the close of `fd`: a file that is closed and does not have its
-   name yet would be taken for one that was left. Returns false, with errno, if it
-   cannot. */
+/* Keeps the lock beyond the close of `fd`: otherwise a closed file without its name would
+   be taken for a leftover. Returns false, with errno, if it cannot. */
 static bool hold(struct new_file *file, int fd) {
   file->held = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (file->held >= 0) return true;
@@ -158,7 +157,7 @@ static bool hold(struct new_file *file, int fd) {
   return false;
 }
 
-/* Releases the lock, after the file has its name, or is gone. */
+/* Releases the lock, after the file got its name or was removed. */
 static void release(struct new_file *file) {
   if (file->held >= 0) close(file->held);
   free(file->partial);
@@ -213,8 +212,8 @@ int new_file_create(struct new_file *file, const char *path) {
   return create_partial(file);
 }
 
-/* Tells whether a file is open already, as /dev/stdout and /dev/fd/N are, besides at the
-   descriptor `at`. */
+/* Tells whether a file is open at another descriptor than `at`, as /dev/stdout and
+   /dev/fd/N are. */
 static bool is_given(const struct stat *st, int at) {
   enum { MOST_GIVEN = 64 };
   struct stat given;
@@ -232,7 +231,7 @@ static int check_special(const struct stat *st, int at) {
   return st->st_uid == geteuid() || (device && st->st_uid == 0) ? 0 : EPERM;
 }
 
-/* Opens exactly the file that was checked, whatever has its name by then. */
+/* Opens exactly the file that was checked, even if its name leads elsewhere by now. */
 int special_open(const char *path) {
   char checked[64];
   struct stat st;
@@ -251,8 +250,8 @@ int special_open(const char *path) {
 #define RENAME_NOREPLACE 1
 #endif
 
-/* Renames without replacing. (The library has the same code for itself:
- * format/rename_new.c. The call is made by its number: musl 1.2.3 has no renameat2.) */
+/* Renames without replacing. (The library has the same code: format/rename_new.c. Makes
+ * the call by its number, since musl 1.2.3 has no renameat2.) */
 int rename_new_at(int in, const char *from, int into, const char *to) {
   struct stat st;
   if (syscall(SYS_renameat2, in, from, into, to, RENAME_NOREPLACE) == 0) return 0;
@@ -279,7 +278,7 @@ static int give_name(const struct new_file *file) {
 }
 
 bool new_file_keep(struct new_file *file) {
-  if (!file->partial) return true; /* it has had its name from the beginning */
+  if (!file->partial) return true; /* it has had its name from the start */
   int error = give_name(file);
   if (error) {
     fail(file->path, error);

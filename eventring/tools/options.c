@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.c: the words of a subcommand. */
+/* options.c: parses the words of a subcommand. */
 #include "options.h"
 
 #include <ctype.h>
@@ -134,7 +134,7 @@ static bool read_seconds(const char *text, uint64_t *ns) {
   double number = strtod(text, &end);
   double value = number * unit_of(end);
   if (end == text || unit_of(end) == 0 || !(value <= 1e18)) return false;
-  *ns = (uint64_t)(value + 0.5); /* a fraction is often a little less than was written */
+  *ns = (uint64_t)(value + 0.5); /* a fraction is often a little less than written */
   return true;
 }
 
@@ -195,7 +195,7 @@ static void append(char **list, const char *argument) {
   snprintf(*list + used, size - used, "%s%s", used ? "," : "", argument);
 }
 
-/* Stores a number within bounds. Returns NULL, or what would have been right. */
+/* Stores a number within bounds. Returns NULL, or what would be right. */
 static const char *store_between(const struct option_between *to, const char *argument) {
   static char text[48];
   if (!read_count(argument, to->number)) return "a whole number";
@@ -204,8 +204,8 @@ static const char *store_between(const struct option_between *to, const char *ar
   return text;
 }
 
-/* Stores the index of a name. Returns NULL, or the names that would have been right: "a,
-   b or c". */
+/* Stores the index of a name. Returns NULL, or the names that would be right: "a, b or
+   c". */
 static const char *store_choice(const struct option_choice *to, const char *argument) {
   static char text[128];
   size_t used = 0;
@@ -217,7 +217,7 @@ static const char *store_choice(const struct option_choice *to, const char *argu
   return text;
 }
 
-/* Stores an option. Returns NULL, or what would have been right. */
+/* Stores an option. Returns NULL, or what would be right. */
 static const char *store(const struct option_spec *spec, const char *argument) {
   switch (spec->kind) {
     case OPTION_CHOICE: return store_choice(spec->target, argument);
@@ -262,8 +262,8 @@ static const struct option_spec *spec_for(const struct option_spec *specs,
   return NULL;
 }
 
-/* Reports that there is no such option. `size` is that of the long name in `word`; 0 if
-   it is a letter. */
+/* Reports that there is no such option. `size`: bytes of the long name in `word`; 0: a
+   letter. */
 static void no_option(const struct command *self, const struct option_spec *specs,
                       size_t count, const char *word, size_t size) {
   struct eva_nearest nearest;
@@ -317,7 +317,7 @@ static void print_formats(const struct command *self) {
   if (strcmp(self->name, "export") == 0) printf("%s\n", formats_of_events());
 }
 
-/* Prints the library's classes. (Those of a host are known to its recordings only.) */
+/* Prints the library's classes. (Only its recordings know the classes of a host.) */
 static void print_classes(void) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
     if (eventring_class_name(i)) puts(eventring_class_name(i));
@@ -327,7 +327,7 @@ static void print_choice(const struct option_choice *choice) {
   for (unsigned i = 0; choice->names[i]; i++) puts(choice->names[i]);
 }
 
-/* Prints those words of "on|RATE|off" that are in small letters. */
+/* Prints the lower-case words of "on|RATE|off". */
 static void print_words(const char *argument) {
   if (!argument || !strchr(argument, '|')) return;
   for (const char *at = argument; *at;) {
@@ -346,8 +346,8 @@ static void print_values(const struct command *self, const struct option_spec *s
   print_words(spec->argument);
 }
 
-/* Handles `--values-of OPTION`, with its dashes: prints the values that the option may
-   have, as far as they are names, or the word "FILE" if it takes a file. */
+/* Handles `--values-of OPTION` (with dashes): prints the values of the option that are
+   names, or the word "FILE" if it takes a file. */
 static int tell_values(const struct command *self, const struct option_spec *specs, size_t count,
                        const char *option) {
   bool is_long = option && option[0] == '-' && option[1] == '-';

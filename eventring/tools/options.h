@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.h: the words of a subcommand, by a table that is also its help. */
+/* options.h: parses the words of a subcommand, by a table that is also its help. */
 #ifndef EVENTRING_TOOL_OPTIONS_H
 #define EVENTRING_TOOL_OPTIONS_H
 
@@ -20,7 +20,7 @@ enum option_kind {
   OPTION_CHOICE,  /* one of some names; CHOICE */
   OPTION_COUNT,   /* digits; uint64_t */
   OPTION_BETWEEN, /* digits; BETWEEN */
-  OPTION_LEVEL,   /* digits after `=', or no argument, which is 0; BETWEEN */
+  OPTION_LEVEL,   /* digits after `=', or no argument, which means 0; BETWEEN */
   OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
   /* a decimal number of seconds, at most 1e9, or with ms, us, m, h behind it; uint64_t of
      nanoseconds */
@@ -29,9 +29,9 @@ enum option_kind {
   OPTION_SCHEMA   /* none; view_function, whose JSON Schema is printed instead */
 };
 
-/* A time like that of OPTION_SECONDS: after the start of the recording; with `-' before
-   it, before its end, which is its newest event; or 2026-11-22T10:00:00[.FRACTION][Z],
-   local time without the Z. */
+/* A time like that of OPTION_SECONDS: after the start of the recording, or, with `-'
+   before it, before its end (its newest event). Or 2026-11-22T10:00:00[.FRACTION][Z];
+   without the Z it is local time. */
 enum time_base { TIME_NOT_SAID, TIME_AFTER_START, TIME_BEFORE_END, TIME_OF_DAY };
 struct time_point {
   enum time_base base;
@@ -42,13 +42,14 @@ struct option_spec {
   const char *name;     /* without the dashes */
   char letter;          /* for -x; 0: none */
   enum option_kind kind;
-  void *target;         /* changed only when the option is given */
-  /* name of the argument in the help; NULL for flags; for a level, with the `=' */
+  void *target;         /* unchanged if the option is not given */
+  /* name of the argument in the help, with the `=' for a level; NULL for flags */
   const char *argument;
   const char *help;
 };
 
-/* Targets: the index of a name in a list that ends with NULL; a number within bounds. */
+/* The targets of CHOICE and BETWEEN: the index of a name in a list that ends with NULL; a
+   number within bounds. */
 struct option_choice {
   unsigned *index;
   const char *const *names;
@@ -74,12 +75,12 @@ struct operands {
   char **command; /* the words after `--`, NULL-terminated, or NULL */
 };
 
-/* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`, `-x
-   value`, `-xvalue` and operands may be mixed; everything behind `--` is the command.
-   --help prints the help. --values-of OPTION, which is for completion and not in the
-   help, prints the names that OPTION takes, with status 2 if it takes nothing. Returns
-   STATUS_GO_ON if the subcommand is to go on; else the exit status with which it must
-   end, after a message. */
+/* Parses `words`, which end with a NULL. `--name value`, `--name=value`, `-x value`,
+   `-xvalue` and operands may be mixed; everything behind `--` is the command. --help
+   prints the help. --values-of OPTION, which is for completion and not in the help,
+   prints the names that OPTION takes, with status 2 if it takes nothing. Returns
+   STATUS_GO_ON, or, after a message, the exit status with which the subcommand must
+   end. */
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands);

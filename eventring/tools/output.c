@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output.c: one file that a recorder writes (output.h has the design). */
+/* output.c: writes one file for a recorder (output.h has the design). */
 #include "output.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 
 enum {
   UPDATE_NS = 100 * 1000 * 1000,
-  SHORT_NS = 1000 * 1000, /* to wait for one of two things that may be finished */
-  RESERVE = 256 << 10,    /* bytes for the last update of a packed file */
-  RESERVE_STEP = 1 << 20, /* taken at once for what comes before */
-  MOST_AHEAD = 120,       /* packets after one that is not written; FORMAT.md allows
+  SHORT_NS = 1000 * 1000, /* to wait for either of two things */
+  RESERVE = 256 << 10,    /* bytes reserved for the last update of a packed file */
+  RESERVE_STEP = 1 << 20, /* bytes reserved at once for what comes before it */
+  MOST_AHEAD = 120,       /* packets that may follow an unwritten one; FORMAT.md allows
                              127 */
-  MOST_REPEATED = 3       /* last updates */
+  MOST_REPEATED = 3       /* most repetitions of the last update */
 };
 
 /* ---- Errors ------------------------------------------------------------------- */
@@ -53,8 +53,8 @@ static uint8_t *map_room(size_t size) {
   return room == MAP_FAILED ? NULL : room;
 }
 
-/* Returns the room for the packets of a buffer. (Two packets of some bytes each take no
-   more than one of all of them and an empty one.) */
+/* Returns the room for the packets of a buffer. (Two packets take no more than one with
+   all their bytes and an empty one.) */
 size_t output_packed_room(size_t bytes) { return pack_room(bytes, PARTS) + 2 * pack_room(0, 0); }
 
 static bool make_buffer(struct buffer *buffer, size_t size, bool packed) {
@@ -100,9 +100,9 @@ static void blank_torn_block(struct output *o, const struct write_job *job) {
     report(o, errno);
 }
 
-/* Blanks a packet that was written in part, so that it does not look like one that was
-   damaged. If nothing of a packet was written, its place is free again if it is the last
-   one: no reader has seen it. */
+/* Blanks a packet that was written in part, so that it does not look like a damaged one.
+   If nothing of a packet was written and it is the last one, its place is free again, as
+   no reader has seen it. */
 static void blank_torn_packet(struct output *o, const struct write_job *job) {
   static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
   bool is_last = job->size && job->offset + job->size == o->packed_bytes;
@@ -127,8 +127,8 @@ static int extend_to(struct output *o, uint64_t end) {
   return 0;
 }
 
-/* Makes a file as long as all units of a piece need, because no front shows a part of a
-   unit; or as long as some of them need, if the size of files is limited. */
+/* Makes a file long enough for all units of a piece, because no front shows a part of a
+   unit; if the size of files is limited, long enough for some of them. */
 static void extend_for(struct output *o, struct piece_job *p) {
   uint64_t unit = EVENTRING_UNIT_BYTES, begin = p->piece->offset;
   uint64_t end = begin + p->piece->size + unit - 1;
@@ -147,7 +147,7 @@ static void note_failure(struct output *o, struct piece_job *p) {
   else if (!is_front(p)) blank_torn_block(o, &p->job);
 }
 
-/* Returns how much of a piece was written: of a packet, all or nothing. */
+/* Returns how much of a piece was written; of a packet, all or nothing. */
 static size_t written_of(const struct output *o, const struct piece_job *p, unsigned piece) {
   if (!p->job.error) return p->piece[piece].size;
   return o->packer ? 0 : p->job.written;
@@ -180,9 +180,9 @@ static void release(struct output *o, struct piece_job *p) {
   if (!is_front(p) && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
 }
 
-/* Takes back a job that is finished. What is lost depends on what was written before it.
-   In a plain file that has the same place, and was written first; in a packed file a
-   failed job waits for all earlier ones. */
+/* Takes back a finished job. What is lost by a failure depends on what was written
+   before. In a plain file that is the earlier job for the same place, which was written
+   first. In a packed file a failed job waits for all earlier ones. */
 static void take_back(struct output *o, struct piece_job *p) {
   if (!p->job.error) p->job.error = p->no_room;
   if (p->job.error) note_failure(o, p);
@@ -191,8 +191,8 @@ static void take_back(struct output *o, struct piece_job *p) {
   while ((p = o->oldest) != NULL && p->failed) release(o, p);
 }
 
-/* Takes the space of a packed file up to `end`. Returns 0 or an errno. (Not every file
-   system obeys the limit if no length changes.) */
+/* Allocates the space of a packed file up to `end`. Returns 0 or an errno. (Not every
+   file system obeys the limit if no length changes.) */
 static int take_space(struct output *o, uint64_t end) {
   struct rlimit most;
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && end > most.rlim_cur) return EFBIG;
@@ -202,8 +202,8 @@ static int take_space(struct output *o, uint64_t end) {
   return 0;
 }
 
-/* Ensures that the file has its space up to `end`, and behind it what is reserved for the
-   last update. Returns 0, or why it does not. */
+/* Ensures that the file has its space up to `end`, and behind it the reserve for the last
+   update. Returns 0 or an errno. */
 static int reserve(struct output *o, uint64_t end) {
   end += RESERVE;
   if (!o->regular || o->cannot_reserve || end <= o->reserved) return 0;
@@ -213,7 +213,7 @@ static int reserve(struct output *o, uint64_t end) {
   return o->cannot_reserve ? 0 : error;
 }
 
-/* Gives back the space that was taken and is not needed. */
+/* Gives back space that was allocated and is not needed. */
 static void give_back_space(struct output *o) {
   if (o->reserved <= o->packed_bytes) return;
   (void)fallocate(o->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)o->packed_bytes,
@@ -222,14 +222,14 @@ static void give_back_space(struct output *o) {
   if (fstat(o->fd, &st) == 0) (void)!ftruncate(o->fd, st.st_size);
 }
 
-/* Gives a packet that was made its place, and has it written. */
+/* Gives a finished packet its place, and submits the write. */
 static void place_packet(struct output *o, struct piece_job *p) {
   o->coming_bytes -= p->pack.room;
   p->job = (struct write_job){.from = p->pack.to, .size = p->pack.size, .offset = o->packed_bytes,
                               .error = p->pack.error};
   if (!p->job.error && !p->is_vital) p->job.error = reserve(o, o->packed_bytes + p->pack.size);
   if (p->job.error) {
-    p->job.size = 0; /* it has no place */
+    p->job.size = 0; /* it gets no place */
     take_back(o, p);
     return;
   }
@@ -256,7 +256,7 @@ bool output_is_busy(const struct output *o) { return o->jobs != 0; }
 void output_reap(struct output *o, uint64_t timeout_ns) {
   struct write_job *job;
   place_packets(o, timeout_ns);
-  /* packets may be finished first */
+  /* packets may be finished earlier */
   if (o->packer && packer_jobs(o->packer)) timeout_ns = 0;
   while ((job = writer_reap(o->writer, timeout_ns)) != NULL) {
     take_back(o, (struct piece_job *)job);
@@ -284,7 +284,7 @@ static void write_pieces(struct output *o, struct buffer *buffer, unsigned count
   }
 }
 
-/* Makes a packet of pieces at `to`. Returns where it ends at most. */
+/* Makes a packet of pieces at `to`. Returns the latest end that it may have. */
 static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned first, unsigned count,
                           uint8_t *to) {
   struct piece_job *p = &buffer->jobs[buffer->pending++];
@@ -305,9 +305,9 @@ static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned firs
   return to + p->pack.room;
 }
 
-/* Returns where the part ends that is packed together with `offset`: either the first
-   blocks of a unit, whose headers say what the unit has (reader/units.c reads one, and
-   the second if another unit comes before), or the other blocks. */
+/* Returns the end of the part that is packed together with `offset`. A part is either the
+   first blocks of a unit, whose headers say what the unit has (reader/units.c reads the
+   first, and the second if another unit comes before), or its other blocks. */
 static uint64_t end_of_part(uint64_t offset, bool *is_head) {
   enum { HEAD = 2 * EVENTRING_BLOCK_BYTES };
   const uint64_t within = (offset - EVENTRING_FRONT_BYTES) % EVENTRING_UNIT_BYTES;
@@ -315,8 +315,8 @@ static uint64_t end_of_part(uint64_t offset, bool *is_head) {
   return offset - within + (*is_head ? HEAD : EVENTRING_UNIT_BYTES);
 }
 
-/* Appends to `to` those parts of a piece that are heads, or those that are not. Returns
-   how many there are then: more than PARTS if there is no room. */
+/* Appends to `to` the parts of a piece that are heads, or those that are not. Returns the
+   new number of parts: more than PARTS if there is no room. */
 static unsigned add_parts(struct eventring_piece *to, unsigned count,
                           const struct eventring_piece *piece, bool heads) {
   const uint64_t end = piece->offset + piece->size;
@@ -333,9 +333,9 @@ static unsigned add_parts(struct eventring_piece *to, unsigned count,
   return count;
 }
 
-/* Divides the first `events` pieces of the buffer into heads and what follows them.
-   Returns how many pieces there are in all, with *heads heads before *others others; if
-   they would be too many, `count` as before, and 0 heads. */
+/* Divides the first `events` pieces of the buffer into heads and others. Returns the new
+   number of all pieces: *heads heads come first, then *others others. If they would be
+   too many, divides nothing and returns `count`, with 0 heads. */
 static unsigned divide_pieces(struct buffer *buffer, unsigned events, unsigned count,
                               unsigned *heads, unsigned *others) {
   struct eventring_piece part[PARTS];
@@ -367,8 +367,8 @@ static void pack_pieces(struct output *o, struct buffer *buffer, unsigned count)
     pack_some(o, buffer, heads + others, count - heads - others, to);
 }
 
-/* Tells whether another buffer may be submitted. (A reader of a packed file takes a
-   packet that is missing for long for damage.) */
+/* Tells whether another buffer may be submitted. (To a reader of a packed file, a packet
+   that is missing for long is damage.) */
 bool output_may_submit(const struct output *o) {
   const struct piece_job *oldest = o->oldest;
   return !o->packer || !oldest || o->packets < oldest->pack.sequence + MOST_AHEAD;
@@ -388,8 +388,8 @@ uint64_t output_bytes(const struct output *o) {
 
 /* ---- Updates ------------------------------------------------------------------ */
 
-/* Reports, once, that another program has truncated the file: what was written is not
-   there any more. */
+/* Reports, once, that another program has truncated the file, so that what was written is
+   gone. */
 static void check_length(struct output *o, uint64_t length) {
   struct stat st;
   if (!o->regular || o->was_cut || fstat(o->fd, &st) != 0 || (uint64_t)st.st_size >= length) return;
@@ -398,8 +398,7 @@ static void check_length(struct output *o, uint64_t length) {
            o->path);
 }
 
-/* Checks that what was written first is still there. (A file that was truncated may have
-   grown again since.) */
+/* Checks that the first word is still there. (A truncated file may have grown again.) */
 static void check_begin(struct output *o) {
   uint64_t first = 0;
   if (!o->regular || o->was_cut || !o->has_begin) return;
@@ -407,8 +406,8 @@ static void check_begin(struct output *o) {
     check_length(o, UINT64_MAX);
 }
 
-/* Makes the file as long as needed for what was handed out, which costs no space. Returns
-   how long it is. (A packed file says how long the plain one is.) */
+/* Makes the file long enough for what was handed out, which costs no space. Returns its
+   length. (For a packed file, returns the length of the plain one.) */
 static uint64_t extend_file(struct output *o) {
   uint64_t size = eventring_saver_size(o->saver);
   struct stat st;
@@ -444,8 +443,8 @@ static void fill_update(struct output *o, struct buffers *buffers) {
   if (!more) begin_waiting(o);
 }
 
-/* Tells whether another update is needed, to say what could not be written since the last
-   one. */
+/* Tells whether another update is needed, to record what could not be written since the
+   last one. */
 static bool needs_another(struct output *o) {
   bool needs =
       o->last_update && o->failures != o->failures_said && o->repeated < MOST_REPEATED;
@@ -454,8 +453,8 @@ static bool needs_another(struct output *o) {
   return needs;
 }
 
-/* Gives the file its name: its front is written, or never will be. If something else has
-   the name by now, the file stays PATH.partial, and that is reported. */
+/* Gives the file its name, once its front is written or never will be. If something else
+   has the name by now, the file stays PATH.partial, which is reported. */
 static void take_name(struct output *o) {
   if (!o->partial) return;
   int error = rename_new_at(AT_FDCWD, o->partial, AT_FDCWD, o->path);
@@ -465,7 +464,7 @@ static void take_name(struct output *o) {
   o->partial = NULL;
 }
 
-/* Ends the file: everything that will ever be written is. */
+/* Ends the file, when everything that will ever be written is written. */
 static void end_file(struct output *o) {
   struct stat st;
   take_name(o);
@@ -552,7 +551,7 @@ static bool open_file(struct output *o, bool *exists) {
   if (o->fd < 0 && error == EEXIST && !o->partial && (o->fd = special_open(o->path)) < 0)
     error = errno;
   else if (error == EEXIST && o->fd >= 0 && (fstat(o->fd, &st) != 0 || !S_ISCHR(st.st_mode))) {
-    close(o->fd); /* a recording is not written in the order of its bytes */
+    close(o->fd); /* not allowed: a recording is not written in order */
     o->fd = -1;
   }
   if (o->fd < 0) {
@@ -562,12 +561,12 @@ static bool open_file(struct output *o, bool *exists) {
   }
   o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
   if (o->regular) o->device = st.st_dev, o->inode = st.st_ino;
-  return true; /* the file is locked, as a producer does: readers see that it is being
+  return true; /* the file is locked, as by a producer: readers see that it is being
                   written */
 }
 
 static bool try_writer(struct output *o, enum writer_kind kind, unsigned buffers) {
-  /* packets share no byte: their writes need no order */
+  /* packets share no byte, so their writes need no order */
   o->writer = writer_open(kind, o->fd, buffers,
                           o->packer ? EVENTRING_PACKET_ALIGNMENT : EVENTRING_UNIT_BYTES);
   return o->writer != NULL;
@@ -599,7 +598,7 @@ static bool begin_packed(struct output *o, const struct recorder_options *option
   return !error;
 }
 
-/* Begins a plain file: its front and first records get their space. */
+/* Begins a plain file: allocates the space of its front and first records. */
 static bool begin_plain(struct output *o, const struct recorder_options *options) {
   if (options->zstd_level || !o->regular) return true;
   int error = posix_fallocate(o->fd, 0, EVENTRING_FRONT_BYTES + EVENTRING_UNIT_BYTES);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* output.h: one file that a recorder writes.
+/* output.h: writes one file for a recorder.
  *
- * An output has a saver, which makes the bytes, and a writer, which writes them. Buffers
- * belong to the recorder: a file that is being finished and the next one share them.
+ * An output has a saver, which makes the bytes, and a writer, which writes them. The
+ * recorder owns the buffers: a file that is being finished and the next one share them.
  *
- * An update (newest blocks, records) fills buffers as well. Its front is made when the
- * last of it has been handed out, and written when everything before it is written. The
+ * An update (newest blocks, records) fills buffers as well. Its front is made when all of
+ * the update has been handed out, and written when everything before it is written. The
  * last update ends the file.
  *
  * A packed file (writer/pack.h) gets a packet for each front, and up to three for each
- * buffer: what begins a unit, the other events, and records. A reader that opens the file
- * needs the headers of all units, and must unpack what is packed with them; so that is
- * little. The bytes of a packet get a place, at the end of the file, when their number is
- * known, and are then written like any other job; until then threads compress them. A
- * packet that could not be written is lost as a whole.
+ * buffer: the beginnings of units, the other events, and records. A reader that opens the
+ * file needs the headers of all units, and must unpack all that is packed with them, so
+ * that is kept small. Threads compress a packet. When its size is known, it gets a place
+ * at the end of the file and is written like any other job. A packet that could not be
+ * written is lost as a whole.
  *
  * The name: a file without its front is no recording. So it is called PATH.partial until
- * the first front is written, some milliseconds after it was begun: if the recorder is
- * killed, there is either no PATH or one that can be read.
+ * its first front is written, some milliseconds after it was begun. If the recorder is
+ * killed, PATH either does not exist or can be read.
  *
- * A full disk: what makes the rest a readable file, the front and the first records, has
- * its space from the beginning: in a plain file in its place; in a packed file as some
- * space behind its end, which only the packets of the first and the last update may take.
- * Packets of records are separate for that. */
+ * A full disk: the front and the first records, without which the rest is not readable,
+ * have their space from the beginning. In a plain file it is at their places; in a packed
+ * file it is behind the end, and only the packets of the first and the last update may
+ * take it. This is why records have packets of their own. */
 #ifndef EVENTRING_TOOL_OUTPUT_H
 #define EVENTRING_TOOL_OUTPUT_H
 
@@ -30,7 +30,7 @@
 #include "writer/pack.h"
 
 enum { PIECES = 128, /* of a buffer */
-       /* of its pieces, as they are packed; also the most that a packet has */
+       /* parts of its pieces as they are packed; also the most for one packet */
        PARTS = 256 };
 
 struct output;
@@ -38,21 +38,20 @@ struct buffer;
 struct piece_job {
   struct write_job job;
   struct pack_job pack;          /* of a packed file */
-  struct eventring_piece *piece; /* one, or those of a packet if the file is packed */
-  unsigned count;                /* of the pieces */
+  struct eventring_piece *piece; /* one piece; in a packed file, those of a packet */
+  unsigned count;                /* number of these pieces */
   struct buffer *buffer;
-  uint64_t update; /* number of the update before whose front it was submitted */
-  int no_room;     /* why the file is not long enough for its end; 0: it is */
-  bool failed;     /* it failed, and waits for those before it */
-  bool is_vital;   /* it may take what is reserved */
-  struct piece_job *before, *after; /* under way */
+  uint64_t update; /* number of the update whose front comes after it */
+  int no_room;     /* why the file could not be made long enough for it; 0: it was */
+  bool failed;     /* failed; it waits for earlier jobs */
+  bool is_vital;   /* it may take the reserve */
+  struct piece_job *before, *after; /* in the list of those under way */
 };
 
 struct buffer {
   uint8_t *bytes;
-  uint8_t *packet;     /* room for its packets in a packed file; NULL: the file is
-                          plain */
-  unsigned pending;    /* jobs that are not finished */
+  uint8_t *packet;     /* room for its packets; NULL: the file is plain */
+  unsigned pending;    /* number of unfinished jobs */
   struct eventring_piece pieces[PARTS];
   struct piece_job jobs[PIECES];
 };
@@ -70,68 +69,66 @@ struct buffer *buffers_take(struct buffers *buffers);
 enum update_state {
   UPDATE_NONE,
   UPDATE_FILLING, /* newest blocks and records are being copied */
-  UPDATE_WAITING, /* for what the front announces */
+  UPDATE_WAITING, /* waits for the data that the front announces */
   UPDATE_WRITING  /* the front is being written */
 };
 
 struct output {
   char *path;
-  /* PATH.partial, its name until the front was written; NULL: it has its own */
+  /* PATH.partial, its name until its front was written; NULL: it has its name */
   char *partial;
   int fd;
-  dev_t device;      /* of the file, and its inode */
+  dev_t device;      /* device and inode of the file */
   ino_t inode;
-  bool regular;      /* it has a size */
+  bool regular;      /* it is a regular file, with a size */
   uint64_t began;    /* CLOCK_MONOTONIC, ns */
-  /* bytes: of a plain file, its length; of a packed file, up to the end of the last
-     packet that was written */
+  /* a plain file: its length; a packed file: end of the last packet that was written */
   uint64_t extended;
-  uint64_t ended_bytes; /* that the file has when it is done */
-  uint64_t first_bytes; /* that it had after the first update: records of the whole run */
+  uint64_t ended_bytes; /* size of the finished file */
+  uint64_t first_bytes; /* its size after the first update: records of the whole run */
   eventring_saver *saver;
   struct writer *writer;
   struct packer *packer; /* NULL: the file is plain */
-  struct piece_job *oldest, *newest; /* under way, in the order of submission */
-  unsigned jobs;         /* under way */
-  uint64_t packets;      /* that were begun */
-  uint64_t reserved;     /* of a packed file: up to where it has its space */
-  bool cannot_reserve;   /* its file system cannot reserve */
-  uint64_t packed_bytes; /* of the file, with what is being written */
-  uint64_t coming_bytes; /* that packets which are being compressed may take */
-  struct recorder_result *result; /* of the recorder: errors are reported once */
+  struct piece_job *oldest, *newest; /* jobs under way, in the order of submission */
+  unsigned jobs;         /* number of jobs under way */
+  uint64_t packets;      /* number of packets begun */
+  uint64_t reserved;     /* packed file: the end of the allocated space */
+  bool cannot_reserve;   /* its file system cannot reserve space */
+  uint64_t packed_bytes; /* size of the file, with what is being written */
+  uint64_t coming_bytes; /* most bytes of packets that are being compressed */
+  struct recorder_result *result; /* of the recorder, as errors are reported once */
   struct buffer front;
   enum update_state update;
   uint64_t updates;      /* number of the present update */
-  unsigned before_front; /* jobs of this update that are not finished */
+  unsigned before_front; /* number of unfinished jobs of this update */
   uint64_t next_update;
   bool has_header;       /* the magic was written */
   bool has_begin;        /* the first word of the file is not 0 */
-  bool was_cut;          /* by another program */
+  bool was_cut;          /* another program has truncated the file */
   bool last_update, done;
-  bool again;            /* the front that is being written is not the last one */
-  uint64_t failures, failures_said; /* jobs that failed; those of them that the last
-                                       update said */
-  unsigned repeated, last_fronts;   /* last updates, and their fronts, that were not the
-                                       last */
+  bool again;            /* another front has to follow the one being written */
+  uint64_t failures, failures_said; /* failed jobs; those that the last update has
+                                       recorded */
+  unsigned repeated, last_fronts;   /* number of last updates and of their fronts that had
+                                       to be repeated */
   bool front_failed;                /* the front that was written last has failed */
 };
 
 /* Makes the file `path`, and its writer and packer as the options say. Returns NULL after
-   a message, or without a message if something has the name already and `exists` is not
-   NULL. */
+   a message; without a message if the name exists and `exists` is not NULL. */
 struct output *output_open(const char *path, const struct recorder_options *options,
                            struct recorder_result *result, bool *exists);
-/* Returns how much the packets of a buffer with `bytes` take at most. */
+/* Returns the most bytes that the packets of a buffer with `bytes` take. */
 size_t output_packed_room(size_t bytes);
-/* Returns the bytes of the file when it is done; before that, the bytes that were handed
-   out, as far as they are known if it is packed. */
+/* Returns the size of the file when it is done; before that, the bytes handed out, for a
+   packed file as far as known. */
 uint64_t output_bytes(const struct output *output);
 /* Removes the file that output_open made. */
 void output_discard(struct output *output);
 /* Hands out the pieces of a buffer. */
 void output_submit(struct output *output, struct buffer *buffer,
                    const struct eventring_piece *pieces, int count);
-/* Takes back what is written; waits for it, at most `timeout_ns`. */
+/* Takes back what was written; waits for it at most `timeout_ns`. */
 void output_reap(struct output *output, uint64_t timeout_ns);
 /* Tells whether another buffer may be handed out. */
 bool output_may_submit(const struct output *output);

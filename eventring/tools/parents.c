@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parents.c: what the system says of a process. */
+/* parents.c: reads what the system knows of a process. */
 #include "parents.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ pid_t process_parent(pid_t pid, char *state) {
 }
 
 uint64_t process_age_ns(pid_t pid) {
-  /* the third field is the first of these, the start time is the 22nd */
+  /* the third field is the first here, the start time is the 22nd */
   static const char format[] = " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
                                " %*s %*s %*s %llu";
   char text[STAT_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parents.h: what the system says of a process. */
+/* parents.h: reads what the system knows of a process. */
 #ifndef EVENTRING_TOOL_PARENTS_H
 #define EVENTRING_TOOL_PARENTS_H
 
@@ -11,8 +11,8 @@
    `state` is NULL, as in /proc/PID/stat; 'Z': it has ended. */
 pid_t process_parent(pid_t pid, char *state);
 
-/* Returns for how long a process has run, in nanoseconds, to a tick of the kernel's clock
-   (10 ms); UINT64_MAX if it is gone, or there is no /proc. */
+/* Returns for how long a process has run, in nanoseconds, with the precision of the
+   kernel's tick (10 ms); UINT64_MAX if it is gone, or there is no /proc. */
 uint64_t process_age_ns(pid_t pid);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pause_frames.c: see pause_frames.h. analysis/frames.h finds what the time of a frame
- * was spent on; here frames are counted, and the longest of those that were missed are
- * kept. */
+ * was spent on. This file counts frames and keeps the longest missed ones. */
 #include "pause_frames.h"
 
 #include <stdio.h>
@@ -18,8 +17,8 @@
 #include "view.h"
 
 struct times {
-  uint64_t collector, off_cpu, program; /* of the frames whose time in the collector is
-                                           known */
+  uint64_t collector, off_cpu, program; /* of the frames with known time in the
+                                           collector */
 };
 
 struct cause { /* the missed frames that have this cause */
@@ -29,7 +28,7 @@ struct cause { /* the missed frames that have this cause */
 };
 
 struct row {
-  uint64_t ns; /* its key */
+  uint64_t ns; /* key of eva_top */
   struct eva_frame frame;
   enum eva_frame_cause cause;
 };
@@ -43,12 +42,12 @@ struct frames {
   struct eva_histogram durations;
   struct times times;
   uint64_t missed, torn;
-  /* missed frames that would have fitted without that */
+  /* missed frames that would have fitted without that part */
   uint64_t without_collector, without_off_cpu;
-  uint64_t most_collector;    /* that it took in one frame */
-  uint64_t unknown_collector; /* frames whose time in the collector is not known */
-  uint64_t unknown_off_cpu;   /* frames whose time off the processor, outside pauses, is
-                                 not known */
+  uint64_t most_collector;    /* most time of the collector in one frame */
+  uint64_t unknown_collector; /* frames with unknown time in the collector */
+  uint64_t unknown_off_cpu;   /* frames with unknown time off the processor outside
+                                 pauses */
   struct cause causes[EVA_FRAME_CAUSES];
   struct eva_top top;
   struct eva_known known;

@@ -6,8 +6,8 @@
 #include "query.h"
 
 struct frame_choice {
-  uint64_t limit_ns;     /* UINT64_MAX: frames are not asked for */
-  const char *span;      /* the name of their spans; NULL: not given */
+  uint64_t limit_ns;     /* UINT64_MAX: no --frames */
+  const char *span;      /* name of the frames' spans; NULL: not given */
 };
 #define FRAME_CHOICE_NONE {UINT64_MAX, NULL}
 
@@ -18,10 +18,10 @@ struct frame_choice {
   {"frame-span", 0, OPTION_TEXT, &(choice)->span, "NAME",                      \
    "with --frames: their spans have this name (frame)"}
 
-/* Answers, with the options of `q`. Returns the exit status. */
+/* Runs `pauses --frames` with the options of `q`. Returns the exit status. */
 int pause_frames(struct query *q, const struct operands *operands,
                  const struct frame_choice *choice);
-/* The view that it prints as JSON. */
+/* The view that this prints as JSON. */
 view_function pause_frames_view;
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_merge.c: samples of perf, each below the spans that its thread had open at its
+/* perf_merge.c: puts each sample of perf below the spans that its thread had open at that
  * time.
  *
- * The recording is read in the order of time. For each domain, the spans that are open
- * are kept, outermost first, of all rings and of all contexts that run. Before an event
- * is taken, the samples up to its time are counted, each in a tree of its domain: the
- * spans, and below them the native frames. With the host's class of calls on, spans are
- * the functions of the guest; without it they are what the program and the runtime record
+ * The recording is read in the order of time. Each domain has a list of its open spans,
+ * outermost first, of all rings and of all running contexts. Before an event is taken,
+ * the samples up to its time are counted, each in the tree of its domain: the spans, and
+ * below them the native frames. With the host's class of calls on, spans are the
+ * functions of the guest; without it, they are what the program and the runtime record
  * about themselves.
  *
- * The order: a span lies within those that were open when it began, of any ring. When a
- * context is resumed, its spans lie within all that are open then: so they move to the
- * end.
+ * The order: a span lies within all spans, of any ring, that were open when it began.
+ * When a context is resumed, its spans lie within all that are open then, so they move to
+ * the end.
  *
- * A sample belongs to the domain whose thread has its number and that ran at its time;
- * samples of other threads of the process are counted in a tree of their own. Both clocks
- * must be CLOCK_MONOTONIC: perf uses it if its options say so. Samples from before a
- * domain's oldest event have a node of their own instead of spans, because it is not
- * known which were open. */
+ * A sample belongs to the domain that existed at its time and whose thread has its
+ * number. Samples of other threads of the process are counted in a tree of their own.
+ * Both clocks must be CLOCK_MONOTONIC, which perf uses if its options say so. Samples
+ * from before a domain's oldest event have a node of their own instead of spans, because
+ * the open spans are not known. */
 #include "perf_merge.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@
 static const char too_early[] = "(before the oldest event)";
 static const char no_frames[] = "(no native frames)";
 
-enum { MOST_SHOWN = 4 }; /* names of events in a message */
+enum { MOST_SHOWN = 4 }; /* most names of events in a message */
 
 struct open_span {
   const struct remote_function *name;
@@ -41,15 +41,15 @@ struct open_span {
   bool left; /* its context does not run */
 };
 
-/* A domain; the last one has the threads that are no domains. */
+/* A domain; the last one stands for threads that are no domains. */
 struct life {
   struct eventring_domain_info info;
   struct sample_tree tree;
   struct open_span *spans;
   size_t count;
-  size_t left; /* how many of the spans are of contexts that do not run */
-  /* if `settled`, no span of this context in this ring is left: so most events need not
-     search all spans, which are many if functions are recursive */
+  size_t left; /* number of spans of contexts that do not run */
+  /* if `settled`: no span of this context in this ring is `left`. So most events need not
+     search all spans, of which recursive functions have many */
   uint64_t settled_context;
   uint8_t settled_ring;
   bool settled;
@@ -61,13 +61,13 @@ struct perf_merge {
   struct sample_names names;
   struct perf_text text;
   struct life *lives;
-  size_t life_count, next; /* next: sample */
+  size_t life_count, next; /* next: index of the next sample */
   size_t latest[EVENTRING_MAX_DOMAINS]; /* life of the slot's last event */
   int64_t pid;
-  /* samples: in trees; of other processes; of other times */
+  /* samples: counted in trees; of other processes; of other times */
   uint64_t counted, foreign, outside;
   uint64_t start_ns, end_ns;
-  uint64_t lost; /* losses */
+  uint64_t lost; /* number of losses */
   char how[1024];
 };
 
@@ -249,14 +249,14 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
 
 /* ---- The result --------------------------------------------------------------- */
 
-/* Returns the time that a sample stands for, or 1 if its event is not time. */
+/* Returns the time that a sample stands for, or 1 if its event does not count time. */
 static uint64_t period_of(const struct perf_text *text) {
   if (text->timed == 0 || text->timed < text->count) return 1;
   double mean = text->timed_ns / (double)text->timed;
   return mean >= 1 ? (uint64_t)(mean + 0.5) : 1;
 }
 
-/* Appends to a text of `room` bytes; what does not fit is cut. */
+/* Appends to a text of `room` bytes; cuts what does not fit. */
 static __attribute__((format(printf, 3, 4))) void add(char *text, size_t room,
                                                       const char *format, ...) {
   const size_t used = strlen(text);
@@ -266,7 +266,7 @@ static __attribute__((format(printf, 3, 4))) void add(char *text, size_t room,
   va_end(arguments);
 }
 
-/* Appends the names of events: of all, or of those that are counted. */
+/* Appends the names of the events: of all, or of those that are counted. */
 static void add_events(char *text, size_t room, const struct perf_text *from, bool all) {
   const bool further = from->further > 0 && (all || !from->wanted);
   size_t shown = 0, more = 0;
@@ -323,7 +323,7 @@ static void fill(struct perf_merge *m, enum sample_detail detail, struct time_pr
   }
 }
 
-/* Reports that the event that was asked for has no sample. */
+/* Reports that there is no sample of the given event. */
 static void complain_of_event(const struct perf_merge *m) {
   const struct perf_text *text = &m->text;
   struct eva_nearest nearest;

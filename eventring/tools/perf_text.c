@@ -46,13 +46,14 @@ static bool read_ids(const char *word, size_t size, struct perf_sample *s) {
   return end == word + size;
 }
 
-/* Tells whether a word is what -F misc shows behind the ids: "U", "KP". */
+/* Tells whether a word is one that -F misc shows after the ids: "U", "KP". */
 static bool is_misc(const char *word, size_t size) {
   return size <= 4 && strspn(word, "KUHGgMESpD?") >= size;
 }
 
-/* Reads the head of a sample. The name of the program may have blanks: so it ends before
-   the first time that follows a number. Returns what is behind the time, or NULL. */
+/* Reads the head of a sample. The name of the program may contain blanks, so it ends
+   before the first number that a time follows. Returns what is behind the time, or
+   NULL. */
 static const char *read_head(const char *line, struct perf_sample *s) {
   const char *ids = NULL;
   size_t ids_size = 0;
@@ -62,7 +63,7 @@ static const char *read_head(const char *line, struct perf_sample *s) {
     const char *rest = ids ? read_time(at, &s->ns) : NULL;
     if (rest && read_ids(ids, ids_size, s)) return rest;
     if (*at == '[' || (ids && !misc && read_ids(ids, ids_size, s) && is_misc(at, size))) {
-      misc |= *at != '['; /* "[001]": the processor may stand between them, too */
+      misc |= *at != '['; /* "[001]": the processor may stand in between */
     } else {
       ids = at;
       ids_size = size;
@@ -73,7 +74,7 @@ static const char *read_head(const char *line, struct perf_sample *s) {
   return NULL;
 }
 
-/* Tells whether an event is wanted: if "cycles" is, "cycles:ppp" is, too. */
+/* Tells whether an event is wanted: "cycles" includes "cycles:ppp". */
 static bool is_wanted(const struct perf_text *text, const char *event, size_t size) {
   if (!text->wanted) return true;
   const size_t wanted = strlen(text->wanted);
@@ -127,7 +128,7 @@ static const char *read_event(struct perf_text *text, const char *at, bool *want
 static const char hex[] = "0123456789abcdef";
 
 /* Cuts off "(/usr/bin/saros (deleted))" at the end of a text. Returns what is in the
-   parentheses, which may have others in them; or an empty text if there are none. */
+   parentheses, which may contain others; an empty text if there are none. */
 static char *cut_file(char *symbol) {
   size_t size = strlen(symbol);
   while (size > 0 && isblank((unsigned char)symbol[size - 1])) size--;
@@ -139,7 +140,7 @@ static char *cut_file(char *symbol) {
     if (*at == ')') depth++;
     else if (*at == '(') depth--;
   } while (depth > 0 && at > symbol);
-  if (depth > 0) at = strrchr(symbol, '('); /* they do not match */
+  if (depth > 0) at = strrchr(symbol, '('); /* parentheses do not match */
   if (!at || (at > symbol && at[-1] != ' ')) return end;
   end[-1] = '\0';
   if (at > symbol) at[-1] = '\0';
@@ -181,9 +182,9 @@ static void read_frame(struct perf_text *text, struct sample_names *names, char 
   s->count++;
 }
 
-/* Returns the frame behind the event, for a sample without a chain of calls. With -F addr
-   another address stands before it, with or without a symbol: so the frame is the last
-   hexadecimal word behind two blanks, or the word that follows that at once, if it is
+/* Returns the frame after the event, for a sample without a chain of calls. With -F addr,
+   another address, with or without a symbol, stands before the frame. So the frame begins
+   at the last hexadecimal word that follows two blanks, or at the next word if that is
    hexadecimal and has a symbol. */
 static char *last_frame(char *at) {
   char *frame = at;
@@ -221,7 +222,7 @@ static enum head begin_sample(struct perf_text *text, struct sample_names *names
   return SAMPLE_HEAD;
 }
 
-/* Drops the frame in the head of a sample, which is that of the chain, or another
+/* Drops the frame in the head of a sample, which repeats the chain's frame or is another
    address. */
 static void begin_chain(struct perf_text *text) {
   struct perf_sample *s = &text->samples[text->count - 1];
@@ -229,15 +230,15 @@ static void begin_chain(struct perf_text *text) {
   s->count = 0;
 }
 
-/* Reads all lines. Heads begin with the name of a program, which is aligned to the
-   right; without chains there are no empty lines between them. Lines of chains begin
-   with a tab. */
+/* Reads all lines. A head begins with the name of a program, aligned to the right;
+   without chains there are no empty lines between heads. The lines of a chain begin with
+   a tab. */
 static void read_lines(struct perf_text *text, struct sample_names *names, FILE *file) {
   char *line = NULL;
   size_t room = 0;
   ssize_t size;
   enum within within = NOTHING;
-  bool passing = false; /* skipping what is no sample, until an empty line or a sample */
+  bool passing = false; /* skipping lines up to an empty one or a sample */
   while ((size = getline(&line, &room, file)) >= 0) {
     if (size > 0 && line[size - 1] == '\n') line[size - 1] = '\0';
     if (!*skip_blanks(line)) {

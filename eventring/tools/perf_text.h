@@ -6,10 +6,10 @@
  *   saros 4711/4712 [001] 12345.123456789:    5000000 cpu-clock:pppH:
  *             5a8f0 vm_execute+0x2e (/usr/bin/saros)
  *
- * The number of the process, the processor, the period and the event may be missing;
- * without a chain of calls the frame stands behind the event, and no empty line follows.
- * What is not such a sample is skipped and counted. The text is foreign: only its size
- * limits it, and what is kept of it.
+ * The number of the process, the processor, the period and the event may be missing.
+ * Without a chain of calls the frame stands behind the event, and no empty line follows.
+ * Anything else is skipped and counted. The text is foreign input; only its size limits
+ * it, and the memory for it.
  */
 #ifndef EVENTRING_TOOL_PERF_TEXT_H
 #define EVENTRING_TOOL_PERF_TEXT_H
@@ -18,32 +18,32 @@
 
 struct perf_sample {
   uint64_t ns;
-  int64_t pid; /* -1: the text does not say */
+  int64_t pid; /* -1: not in the text */
   int64_t tid;
   size_t first; /* of its frames */
   uint32_t count;
 };
 
 struct perf_event {
-  char name[64];  /* cut */
+  char name[64];  /* cut if it is too long */
   bool wanted;
 };
 enum { PERF_MOST_EVENTS = 64 };
 
-struct perf_text { /* {0} at first, except for `wanted` */
+struct perf_text { /* {0} at first, except `wanted` */
   /* only samples of this event, with or without its modifiers; NULL: all */
   const char *wanted;
   struct perf_sample *samples; /* by time */
   size_t count;
-  const struct remote_function **frames; /* innermost first; names of a perf_text's
-                                            user */
+  const struct remote_function **frames; /* innermost first; a perf_text's user owns the
+                                            names */
   size_t frame_count;
-  uint64_t passed_over; /* lines that begin no sample, where one was expected */
+  uint64_t passed_over; /* lines that are no sample where one was expected */
   struct perf_event events[PERF_MOST_EVENTS]; /* in the order of their first samples */
   size_t event_count;
   size_t latest;        /* the index of the last sample's event */
-  uint64_t further;     /* samples of events that found no room in the table */
-  uint64_t unwanted;    /* samples of events that are not wanted, or of none */
+  uint64_t further;     /* samples of events for which the table has no room */
+  uint64_t unwanted;    /* samples of unwanted events, or without an event */
   uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time */
   double timed_ns;      /* the sum of these periods */
 };

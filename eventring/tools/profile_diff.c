@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_diff.c: what changed between profiles of calls, and which changes are noise.
+/* profile_diff.c: finds what changed between profiles of calls, and which changes are
+ * noise.
  *
  * With EVA_LEAST_RUNS runs per side or more, the own times of functions are compared
- * (diff_rows.h). With fewer, it is not known how much runs differ. Then the own time of a
- * call is compared: its mean is exact, its spread is taken from the histogram of
- * durations, and calls are taken for independent, which is optimistic. So a change must
- * be at least a tenth as well. */
+ * (diff_rows.h). With fewer, it is not known how much runs vary. Then the own time of a
+ * call is compared. Its mean is exact, and its spread comes from the histogram of
+ * durations. Calls are taken for independent, which is optimistic, so a change must also
+ * be at least a tenth. */
 #include "profile_diff.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static double spread_of(const struct eva_call_row *row) {
   }
   if (n < 2 || !(sum > 0)) return 0;
   double variance = squares / n - sum / n * (sum / n);
-  /* and within a bucket: durations are spread over a factor of two */
+  /* the last term is for durations within a bucket, which covers a factor of two */
   return (variance > 0 ? variance : 0) / (sum / n * (sum / n)) + 1.0 / 27;
 }
 
@@ -161,7 +162,7 @@ static const struct diff_kind kind = {
            "within the runs: `few runs' is where it differs by a tenth, and p is small.",
     .verdict = change_text, .answer = &call_diff_view, .rows = &row_view};
 
-/* Tells of which kind all files are: 1 for samples, 0 for calls, -1 after a message. */
+/* Tells which kind all files have: 1 for samples, 0 for calls, -1 after a message. */
 static int is_of_samples(char **paths, size_t count) {
   bool first = sample_diff_knows(paths[0]);
   for (size_t i = 1; i < count; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_export.c: a profile of time in the formats of other tools (export/export.h).
+/* profile_export.c: writes a profile of time in the formats of other tools
+ * (export/export.h).
  *
- * The stacks of the formats are the nodes of all trees; what ran outside functions, and
- * calls whose path was not kept, get stacks of their own, so that sums agree. */
+ * The stacks in the formats are the nodes of all trees. Time outside functions, and calls
+ * whose path was not kept, get stacks of their own, so that sums agree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,7 @@ int profile_export(const struct time_profile *profile, uint64_t domain, const ch
       [COUNT] = {profile->sampled ? "samples" : "calls", "count", NULL}};
   struct exporting x = {.profile = profile};
   collect(&x, domain);
-  /* flame graphs of samples count samples */
+  /* flame graphs of samples count samples, not time */
   bool in_samples = profile->sampled && profile_is_by_function(format);
   const struct export_profile out = {
       .program = profile->program, .start_wall_ns = profile->start_wall_ns,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_tree.c: the tree of calls of each domain of a profile, down to 1 % of the
-   time. */
+/* profile_tree.c: prints the tree of calls of each domain of a profile, down to 1 % of
+   the time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +33,15 @@ struct branch {
   unsigned depth;
 };
 
-/* Prints the nodes of at least a hundredth of the time, in depth-first order; without
-   recursion, because the tree may be deep. */
+/* Prints the nodes of at least a hundredth of the time, in depth-first order. Does not
+   recurse, because the tree may be deep. */
 static void print_tree(const struct eventring_profile *p) {
   uint64_t total = p->nodes[0].inclusive;
   uint32_t *first = need_zeroed(p->node_count, sizeof *first);
   uint32_t *next = need_zeroed(p->node_count, sizeof *next);
   struct branch *stack = need_zeroed(p->node_count, sizeof *stack);
   size_t count = 0;
-  for (uint32_t i = p->node_count; i-- > 1;) { /* the root is no child: 0 means none */
+  for (uint32_t i = p->node_count; i-- > 1;) { /* the root is no child, so 0 means none */
     if (!p->nodes[i].inclusive || p->nodes[i].inclusive < total / TREE_SHARE) continue;
     next[i] = first[p->nodes[i].parent];
     first[p->nodes[i].parent] = i;
@@ -56,7 +56,7 @@ static void print_tree(const struct eventring_profile *p) {
     size_t from = count;
     for (uint32_t i = first[b.node]; i; i = next[i])
       stack[count++] = (struct branch){i, b.depth + 1};
-    /* the heaviest is last, and comes first */
+    /* sort: the heaviest is last, so it is popped first */
     for (size_t i = from, k = count; i + 1 < k; i++) {
       size_t least = i;
       for (size_t j = i; j < k; j++)

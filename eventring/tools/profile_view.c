@@ -12,8 +12,8 @@
 
 #define REMEDY "SAROS_PROFILE=calls,budget=SIZE"
 
-/* The rows of one domain, or the sums of all that are asked for: stacks of several
-   domains are one. */
+/* The rows of one domain, or of all chosen domains together, where equal stacks are
+   one. */
 struct part {
   struct time_profile profile;
   const struct profile_view *asked;
@@ -58,14 +58,15 @@ VIEW_GETTER(what, struct eva_call_row) {
   return view_text(profile_function_text(to->room, sizeof to->room, row->function));
 }
 
-/* Returns the count of a row; for samples, how many have the function on their stack. */
+/* Returns the count of a row; for samples, the number with the function on their
+   stack. */
 VIEW_GETTER(count, struct eva_call_row) {
   const struct time_profile *profile = &((const struct part *)to->context)->profile;
   return view_uint(profile->sampled ? row->inclusive / profile->period_ns : row->count);
 }
 
-/* Tells whether the profile is of samples, or of calls, for figures that only one of them
-   has. */
+/* Tells whether the profile has this kind, samples or calls, for figures that only one of
+   the two has. */
 static bool is_of(const struct view_to *to, bool sampled) {
   return ((const struct part *)to->context)->profile.sampled == sampled;
 }
@@ -143,7 +144,7 @@ static void part_rows(struct view_to *to, const void *part) {
     view_row(to, &p->rows.list[i]);
 }
 
-/* Calls `visit` with a part for each domain that is asked for. */
+/* Calls `visit` with a part for each chosen domain. */
 static void each_domain(const struct part *all, void *context,
                         void (*visit)(void *context, struct part *part)) {
   const struct eventring_profiles *profiles = &all->profile.profiles;

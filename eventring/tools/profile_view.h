@@ -11,7 +11,7 @@
 struct profile_view {
   struct view_choice as;
   bool tree, per_domain;
-  const char *callers; /* of this function; NULL: not asked for */
+  const char *callers; /* --callers: the name of a function; NULL: not given */
   enum eva_calls_by by;
   uint64_t top;        /* 0: all */
   uint64_t domain;     /* UINT64_MAX: all */
@@ -22,7 +22,7 @@ extern const char *const profile_by_names[]; /* of enum eva_calls_by; ends with 
 view_function profile_answer_view;
 /* Shows a profile. Returns the exit status. */
 int profile_show(const struct time_profile *profile, const struct profile_view *view);
-/* Writes the rows of a profile, for a page (view_data). Returns how many there are. */
+/* Writes the rows of a profile for a page (view_data). Returns how many there are. */
 size_t profile_data(const struct time_profile *profile, const struct profile_view *view,
                     struct eva_json *json);
 /* Writes "name file.lua:12" into `text`, and returns it. */
@@ -32,8 +32,7 @@ void profile_print_trees(const struct time_profile *profile, const struct profil
 /* Exports a profile to `path`; NULL is standard output. Returns the exit status. */
 int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,
                    const char *path);
-/* Tells whether a format has functions without lines, and samples only by their
-   number. */
+/* Tells whether a format has no lines of functions, and samples only as their number. */
 bool profile_is_by_function(const char *format);
 
 /* Runs `profile`; `stack` runs it, too, if it is asked for samples. */

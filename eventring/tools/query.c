@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query.c: what the commands that answer a query share. */
+/* query.c: shared code of the commands that answer a query. */
 #include "query.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ int query_open(struct query *q, const struct operands *operands) {
   q->target = operands->command ? NULL : operands->words[0];
   q->info.size = sizeof q->info;
   q->totals.size = sizeof q->totals;
-  eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
+  eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports any error */
   if (class_find(q->reader.cursor, q->class_name, &q->classes) &&
       time_window_apply(&q->window, q->reader.cursor)) return STATUS_GO_ON;
   return reader_close(&q->reader, STATUS_WRONG);
@@ -60,8 +60,8 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return q->callbacks->lost ? q->callbacks->lost(q->context, loss) : 0;
 }
 
-/* Runs the command once more, over all, if other processes of the PROGRAM than the one
-   whose recording was read have recorded, too. The command has printed nothing yet. */
+/* Runs the command again, on all recordings, if further processes of the PROGRAM have
+   recorded. The command has printed nothing yet. */
 static void answer_for_all(struct query *q) {
   char *all = reader_merge(&q->reader);
   if (!all) return;
@@ -76,7 +76,7 @@ void query_read(struct query *q, const struct eventring_callbacks *callbacks,
   q->callbacks = callbacks;
   q->context = context;
   if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);
-  /* (if reading ends with one event, those after it must not come with it) */
+  /* (if one event ends reading, those after it must not come in its batch) */
   if (q->batch && q->window.until == UINT64_MAX) {
     eventring_cursor_order(q->reader.cursor, q->order);
     const unsigned contents = EVENTRING_BATCH_ALL & ~EVENTRING_BATCH_CONTEXTS;
@@ -112,7 +112,7 @@ struct open_span query_open_span(const struct query *q, const struct eva_known *
 }
 
 bool query_can_look_up(const struct query *q) {
-  enum { MOST = 64 }; /* for more, it is better to read all of it at once */
+  enum { MOST = 64 }; /* for more, it is better to read the whole recording once */
   return q->target && q->info.liveness != EVENTRING_LIVE && q->top <= MOST;
 }
 
@@ -155,7 +155,7 @@ static void print_end(const struct eventring_info *info, FILE *out) {
   else fputs(info->liveness == EVENTRING_ENDED ? ", ended" : ", died", out);
 }
 
-/* Prints a path, or only its end, which distinguishes files, if it does not fit. */
+/* Prints a path. If it does not fit, prints only its end, which distinguishes files. */
 static void print_path(FILE *out, const char *path, size_t width) {
   size_t size = strlen(path), skipped = 0;
   if (size > width)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* query.h: what the commands that answer a query share: their options, the reading
- * of the recording they ask, the head of their text and of their JSON.
+/* query.h: shared code of the commands that answer a query: their options, how they read
+ * the recording, the head of their text and of their JSON.
  *
- * A FILE, and a live process without --seconds, is read as it is; a PROGRAM, and a
+ * A FILE, and a live process without --seconds, is read as it is. A PROGRAM, and a
  * process with --seconds, is watched to the end. All events come in the order of their
  * times.
  */
@@ -24,20 +24,19 @@ struct query {
   const char *class_name, *prefix;
   struct name_choice name;
   struct time_window window;
-  /* what is read */
+  /* the recording */
   struct reader reader;
   const char *target; /* NULL: a program was launched */
-  uint64_t classes; /* bit of class_name; 0: not given */
+  uint64_t classes; /* bit of class_name; 0: all */
   struct eventring_info info;
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events in the window */
   const struct eventring_callbacks *callbacks;
   /* NULL: all events go to the callbacks; else set before query_read */
   int (*batch)(void *context, const struct eventring_batch *batch);
-  enum eventring_order order; /* that suffices if events come in batches; set before
-                                 query_read */
+  enum eventring_order order; /* order that suffices for batches; set before query_read */
   void *context;
-  eventring_cursor *again; /* of query_look_up; NULL: none yet */
+  eventring_cursor *again; /* cursor of query_look_up; NULL: none yet */
 };
 
 #define QUERY_NEW(shown) \
@@ -57,15 +56,14 @@ struct query {
 /* Opens the recording and finds the window and the class. Returns STATUS_GO_ON, or the
    exit status. */
 int query_open(struct query *q, const struct operands *operands);
-/* Delivers what is asked for, and what is available from before the window, so that it is
-   known which spans are open in the window (query_is_past_start distinguishes them).
-   `switched` may be NULL. */
+/* Delivers the events in the window and the available ones before it, so that the open
+   spans are known (query_is_past_start distinguishes the two). `switched` may be NULL. */
 void query_read(struct query *q, const struct eventring_callbacks *callbacks,
                 int (*switched)(void *, const struct eventring_switch *), void *context);
 
 /* A span that had not ended at the end of the window: a row of open_span_view. */
 struct open_span {
-  uint64_t ns; /* for how long it has been open, as far as is known */
+  uint64_t ns; /* how long it has been open, as far as known */
   uint64_t begin_ns, context;
   uint32_t domain, incarnation;
   uint16_t id;
@@ -79,24 +77,24 @@ void query_open_spans(const struct query *q, struct eva_known *known,
                       const struct eventring_event *late,
                       int (*open)(void *context, const struct eventring_event *begin),
                       void *context);
-/* Returns the row of the span that has this begin. */
+/* Returns the row of the span with this begin. */
 struct open_span query_open_span(const struct query *q, const struct eva_known *known,
                                  const struct eventring_event *begin);
-/* Tells whether what is shown can be looked up one by one in the recording, instead of
-   reading all of it. */
+/* Tells whether the shown items can be looked up one by one, instead of reading the whole
+   recording. */
 bool query_can_look_up(const struct query *q);
-/* Returns a cursor on the recording, to read once more from about `ns` on, or NULL if it
-   is gone. It is the same cursor each time, until query_looked_up. */
+/* Returns a cursor on the recording for reading again from about `ns` on, or NULL if the
+   recording is gone. It is the same cursor each time, until query_looked_up. */
 eventring_cursor *query_look_up(struct query *q, uint64_t ns);
 void query_looked_up(struct query *q);
-/* Tells whether a moment is in the window or after it; whether it is after the window. */
+/* Tells whether a moment is not before the window (below: whether it is after it). */
 static inline bool query_is_past_start(const struct query *q, uint64_t ns) {
   return ns >= q->window.since;
 }
 static inline bool query_is_past_end(const struct query *q, uint64_t ns) {
   return ns > q->window.until;
 }
-/* Tells whether a domain is the one that is asked for. */
+/* Tells whether a domain is wanted. */
 static inline bool query_wants_domain(const struct query *q, uint32_t domain) {
   return q->domain == UINT64_MAX || q->domain == domain;
 }
@@ -107,15 +105,15 @@ const char *query_name(const struct query *q, int id);
 enum { MOMENT_TEXT = 32 };
 char *moment_text(char text[MOMENT_TEXT], const struct query *q, uint64_t ns);
 
-/* Prints which process it is, how it ended, for how long it was recorded, and what is
-   missing. */
+/* Prints which process was recorded, how it ended, for how long it was recorded, and what
+   is missing. */
 void query_head(const struct query *q, FILE *out);
-/* Makes heads say only for how long it was recorded and what is missing: which process it
-   is was printed above the text that this command's output becomes a part of. */
+/* Makes heads print only for how long the process was recorded and what is missing: the
+   process stands above, in the text of which this command's output is a part. */
 void query_heads_are_brief(void);
 /* The head as members: program ..., window, loss. */
 view_function query_view;
-/* Returns where the views of an answer are printed. */
+/* Returns the struct view_to for the views of an answer. */
 struct view_to query_output(const struct query *q);
 /* Prints the answer, a row of the view, as JSON or CSV. */
 void query_put(const struct query *q, view_function *view, const void *answer);

@@ -23,7 +23,7 @@ static void stop_on_signal(int number) {
 void reader_stop(void) { __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); }
 bool reader_is_stopped(void) { return __atomic_load_n(&stopped, __ATOMIC_RELAXED); }
 
-/* Reports that a process does not record, and how it can be made to. Returns the exit
+/* Reports that a process does not record, and how to make it record. Returns the exit
    status. */
 static int does_not_record(pid_t pid, const char *former, const struct eventring_error *error) {
   char start[START_TEXT];
@@ -34,8 +34,8 @@ static int does_not_record(pid_t pid, const char *former, const struct eventring
                "SAROS_EVENTRING_START=1)", error->text, (int)pid);
 }
 
-/* Opens the recording that a process which is gone has left where `list` finds it.
-   Returns STATUS_GO_ON, or the exit status. */
+/* Opens the recording that an ended process has left where `list` finds it. Returns
+   STATUS_GO_ON, or the exit status. */
 static int open_left(struct reader *reader, pid_t pid, unsigned flags,
                      const struct eventring_error *error) {
   char *left = dead_recording(pid);
@@ -52,8 +52,8 @@ static int open_left(struct reader *reader, pid_t pid, unsigned flags,
   return status;
 }
 
-/* Opens a recording. A process that was started a moment ago gets time to begin: one that
-   a shell has put into the background may not have run its first instruction yet. */
+/* Opens a recording. Gives a newly started process time to begin: a process that a shell
+   has put into the background may not have run its first instruction yet. */
 static int open_any(eventring_cursor **cursor, const char *pid_or_file, unsigned flags,
                     struct eventring_error *error) {
   static const uint64_t to_begin_ns = 2000000000;
@@ -149,7 +149,7 @@ struct progress {
   struct reader *reader;
   const struct reading *reading;
   uint64_t began;
-  struct eventring_info info; /* from before anything failed */
+  struct eventring_info info; /* as it was before any error */
   char last_error[sizeof((struct eventring_error *)0)->text];
   struct eva_read read;
   bool past;      /* an event after `until` was delivered */
@@ -164,7 +164,7 @@ static void tell_error(struct progress *progress) {
   progress->reader->failed = true;
 }
 
-/* Handles events in the order of their times, up to the first one that is too late. */
+/* Handles events in the order of their times, up to the first one after `until`. */
 static int on_event_until(void *context, const struct eventring_event *event) {
   struct progress *progress = context;
   const struct reading *reading = progress->reading;
@@ -201,9 +201,9 @@ static uint64_t poll_once(struct progress *progress) {
   return events;
 }
 
-/* Tells whether no process is left to write, after nothing came for a while. The
-   library itself reports the end of a sound file (eventring_finished); this is for
-   damaged ones. */
+/* Tells whether nothing has come for a while and no process is left to write. The library
+   itself reports the end of a sound file (eventring_finished); this is for damaged
+   ones. */
 static bool nobody_left(struct progress *progress, uint64_t events) {
   progress->quiet = events == 0 ? progress->quiet + 1 : 0;
   if (progress->quiet < 16) return false;
@@ -218,11 +218,11 @@ static bool time_is_up(const struct progress *progress) {
 
 /* The time until which a recording is read, while its process lives.
  *
- * Each poll delivers in the order of times, but the next poll may deliver older events,
- * of another ring. So the poll that reaches `until` must begin when all rings are past
- * it; then it is the last one. Clocks differ by some microseconds, and a thread may be
- * interrupted between reading the clock and storing the event. So no poll begins shortly
- * before that time, and the last one begins a little after it. */
+ * Each poll delivers in the order of times, but the next poll may deliver older events of
+ * another ring. So the last poll, which reaches `until`, must begin when all rings are
+ * past it. Clocks differ by some microseconds, and a thread may be interrupted between
+ * reading the clock and storing the event. So no poll begins shortly before `until`, and
+ * the last one begins a little after it. */
 enum { MARGIN_NS = 10 * 1000 * 1000 };
 
 /* Tells whether the next poll must be the last one. Waits if no poll may begin yet. */
@@ -248,7 +248,7 @@ static void wait_for_news(const struct progress *progress) {
     if (ns > left) ns = left;
   }
   if (until > now && ns > until - now) ns = until - now;
-  /* a signal that ends it is handled by the caller */
+  /* the caller handles a signal that ends the wait */
   eventring_wait(progress->reader->cursor, ns);
 }
 
@@ -267,7 +267,7 @@ static void read_on(struct progress *progress) {
   }
 }
 
-/* Catches a signal, or has it end the process again. SIGHUP stays ignored if it is, as
+/* Catches a signal, or lets it end the process again. An ignored SIGHUP stays ignored, as
    with nohup. */
 static void catch_signal(int number, bool on) {
   struct sigaction action = {.sa_handler = on ? stop_on_signal : SIG_DFL}, before;
@@ -299,8 +299,8 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   if (catches) reader_catch_signals(false);
 }
 
-/* Merges the recordings of a launched command, without `but`. (A recording that is over
-   does not mean that the command has ended: it may have executed another program.) */
+/* Merges the recordings of a launched command, without `but`. (The end of a recording is
+   not the end of the command, which may have executed another program.) */
 static char *merge(struct reader *reader, const struct eventring_info *but) {
   if (!reader->launched || eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE) return NULL;
   while (!reader->launch.ended) {

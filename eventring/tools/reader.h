@@ -3,8 +3,8 @@
  *
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
- * Errors of the file are reported once each; reading goes on where the library can
- * (analysis/read.h), so one poll may deliver only a part of what is there.
+ * Each error of the file is reported once. Reading goes on where the library can
+ * (analysis/read.h), so one poll may deliver only a part.
  */
 #ifndef EVENTRING_TOOL_READER_H
 #define EVENTRING_TOOL_READER_H
@@ -19,8 +19,8 @@ struct reader {
   bool failed; /* the file has an error, which was reported */
 };
 
-/* Opens the recording of `pid_or_file`. If the process has ended, it opens the recording
-   that the process has left (dead.h), and says so. Returns STATUS_GO_ON, or the exit
+/* Opens the recording of `pid_or_file`. If the process has ended, opens the recording
+   that it has left (dead.h), and prints that. Returns STATUS_GO_ON, or the exit
    status. */
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags);
@@ -33,37 +33,37 @@ int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
-/* Returns the number of the process that commands on this machine take, as far as it is
-   known: the one by which the recording was found, else the one in the file. */
+/* Returns the pid that commands on this machine take, as far as known: the one by which
+   the recording was found, else the one in the file. */
 pid_t pid_here(const struct eventring_info *info);
 /* Writes "4711", or "4711 (2 in its container)" if the process has another number there,
-   or "(several)" for a recording that was made of others. Returns `text`. */
+   or "(several)" for a merged recording. Returns `text`. */
 enum { PROCESS_TEXT = 64 };
 char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
 
-/* Prints on standard error that control words were, or will be, ignored, or that the gate
-   is not what they ask for. */
+/* Prints on standard error that control words were or will be ignored, or that the gate
+   differs from what they ask for. */
 void complain_of_control(const struct eventring_info *info);
 
-/* Prints on standard error that the recording ended because its file was deleted, if it
-   was. */
+/* Prints on standard error that the recording ended because its file was deleted, if
+   so. */
 void tell_of_deletion(eventring_cursor *cursor);
 
 struct reading {
   const struct eventring_callbacks *callbacks;
   void *context;
-  bool follow;         /* until the recording ends, instead of only what there is */
-  uint64_t limit_ns;   /* when following: for at most this long; 0: no limit */
-  /* to this time of the recording, also when following; UINT64_MAX: to its end. The first
-     event after that time is delivered, too. Unless it is UINT64_MAX, the cursor must be
-     merged. */
+  bool follow;         /* to the end of the recording, not only what exists now */
+  uint64_t limit_ns;   /* limit for following; 0: none */
+  /* last time of the recording to read, also when following; UINT64_MAX: to its end. The
+     first event after that time is delivered, too. The cursor must be merged, except with
+     UINT64_MAX. */
   uint64_t until;
   /* called after events came, with what has been read so far; may be NULL */
   void (*after_poll)(void *context, const struct eventring_totals *totals);
 };
 
-/* Reads a recording; SIGINT and SIGTERM end the following of a process that this command
-   did not launch. */
+/* Reads a recording. SIGINT and SIGTERM end the following of a process, unless this
+   command has launched it. */
 void reader_run(struct reader *reader, const struct reading *reading);
 /* Reads a recording in a thread, one for each reader, without handling of signals: the
    main thread calls reader_catch_signals. */
@@ -75,20 +75,20 @@ void reader_stop(void);
 /* Tells whether reader_stop was called or a signal has come. */
 bool reader_is_stopped(void);
 
-/* Returns, after all of a recording was read, the path of one recording of all processes
-   (launch_merge), which the caller frees, if several processes of a launched command have
-   recorded or one has several times; else NULL. */
+/* Returns the path of one recording of all processes (launch_merge), if several processes
+   of a launched command have recorded, or one of them several times; else NULL. To be
+   called when the recording was read; the caller frees the path. */
 char *reader_merge(struct reader *reader);
 /* Makes the reader go on in this recording. Returns false after a message, which counts
    as an error of the file. */
 bool reader_go_on_in(struct reader *reader, const char *path, unsigned flags);
-/* Makes the reader go on in one recording of the other processes that have recorded, for
-   a caller that has already shown what it has read. Returns false if there are none. */
+/* Makes the reader go on in one recording of all other processes, for a caller that has
+   already shown what it read. Returns false if there are none. */
 bool reader_go_on_in_others(struct reader *reader);
 
 /* Closes the reader, and waits for the end of a launched command. Returns the exit
-   status: that of the command if it is not 0, else 1 if `status` is or if the file had an
-   error. */
+   status: that of the command if it is not 0; else `status`, or 1 if that is 0 and the
+   file had an error. */
 int reader_close(struct reader *reader, int status);
 
 #endif

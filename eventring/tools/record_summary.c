@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_summary.c: what `eventring record` says of one process at the end. */
+/* record_summary.c: prints the summary of `eventring record` for one process. */
 #include "record_summary.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@ enum {
   PART_TEXT = EVA_FIGURE + 16
 };
 
-/* Returns the SAROS_EVENTRING_WSIZE that would have been enough for a ring, or 0 if
-   nothing was overwritten. */
+/* Returns the SAROS_EVENTRING_WSIZE that a ring would have needed, or 0 if nothing was
+   overwritten. */
 static unsigned wsize_needed(const struct eventring_saver_ring *ring) {
   unsigned wsize = LEAST_WSIZE;
   uint64_t blocks = ring->places + ring->longest_gap + ring->longest_gap / 4;
@@ -24,8 +24,8 @@ static unsigned wsize_needed(const struct eventring_saver_ring *ring) {
   return wsize;
 }
 
-/* Writes which part of the time of recording a loss took; nothing if it began before
-   that. Returns the text. */
+/* Writes which part of the recording time a loss took; nothing if it began earlier.
+   Returns the text. */
 static const char *part_text(char text[PART_TEXT], uint64_t lost_ns, uint64_t duration_ns) {
   if (lost_ns > duration_ns) return "";
   snprintf(text, PART_TEXT, " (%s of the time)", eva_percent(lost_ns, duration_ns));

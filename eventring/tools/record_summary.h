@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* record_summary.h: what `eventring record` says of one process at the end. */
+/* record_summary.h: prints the summary of `eventring record` for one process. */
 #ifndef EVENTRING_TOOL_RECORD_SUMMARY_H
 #define EVENTRING_TOOL_RECORD_SUMMARY_H
 
 #include "recorder.h"
 #include "view.h"
 
-/* Prints on standard error: events, time, bytes, why it ended; what was lost of each
-   ring, and the ring size that would have been enough. */
+/* Prints on standard error: events, time, bytes, why it ended; what each ring lost, and
+   the ring size that it would have needed. */
 void print_record_summary(const eventring_cursor *cursor, struct recorder *recorder,
                           const struct recorder_result *result);
 /* The summary for programs: a JSON object on one line. For all rings and for each: events

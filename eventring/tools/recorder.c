@@ -3,15 +3,15 @@
  *
  * Each round takes back what was written, fills one free buffer and submits its pieces,
  * continues an update if one is under way or due, and sleeps if there was nothing to
- * fill. The time of sleep depends on how far the fullest ring had been filled by the
- * round: the aim is an eighth, so that a ring that suddenly fills twice as fast is still
- * drained in time.
+ * fill. The length of the sleep depends on how full the fullest ring was at the round.
+ * The aim is an eighth, so that a ring is still drained in time if it suddenly fills
+ * twice as fast.
  *
  * A switch makes the next file first; if that fails, the present one goes on. From then
- * on the rings are copied into the next file, while the other one gets its last update
- * and all its writes are waited for: this is the file that is being finished, and there
- * is at most one. A thread then flushes and closes it, and removes the oldest file if
- * there are too many: both may take long. */
+ * on the rings are copied into the next file. The previous one is being finished: it gets
+ * its last update, and its writes are awaited. At most one file at a time is being
+ * finished. Then a thread flushes and closes it, and removes the oldest file if there are
+ * too many, since both may take long. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -31,14 +31,13 @@
 
 enum {
   PROGRESS_NS = 1000 * 1000 * 1000,
-  LIVENESS_NS = 10 * 1000 * 1000, /* how often it is checked whether the producer has
-                                     ended */
+  LIVENESS_NS = 10 * 1000 * 1000, /* how often to check whether the producer has ended */
   ATTEND_NS = 2 * 1000 * 1000,    /* how often options.attend is called */
-  RETRY_NS = 1000 * 1000 * 1000,  /* after a switch that failed */
+  RETRY_NS = 1000 * 1000 * 1000,  /* until the next attempt after a failed switch */
   SHORTEST_SLEEP_NS = 50 * 1000,
   FIRST_SLEEP_NS = 200 * 1000,
   LONGEST_SLEEP_NS = 10 * 1000 * 1000,
-  MOST_NUMBERS = 10000 /* that are skipped because their file exists */
+  MOST_NUMBERS = 10000 /* numbers to skip because their files exist */
 };
 
 struct kept_file { /* a finished file of this run */
@@ -47,10 +46,10 @@ struct kept_file { /* a finished file of this run */
   ino_t inode;
 };
 
-struct chore { /* what may take long, for a file that is finished */
+struct chore { /* what may take long for a finished file, done by a thread */
   pthread_t thread;
   bool threaded;
-  char *sync; /* the file's path, if it must be on its disk; else NULL */
+  char *sync; /* path of the file if it must be synced to disk; else NULL */
   int fd, sync_error, error;
   struct kept_file oldest; /* to be removed; path NULL: none */
   int removal_error;
@@ -63,17 +62,17 @@ struct recorder {
   struct buffers buffers;
   struct output *current;
   struct output *closing; /* the file that is being finished; NULL: none */
-  struct chore *chore;    /* of that file */
+  struct chore *chore;    /* of the closing file */
   unsigned number;        /* of the current file */
-  unsigned switches;      /* asked for, not yet begun */
-  uint64_t next_switch;   /* not before this */
+  unsigned switches;      /* requested, not yet begun */
+  uint64_t next_switch;   /* earliest time */
   bool stop;
   bool is_full; /* a packed file has room for no more events */
   struct kept_file *kept; /* the oldest first */
   unsigned kept_count;
   char *last_finished;
-  uint64_t finished_bytes, finished_loss_ns; /* of all files before the current one */
-  struct eventring_saver_ring *finished;     /* by number of the ring: sums over those
+  uint64_t finished_bytes, finished_loss_ns; /* of all earlier files */
+  struct eventring_saver_ring *finished;     /* by number of the ring, over the same
                                                 files */
   unsigned finished_rings;
   uint64_t next_progress, next_liveness, next_attend;
@@ -86,8 +85,8 @@ struct recorder {
 
 enum filled { FILLED_ALL, FILLED_SOME, FILLED_NONE, NO_BUFFER };
 
-/* Returns what the last update may add to a packed file: the newest block of each ring,
-   records of the last moments, the front. */
+/* Returns how much the last update may add to a packed file: the newest block of each
+   ring, records of the last moments, the front. */
 static uint64_t last_update_bytes(const struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -96,7 +95,7 @@ static uint64_t last_update_bytes(const struct recorder *r) {
 }
 
 /* Returns how many bytes of events a packed file may still get (plain files have their
-   limit in the saver). There must be room for an update, whatever is being compressed. */
+   limit in the saver). Keeps room for an update, whatever is being compressed. */
 static size_t room_left(const struct recorder *r) {
   const struct output *o = r->current;
   uint64_t most = r->options.max_bytes, room = r->buffers.bytes;
@@ -108,8 +107,8 @@ static size_t room_left(const struct recorder *r) {
   return (size_t)(room - room % EVENTRING_BLOCK_BYTES);
 }
 
-/* Tells whether enough is left for another buffer: if buffers were submitted half empty,
-   all would soon be under way. */
+/* Tells whether enough is left for another buffer. (If buffers were submitted less than
+   half full, all would soon be under way.) */
 static bool is_half_left(const struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -138,7 +137,7 @@ static enum filled fill(struct recorder *r) {
 /* ---- Accounts ----------------------------------------------------------------- */
 
 /* Adds the figures of a ring in one file to its sums. A ring has the same number in all
-   files, and what a file counts as missed includes all that the files before it have. */
+   files. The missed events of a file include all events in the files before it. */
 static void add_ring(struct eventring_saver_ring *sum, const struct eventring_saver_ring *ring) {
   uint64_t longest = sum->longest_gap > ring->longest_gap ? sum->longest_gap : ring->longest_gap;
   sum->domain = ring->domain;
@@ -223,7 +222,7 @@ static void *do_chore(void *context) {
   if (chore->sync) chore->sync_error = output_sync(chore->fd, chore->sync);
   if (close(chore->fd) != 0) chore->error = errno;
   if (chore->oldest.path) remove_file(&chore->oldest, &chore->removal_error);
-  /* pairs with the acquire load in end_closing, which then sees the errors */
+  /* pairs with the acquire load in end_closing: the errors are visible there */
   __atomic_store_n(&chore->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
@@ -234,7 +233,7 @@ static struct kept_file take_oldest(struct recorder *r) {
   return oldest;
 }
 
-/* Begins the chore of a file, all of which is written. */
+/* Begins the chore of a file that is completely written. */
 static void begin_chore(struct recorder *r) {
   struct output *o = r->closing;
   struct chore *chore = need_zeroed(1, sizeof *chore);
@@ -254,7 +253,7 @@ static void begin_chore(struct recorder *r) {
 static void end_closing(struct recorder *r) {
   struct chore *chore = r->chore;
   struct output *o = r->closing;
-  /* pairs with the release store in do_chore: the errors that it met are there */
+  /* pairs with the release store in do_chore: its errors are visible here */
   if (!__atomic_load_n(&chore->is_done, __ATOMIC_ACQUIRE)) return;
   if (chore->threaded) pthread_join(chore->thread, NULL);
   report_sync_error(&r->result, o->path, chore->sync_error);
@@ -290,7 +289,7 @@ static uint64_t bytes_left(const struct recorder *r) {
   return used < most ? most - used : 1;
 }
 
-/* Makes the file of the next number that is free. */
+/* Makes the file with the next free number. */
 static struct output *open_next(struct recorder *r) {
   struct output *o = NULL;
   bool exists = true;
@@ -326,8 +325,8 @@ static bool switch_files(struct recorder *r, uint64_t now) {
   return true;
 }
 
-/* Returns what the next buffer and the last update may add to a file: each ring may begin
-   a unit. */
+/* Returns how much the next buffer and the last update may add to a file, as each ring
+   may begin a unit. */
 static uint64_t may_come(const struct recorder *r) {
   struct eventring_saver_info info;
   if (r->current->packer) return output_packed_room(r->buffers.bytes) + last_update_bytes(r);
@@ -335,9 +334,9 @@ static uint64_t may_come(const struct recorder *r) {
   return r->buffers.bytes + (info.rings + 4) * (uint64_t)EVENTRING_UNIT_BYTES;
 }
 
-/* Tells whether a switch is due. A file is full when the next buffer might make it longer
-   than it should be. The records of the whole run are in each file: one whose records
-   alone are longer than it may be still gets some events. */
+/* Tells whether a switch is due. A file is full when the next buffer might make it too
+   long. Each file has the records of the whole run; even if these alone are too long, it
+   still gets some events. */
 static bool is_due(const struct recorder *r, uint64_t now) {
   const struct output *o = r->current;
   uint64_t size = output_bytes(o) + o->coming_bytes, most = r->options.rotate_bytes;
@@ -366,11 +365,11 @@ const char *recorder_file(const struct recorder *r) { return r->current->path; }
 
 /* ---- Time --------------------------------------------------------------------- */
 
-/* Returns how long to sleep at most. A burst after a silence may fill a ring within one
-   sleep: at full speed a byte takes 1.5 ns. Sleeping 10 ns per byte costs an idle
+/* Returns the longest time to sleep. A burst after a silence may fill a ring within one
+   sleep: at full speed a byte takes 1.5 ns. Sleeps of 10 ns per byte cost an idle
    recorder less than 1 % of a processor. */
 static uint64_t longest_sleep(uint32_t places) {
-  if (!places) return LONGEST_SLEEP_NS; /* nothing of a stream is overwritten */
+  if (!places) return LONGEST_SLEEP_NS; /* a stream overwrites nothing */
   uint64_t ns = (uint64_t)places * EVENTRING_BLOCK_BYTES * 10;
   if (ns < 1000 * 1000) return 1000 * 1000;
   return ns < LONGEST_SLEEP_NS ? ns : LONGEST_SLEEP_NS;
@@ -392,7 +391,7 @@ static void adapt_sleep(struct recorder *r) {
 
 static void sleep_for(uint64_t ns) {
   struct timespec time = {.tv_nsec = (long)ns};
-  nanosleep(&time, NULL); /* a signal that ends it is noticed by the loop */
+  nanosleep(&time, NULL); /* the loop notices a signal that ends the sleep */
 }
 
 /* ---- The end ------------------------------------------------------------------ */
@@ -425,7 +424,7 @@ static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
   }
 }
 
-/* Tells whether everything was copied that was there at the end. */
+/* Tells whether everything that existed at the end was copied. */
 static bool is_drained(struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -461,7 +460,7 @@ static void rest(struct recorder *r, enum filled filled) {
     return;
   }
   if (filled != NO_BUFFER) adapt_sleep(r);
-  if (filled == NO_BUFFER) reap(r, ATTEND_NS); /* the next write that is done ends this */
+  if (filled == NO_BUFFER) reap(r, ATTEND_NS); /* ends with the next finished write */
   else if (filled != FILLED_ALL) sleep_for(r->sleep_ns);
 }
 
@@ -471,8 +470,7 @@ static void round_of_work(struct recorder *r, uint64_t began) {
   step_closing(r, now);
   attend(r, now);
   struct output *o = r->current;
-  /* what makes a new file a recording gets a buffer before events take all that are
-     free */
+  /* before events take all free buffers, a new file needs one to become a recording */
   if (!o->has_header && !o->done) output_step(o, &r->buffers, now);
   enum filled filled = o->last_update ? FILLED_NONE : fill(r);
   if (!check_switch(r, now) && !r->ending) check_end(r, now, began);
@@ -497,13 +495,13 @@ static void close_last(struct recorder *r) {
   if (closed != 0) report_write_error(&r->result, o->path, errno);
 }
 
-/* Raises the priority of the thread. Without that, a process with work for all processors
-   may keep it waiting for longer than a ring lasts. (What it starts from now on has a
-   normal priority.) */
+/* Raises the priority of the thread. Otherwise a process with work for all processors may
+   keep it waiting for longer than a ring lasts. (Threads and processes that it starts
+   later have a normal priority.) */
 static void raise_priority(struct recorder *r) {
   const struct sched_param priority = {.sched_priority = (int)r->options.realtime};
   if (!r->options.realtime) return;
-  /* by its number: musl's function always fails */
+  /* by its number, since musl's function always fails */
   if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0) return;
   complain("--realtime %u: %s; recording goes on with the normal priority", r->options.realtime,
            strerror(errno));
@@ -540,8 +538,8 @@ static bool begin_first(struct recorder *r) {
   r->current = open_first(r);
   r->result.files = 1;
   if (!r->current) return false;
-  /* a packed file: see room_left; a recording that is not live can be checked, which
-     takes time */
+  /* packed files: see room_left; a recording that is not live can be checked, which takes
+     time */
   const struct eventring_saver_options saver_options = {
       .max_bytes = r->current->packer ? 0 : r->options.max_bytes,
       .checked = eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* retain_answer.h: the lines in which a domain says what holds its objects (vm/question.c
- * has them for Saros). Another process chose them, so nothing in them is trusted.
+/* retain_answer.h: reads the lines in which a domain says what holds its objects
+ * (vm/question.c writes them for Saros). Another process controls them, so nothing in
+ * them is trusted.
  *
  * An answer is valid if and only if
  * - it has no byte 0, its first line is "retain" and RETAIN_ANSWER, its last line is
@@ -27,19 +28,19 @@ struct retain_holder {
   const char *path, *shape;
 };
 
-struct retain_kind { /* of objects; or a site, of blocks that were sampled */
+struct retain_kind { /* a kind of objects, or a site of sampled blocks */
   bool is_site;
   uint64_t objects, bytes, more_holders;
   const char *name;
   struct retain_holder *holders;
   size_t holder_count;
-  /* for commands that ask: */
-  uint64_t weight; /* by which it is ordered */
-  size_t order;    /* where it stood before */
+  /* set by commands */
+  uint64_t weight; /* by which kinds are ordered */
+  size_t order;    /* its index before that */
   unsigned domain;
 };
 
-/* A coroutine, and one of the ways. */
+/* A coroutine, and one of the ways in which it is held. */
 struct retain_thread {
   uint64_t address;
   uint64_t shape;               /* number */
@@ -51,27 +52,25 @@ struct retain_shape {
 
 struct retain_answer {
   uint64_t objects, bytes, end, walk_ns, fork_ns;
-  struct retain_kind *kinds; /* and behind them the sites */
-  size_t kind_count; /* of both */
-  size_t holder_count;          /* of all */
-  struct retain_thread *threads; /* in the order of their addresses */
+  struct retain_kind *kinds; /* kinds, and after them sites */
+  size_t kind_count; /* number of both */
+  size_t holder_count;          /* number of all holders */
+  struct retain_thread *threads; /* sorted by address */
   size_t thread_count;
-  struct retain_shape *shapes;  /* in the order of their numbers */
+  struct retain_shape *shapes;  /* sorted by number */
   size_t shape_count;
-  size_t chosen; /* for commands that ask: how many kinds and sites they want, the first
-                    ones */
-  /* what the answer does not have: kinds and sites, ways, and objects of which no way, or
-     no kind, is known */
+  size_t chosen; /* set by commands: number of chosen kinds and sites, which come first */
+  /* what the answer lacks: kinds and sites, ways; objects without a known way, or a known
+     kind */
   uint64_t cut_kinds, cut_ways, in_no_way, in_no_kind;
 };
 
-/* Tells whether the last line is there. */
+/* Tells whether the last line has come. */
 bool retain_answer_is_over(const char *text, size_t size);
-/* Takes `text` apart, behind which there is a byte 0; the strings of the answer lie in
-   it. Returns false, with an empty answer, if it is not valid. */
+/* Parses `text`, which ends with a byte 0; the strings of the answer point into it.
+   Returns false, with an empty answer, if it is not valid. */
 bool retain_answer_take(struct retain_answer *a, char *text, size_t size);
-/* Returns the way in which a coroutine is held, or NULL if nothing that was reached holds
-   it. */
+/* Returns the way in which a coroutine is held, or NULL if none was found. */
 const struct retain_shape *retain_answer_way(const struct retain_answer *a, uint64_t thread);
 void retain_answer_free(struct retain_answer *a);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* run_pairs.c: runs two programs in turn.
  *
- * The load of the machine changes from minute to minute. So the runs of a side do not
- * come one after another, and are not always the first of a pair either: A B, B A, A B
- * ... */
+ * The load of the machine changes from minute to minute. So the sides take turns, also in
+ * being first: A B, B A, A B ... */
 #include "run_pairs.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ bool run_pairs_split(char **words, char **programs[2]) {
   return *programs[0] && *programs[1];
 }
 
-/* Returns the words of a program, as they are shown. Allocated. */
+/* Returns the words of a program as they are shown; allocated. */
 static char *joined(char **words) {
   size_t size = 1;
   for (char **word = words; *word; word++) size += strlen(*word) + 1;
@@ -41,8 +40,8 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
 
 struct before {
-  struct sigaction action[SIGNALS]; /* the next program must inherit them as the first
-                                       did */
+  struct sigaction action[SIGNALS]; /* the next program must inherit the same actions as
+                                       the first */
   int in, out;
 };
 
@@ -56,7 +55,7 @@ static int open_nothing(int as, int flags) {
   return nothing >= 0 ? kept : -1;
 }
 
-/* Gives a program empty input and no output, and saves what launching changes. Returns
+/* Gives a program empty input and no output, and saves what a launch changes. Returns
    false after a message. */
 static bool change(struct before *before) {
   for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], NULL, &before->action[i]);
@@ -86,7 +85,7 @@ static int run_and_read(struct runs *runs, size_t n, char **program, const char 
   const struct operands operands = {.command = program};
   int status = reader_open(&reader, &operands, prefix, EVENTRING_OPEN_MERGED);
   if (!goes_on(status)) return status;
-  reader.launch.merges_silently = n >= 2; /* say it once per side */
+  reader.launch.merges_silently = n >= 2; /* print it once for each side */
   return runs_read(runs, n, &reader);
 }
 

@@ -7,15 +7,14 @@
 
 /* Splits the words behind the first `--`, which are NULL-terminated, into two programs:
    the next `--` ends the first program and is replaced by NULL. Returns false if there is
-   none, or a program has no word. */
+   no further `--`, or a program has no word. */
 bool run_pairs_split(char **words, char **programs[2]);
 
-/* Runs the programs in turn, `runs->count` runs in all, which is even, and reads the
-   figures of each as it runs. Their standard output is discarded, their standard input is
-   empty. `prefix` is that of the variables of their recordings. Returns STATUS_GO_ON, or
-   the exit status: after a message of this program, or that of a run which is not 0.
-   Handles SIGINT, SIGTERM and SIGHUP as launch.h says, while a program runs. For one
-   thread. */
+/* Runs the programs in turn, `runs->count` (even) runs in all, and reads the figures of
+   each as it runs. Their standard output is discarded, their standard input is empty.
+   `prefix` is that of the variables of their recordings. Returns STATUS_GO_ON, or the
+   exit status after a message; or the status of a run if that is not 0. While a program
+   runs, handles SIGINT, SIGTERM and SIGHUP as launch.h says. For one thread. */
 int run_pairs(struct runs *runs, char **const programs[2], const char *prefix);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* runs.c: the figures of several recordings.
  *
- * Two runs of the same program take times that differ by some percent, on a busy machine
- * by many times that; the work that they do hardly differs. So there are two kinds of
- * main figures, of times and of work.
+ * The times of two runs of the same program differ by some percent, on a busy machine by
+ * many times that. The work that they do hardly differs. So there are two kinds of main
+ * figures: times and work.
  *
- * The main time is the CPU time of the program, or else the run time: what the scheduler
- * did is noise. CPU time, too, is longer if other programs use the same caches and cores.
- * How fast a machine is during a run shows in the collector, by the time that it takes
- * for its work; so CPU times are compared as they would be at equal speed.
+ * The main time is the CPU time of the program, or if that is unknown the run time, in
+ * which the scheduler's decisions are noise. CPU time, too, is longer if other programs
+ * use the same caches and cores. The speed of the machine during a run shows in the time
+ * that the collector takes for its work. So CPU times are compared as they would be at
+ * equal speed.
  *
  * The main figures of work are what was allocated, how many steps the collector took and
- * what these did (the counter pause_work, if there is one), whatever else the machine
- * does. These are exact: with fewer runs than a test takes, it is still reported if they
- * differ, while nothing is reported of times. If there is no such counter, the time in
- * the collector and the mean length of its steps are main figures, too. If events are
- * missing, sums are per second. */
+ * what these did (the counter pause_work, if there is one). They are exact, whatever else
+ * the machine does: with fewer runs than a test needs, differences in them are still
+ * reported, but none in times. Without that counter, the time in the collector and the
+ * mean length of its steps are main figures, too. If events are missing, sums are per
+ * second. */
 #include "runs.h"
 
 #include <math.h>
@@ -27,8 +28,8 @@
 #include "analysis/tally.h"
 #include "reader.h"
 
-enum { WORD_BYTES = 8 }; /* of the events' words, on any machine */
-#define SPEED "collector, CPU/MiB" /* of its work */
+enum { WORD_BYTES = 8 }; /* size of the words in events, on any machine */
+#define SPEED "collector, CPU/MiB" /* the collector's CPU time for its work */
 #define CPU_TIME "CPU time"
 #define AT_EQUAL_SPEED "CPU time, equal speed"
 
@@ -40,7 +41,7 @@ struct reading_run {
   struct eva_steps steps;
   struct eva_histogram pauses;
   uint64_t cpu, unmeasured;
-  const struct eva_tally_counter *work; /* pause_work; NULL: there is none */
+  const struct eva_tally_counter *work; /* pause_work; NULL: no such counter */
 };
 
 static struct figure *figure_at(struct runs *runs, const char *name, enum unit unit,
@@ -82,7 +83,7 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return eva_tally_callbacks.lost(((struct reading_run *)context)->tally, loss);
 }
 
-/* Sets a figure to a sum, or, if events are missing, to the sum per second. */
+/* Sets a figure to a sum; if events are missing, to the sum per second. */
 static void set_sum(const struct reading_run *run, const char *name, enum unit unit,
                     enum figure_group group, double sum) {
   const struct eva_tally *tally = run->tally;
@@ -136,7 +137,7 @@ static void set_pauses(const struct reading_run *run) {
   set(run, "pause, longest", UNIT_NS, FIGURES_PAUSES, (double)pauses->max, 0);
 }
 
-/* Tells whether domains say for how long they were not on a processor. */
+/* Tells whether domains report the time that they spent off the processor. */
 static bool says_off_cpu(const eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
     const struct eventring_def *def = eventring_cursor_def(cursor, id);
@@ -145,8 +146,8 @@ static bool says_off_cpu(const eventring_cursor *cursor) {
   return false;
 }
 
-/* Sets the CPU time of all domains, without what they waited for. It is not set if events
-   are missing: it would be of another part of each run. */
+/* Sets the CPU time of all domains, without waiting. If events are missing, does not set
+   it: it would cover a different part of each run. */
 static void set_cpu_time(const struct reading_run *run, const eventring_cursor *cursor) {
   const struct eva_tally *tally = run->tally;
   uint64_t collector;
@@ -200,8 +201,8 @@ static void forget_run(struct reading_run *run) {
   eva_histogram_free(&run->pauses);
 }
 
-/* Reads a run: first the recording of one process, and then, if others have recorded,
-   that of all. */
+/* Reads a run: first the recording of one process; then, if others have recorded, that of
+   all. */
 static void read_processes(struct reading_run *run, struct reader *reader) {
   read_run(run, reader);
   char *all = reader_merge(reader);
@@ -292,8 +293,8 @@ static void add_equal_speed(struct runs *runs) {
   memcpy(figure->value, find(runs, CPU_TIME)->value, runs->count * sizeof *figure->value);
 }
 
-/* Together, the tests of a program against itself find something by chance in 1 of 20
-   comparisons. */
+/* When a program is compared with itself, all tests together find a change by chance in 1
+   of 20 comparisons. */
 static const double alphas[FIGURE_GROUPS] = {
     [FIGURES_MAIN] = 0.03, [FIGURES_WORK] = 0.005, [FIGURES_PAUSES] = 0.01,
     [FIGURES_SPANS] = 0.005};

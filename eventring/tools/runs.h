@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runs.h: the figures of several recordings, side by side, for `eventring diff`. */
+/* runs.h: compares the figures of several recordings, for `eventring diff`. */
 #ifndef EVENTRING_TOOL_RUNS_H
 #define EVENTRING_TOOL_RUNS_H
 
@@ -8,31 +8,31 @@
 
 enum unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
 
-/* What decides the verdict: times, amounts; and what else is shown. Holm's correction is
-   made for each group. */
+/* Groups of figures: times and work decide the verdict, the others are only shown. Holm's
+   correction is made for each group. */
 enum figure_group { FIGURES_MAIN, FIGURES_WORK, FIGURES_PAUSES, FIGURES_SPANS, FIGURE_GROUPS };
 
 struct figure {
   char name[EVENTRING_MAX_NAME + 32];
   enum unit unit;
   enum figure_group group;
-  double weight;       /* in a group, the figures with the greatest weight are shown */
-  double *value;       /* of each run; NAN: it has none */
-  struct eva_comparison comparison; /* of figures that all runs have */
+  double weight;       /* in a group, figures with the greatest weight are shown */
+  double *value;       /* by run; NAN: the run has none */
+  struct eva_comparison comparison; /* of a figure that all runs have */
   bool compared;
-  /* a count or an amount, not per second: runs that do the same have the same */
+  /* a count or an amount, not per second: equal if runs do the same */
   bool exact;
 };
 
 struct run {
-  const char *path; /* NULL: it was launched */
-  char *command;    /* its words then, allocated */
+  const char *path; /* NULL: the run was launched */
+  char *command;    /* its words if it was launched, allocated */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint64_t missing; /* events that were overwritten or lost */
 };
 
 struct runs {
-  struct run *run;  /* those of A and of B in turn */
+  struct run *run;  /* runs of A and of B in turn */
   size_t count;
   struct figure *figure;
   size_t figures;
@@ -41,7 +41,7 @@ struct runs {
 struct reader;
 
 /* Reads run number `n` of `runs->count`, and closes the reader. Returns STATUS_GO_ON, or
-   the exit status after a message; or that of a program that was launched, if it is not
+   the exit status after a message; or the status of a launched program if that is not
    0. */
 int runs_read(struct runs *runs, size_t n, struct reader *reader);
 /* Compares the even runs with the odd ones. */

@@ -2,21 +2,21 @@
 /* sample.c: samples the stacks of live processes.
  *
  * Every period the stack of each domain of each process is read (remote/stack.h) and
- * counted in a tree of that domain. The processes are not stopped and run no instruction
- * for it. The time that the collector or a wait takes is a node of its own, below the
- * function in which it happens.
+ * counted in a tree of that domain. The processes are not stopped and execute nothing for
+ * it. Time in the collector or in a wait is a node of its own, below the function in
+ * which it happens.
  *
- * A sampler that gets no processor in time is late, and most of all while the processes
- * run, which compete for it. To leave out the periods for which it was late would make
- * the processes seem to sleep. So a sample stands for all the time since the one before:
- * it counts once for each period that has passed. A stack that could not be read (torn)
- * counts nowhere.
+ * A sampler that gets no processor in time is late, mostly while the processes run and
+ * compete for the processor. If it left out the periods for which it was late, the
+ * processes would seem to sleep. So a sample stands for all the time since the sample
+ * before: it counts once for each period that has passed. A stack that could not be read
+ * (torn) counts nowhere.
  *
- * Ten times a second the processes and their domains are listed again; children a hundred
- * times if the kernel has their list (/proc/PID/task/TID/children), because many do not
- * live longer than that. What was seen of a process that has ended stays. A process that
- * cannot be read (yet) is tried again then: a program that was just started maps its
- * libraries first.
+ * Ten times a second the processes and their domains are listed again. Children are
+ * listed a hundred times a second if the kernel has their list
+ * (/proc/PID/task/TID/children), because many live only briefly. What was seen of a
+ * process stays after its end. A process that cannot be read is tried again at each
+ * listing: a new program maps its libraries first.
  */
 #include "sample.h"
 
@@ -43,11 +43,11 @@ enum {
   AGAIN_MS = 100,
   CHILDREN_AGAIN_MS = 10, MOST_DEPTH = 64,
   EARLY_MS = 1000, EARLY_AGAIN_MS = 5,
-  MOST_LIVES = 4096,    /* of domains; later ones are counted in the last tree */
-  MOST_PROCESSES = 1024 /* that are sampled at once */
+  MOST_LIVES = 4096,    /* domains; further ones are counted in the last tree */
+  MOST_PROCESSES = 1024 /* sampled at once */
 };
 
-/* A domain, and what was counted of it. */
+/* A domain, and what was counted for it. */
 struct life {
   pid_t pid;
   struct remote_domain about;
@@ -59,8 +59,8 @@ struct sampled_domain {
   struct remote_reader *reader;
   struct remote_task task;
   uint32_t life;
-  bool seen;  /* in the latest list */
-  bool known; /* it was there at the last sample */
+  bool seen;  /* it is in the latest list */
+  bool known; /* it existed at the last sample */
 };
 
 struct sampled_process {
@@ -68,7 +68,7 @@ struct sampled_process {
   bool open, seen;
   bool sampled; /* at least once */
   struct remote_host host;
-  struct remote_functions functions; /* trees refer to them: they stay */
+  struct remote_functions functions; /* not freed, as trees refer to them */
   struct sampled_domain *domains;
   size_t domain_count;
   struct line_notes notes;
@@ -77,7 +77,7 @@ struct sampled_process {
 struct sampling {
   struct sample_options options;
   pid_t root;
-  struct sampled_process **processes; /* those that were ever open, and the root */
+  struct sampled_process **processes; /* the root and all that were ever opened */
   size_t process_count;
   struct life *lives;
   uint32_t life_count;
@@ -85,16 +85,15 @@ struct sampling {
   uint64_t listed_ns, start_ns, end_ns;
   uint64_t children_ns; /* when children were last listed */
   bool lists_children;  /* the kernel lists children */
-  bool found;       /* whether the root was found to run Saros, at any time */
+  bool found;       /* the root was found to run Saros at some time */
   int64_t start_wall_ns;
-  uint64_t samples; /* counted in trees: periods */
-  uint64_t late;    /* those of them for which a later stack stands */
+  uint64_t samples; /* periods counted in trees */
+  uint64_t late;    /* of these, for which a later stack stands */
   uint64_t moving;  /* stacks without the innermost frames */
   uint64_t torn;
-  /* with options.lines, samples of processes that did not note each instruction */
+  /* with options.lines: samples of processes that did not note each instruction */
   uint64_t coarse;
-  uint64_t reads, changed; /* stacks that were read; that had changed meanwhile at the
-                              first try */
+  uint64_t reads, changed; /* stacks that were read; of these, changed at the first try */
 };
 
 static int64_t wall_ns(void) {
@@ -143,8 +142,8 @@ static void list_domains(struct sampling *s, struct sampled_process *p) {
   p->domain_count = kept;
 }
 
-/* Makes domains note each instruction, if lines are asked for. The flag of a domain that
-   does not yet is read again. */
+/* Makes domains note each instruction, if lines are wanted. Reads the flags of domains
+   that do not do so yet. */
 static void keep_notes(struct sampling *s, uint64_t now) {
   for (size_t i = 0; s->options.lines && i < s->process_count; i++) {
     struct sampled_process *p = s->processes[i];
@@ -165,9 +164,9 @@ static void end_notes(struct sampling *s) {
 
 /* ---- Processes ---------------------------------------------------------------- */
 
-/* Tells whether another process that is open has the memory of this one. A child that
-   shares the memory of its parent (vfork, posix_spawn until it executes, a search for
-   leaks) shows the same domains: they belong to the process that was found first. */
+/* Tells whether another open process has the same memory. A child that shares its
+   parent's memory (vfork, posix_spawn until exec, a search for leaks) shows the same
+   domains, which belong to the process that was found first. */
 static bool is_memory_known(const struct sampling *s, pid_t pid) {
   for (size_t i = 0; i < s->process_count; i++)
     if (s->processes[i]->open && remote_share_memory(pid, s->processes[i]->pid)) return true;
@@ -189,7 +188,7 @@ static void try_process(struct sampling *s, pid_t pid) {
   p->open = remote_host_open(&p->host, pid);
   s->found |= pid == s->root && p->host.found;
   if (!p->open && (pid != s->root || s->process_count > 0)) {
-    if (pid == s->root) s->processes[0]->host = p->host; /* why not: the latest error */
+    if (pid == s->root) s->processes[0]->host = p->host; /* keeps the latest error */
     free(p);
     return;
   }
@@ -264,7 +263,7 @@ static void list_children(struct sampling *s, uint64_t now) {
   s->children_ns = now;
 }
 
-/* Tells whether a process has not executed another program. */
+/* Tells whether a process still runs the same program. */
 static bool is_same_program(struct sampled_process *p) {
   char magic[sizeof p->host.at.magic];
   return remote_read(&p->host.memory, p->host.at.address, magic, sizeof magic) &&
@@ -286,7 +285,7 @@ static void list_all(struct sampling *s, uint64_t now) {
 
 /* ---- Sampling ----------------------------------------------------------------- */
 
-/* Returns a constant text, for the key of a node. */
+/* Returns a constant text for the key of a node. */
 static const char *activity_text(struct sampled_process *p, const struct remote_domain *about) {
   for (int i = 0; i < EVENTRING_MAX_RULES; i++)
     if (about->text == p->host.at.rules[i].text) return p->host.at.rules[i].text;
@@ -320,7 +319,7 @@ static void count_stack(struct sampling *s, struct sampled_process *p,
                          &(struct sample_moment){domain->life, node, due, periods});
 }
 
-/* Tells whether the domain is in the state that is asked for. */
+/* Tells whether the domain is in a wanted state. */
 static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled_domain *domain) {
   if (!s->options.cpu && !s->options.idle) return true;
   remote_task_read(p->pid, &domain->task);
@@ -328,10 +327,10 @@ static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled
   return runs == s->options.cpu;
 }
 
-/* Reads a stack. One that changes while it is read lacks its innermost frames. If that is
-   rare, it was a moment between functions that take long, and the next moment is as good:
-   the stack is read again. If it is common, functions are short, and reading again would
-   prefer the longer of them. */
+/* Reads a stack. If it changes while it is read, it lacks its innermost frames. Where
+   that is rare, functions take long, and the next moment is as good: the stack is read
+   again. Where it is common, functions are short, and reading again would favour the
+   longer ones. */
 static enum remote_result read_stack(struct sampling *s, struct sampled_domain *domain,
                                      uint64_t now) {
   enum { RARE = 20 };
@@ -342,8 +341,8 @@ static enum remote_result read_stack(struct sampling *s, struct sampled_domain *
   return remote_stack_read(domain->reader, &s->stack, &domain->about, now);
 }
 
-/* Samples a domain. One that was not there at the last sample has been there for one
-   period, as far as is known. */
+/* Samples a domain. A domain that did not exist at the last sample counts for one
+   period. */
 static void sample_domain(struct sampling *s, struct sampled_process *p,
                           struct sampled_domain *domain, uint64_t now, uint64_t due,
                           uint64_t periods) {
@@ -366,8 +365,8 @@ static void sample_all(struct sampling *s, uint64_t now, uint64_t due, uint64_t 
 
 /* Tells whether anything is left to sample. */
 static bool is_left(const struct sampling *s, struct launch *launch) {
-  /* pairs with the release store in stop of view_figures.c (the thread that stops passes
-     nothing else by it) */
+  /* pairs with the release store in stop of view_figures.c (the stopping thread passes no
+     other data by it) */
   if (s->options.stop) return !__atomic_load_n(s->options.stop, __ATOMIC_ACQUIRE);
   if (launch) {
     launch_check(launch);
@@ -384,8 +383,8 @@ static void sleep_until(uint64_t ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* Makes the thread wake at the time asked for: by default the kernel may add 50 us, half
-   of the shortest period. */
+/* Makes the thread wake on time: by default the kernel may add 50 us, half of the
+   shortest period. */
 static void wake_on_time(void) { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 static void sample(struct sampling *s, struct launch *launch) {
@@ -394,7 +393,7 @@ static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t children_again = CHILDREN_AGAIN_MS * UINT64_C(1000000);
   uint64_t due = s->start_ns, now = s->start_ns;
   while (!reader_is_stopped() && now < end && is_left(s, launch)) {
-    /* at first, a program that was just started is looked for all the time */
+    /* at first, searches all the time for a program that was just started */
     bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
     if (now - s->listed_ns >= again) list_all(s, now);
@@ -405,7 +404,7 @@ static void sample(struct sampling *s, struct launch *launch) {
       sample_all(s, now, due, periods);
       due += periods * period;
     }
-    uint64_t wake = due < end ? due : end; /* to see the end soon, and children: */
+    uint64_t wake = due < end ? due : end; /* to notice the end, and children, soon: */
     uint64_t most = now + (s->options.children && again > children_again ? children_again : again);
     sleep_until(wake < most ? wake : most);
     now = now_ns();
@@ -417,7 +416,7 @@ static int check(const struct sampling *s, const struct launch *launch) {
   if (s->processes[0]->host.forbidden) return SAMPLE_FORBIDDEN;
   if (s->options.stop) return STATUS_WRONG;
   const char *hint = launch && !s->options.children ? " (its children: --children)" : "";
-  if (launch && launch->ended) /* the last error of reading it says nothing then */
+  if (launch && launch->ended) /* then the last error of reading does not matter */
     return wrong("%s ended after %s, before a sample was taken of it%s%s", launch->command,
                  eva_duration(s->end_ns - s->start_ns),
                  s->found ? "" : ": it does not run Saros, or was too short", hint);

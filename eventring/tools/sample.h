@@ -14,7 +14,7 @@ struct remote_domain;
 
 /* A stack that was counted, for the periods that begin at ns, ns + period_ns, ... */
 struct sample_moment {
-  uint32_t life, node; /* number of the domain's life (sample_life), node of its tree */
+  uint32_t life, node; /* number of the domain (sample_life), node in its tree */
   uint64_t ns, periods; /* CLOCK_MONOTONIC */
 };
 
@@ -22,31 +22,31 @@ struct sample_options {
   uint64_t hz;         /* 1 to SAMPLE_MOST_HZ */
   uint64_t seconds_ns; /* 0: until the process ends */
   uint64_t domain;     /* UINT64_MAX: all */
-  bool cpu, idle;      /* only threads that run; only those that do not. Not both */
-  bool children;       /* the processes that descend from it, too */
-  /* lines must be exact: the process notes each instruction meanwhile */
+  bool cpu, idle;      /* only threads that run; only those that do not; not both */
+  bool children;       /* its descendants, too */
+  /* lines must be exact: the process notes each instruction */
   bool lines;
-  /* called with each stack that is counted; may be NULL */
+  /* called with each counted stack; may be NULL */
   void (*on_sample)(void *context, const struct sample_moment *moment);
   void *context;
-  /* not NULL: the thread runs beside one that reads, which catches the signals; it
-     reports no errors, and ends when this is set */
+  /* not NULL: the sampling thread runs beside a reading thread, which catches the
+     signals; it reports no errors, and ends when this is set */
   const bool *stop; /* atomic */
 };
 
 enum { SAMPLE_FORBIDDEN = 1000 };
-/* Samples the process, until the time is up, it ends, or the user interrupts. `launch` is
-   the program that was started as that process, or NULL. Returns STATUS_GO_ON, or the
-   exit status after a message, or SAMPLE_FORBIDDEN if the kernel does not let its memory
-   be read (sample_why_not). */
+/* Samples the process until the time is up, the process ends, or the user interrupts.
+   `launch` is the program that was started as this process, or NULL. Returns
+   STATUS_GO_ON, or the exit status after a message, or SAMPLE_FORBIDDEN if the kernel
+   forbids reading its memory (sample_why_not). */
 int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
                    const struct sample_options *options);
-/* Makes a profile of what was counted; it is freed separately. */
+/* Makes a profile of what was counted; it must be freed separately. */
 void sample_profile(const struct sampling *sampling, enum sample_detail detail,
                     struct time_profile *profile);
-/* Returns the tree of a domain that was seen, which grows while sampling goes on, and
-   sets *about to the domain. Returns NULL if there is no life of this number; they are
-   numbered from 0. */
+/* Returns the tree of a domain, which grows while sampling goes on, and sets *about to
+   the domain. Domains are numbered from 0; returns NULL if there is none with this
+   number. */
 const struct sample_tree *sample_life(const struct sampling *sampling, uint32_t life,
                                       const struct remote_domain **about);
 const char *sample_why_not(const struct sampling *sampling);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_diff.c: what changed between profiles of samples, beyond the error of sampling.
+/* sample_diff.c: finds what changed between profiles of samples, beyond the error of
+ * sampling.
  *
- * A profile is what `profile --hz --json --top 0` has written. How long a program was
- * sampled says nothing about it, so *shares* are compared: the part of all samples in
- * which a function was the innermost one.
+ * A profile is what `profile --hz --json --top 0` has written. The number of samples
+ * depends on how long the program was sampled, so *shares* are compared: the part of all
+ * samples in which a function was innermost.
  *
  * A share p of n samples has the standard error sqrt(p (1 - p) / n), if samples are
- * independent. They are not quite: a program that stays in one function for longer than
- * the period gives the same sample again and again. So with EVA_LEAST_RUNS runs per side
- * or more, the shares of the runs are compared (diff_rows.h) like other figures; with
- * fewer, two shares are compared by their pooled error, and a change must be a point at
- * least as well. In both cases the difference must be beyond the error of sampling. */
+ * independent. They are not quite independent: a program that stays in one function for
+ * longer than the period gives the same sample repeatedly. So with EVA_LEAST_RUNS runs
+ * per side or more, the shares of the runs are compared like other figures (diff_rows.h).
+ * With fewer, two shares are compared by their pooled error, and a change must also be at
+ * least one point. In both cases the difference must exceed the error of sampling. */
 #include "sample_diff.h"
 
 #include <errno.h>
@@ -61,12 +62,12 @@ bool sample_diff_knows(const char *path) {
   return knows;
 }
 
-/* What one file says, besides its rows. */
+/* The contents of a file, besides its rows. */
 struct heading {
   bool sampled;
   char by[16];
   double ns, samples;
-  double stacks; /* that were read: one may stand for several samples */
+  double stacks; /* number of stacks read: one may stand for several samples */
 };
 
 /* Returns why shares cannot be made from a profile, or NULL if they can. `own` is the sum
@@ -105,7 +106,7 @@ static bool take_row(const json_t *json, struct diff_rows *d, size_t run) {
   return true;
 }
 
-/* Takes a profile. Returns NULL, or what is wrong. */
+/* Takes a profile. Returns NULL, or the error. */
 static const char *take_profile(const json_t *json, struct diff_rows *d, size_t run,
                                 struct heading *h) {
   const json_t *total = json_object_get(json, "total"), *rows = json_object_get(json, "rows");

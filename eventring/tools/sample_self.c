@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_self.c: samples of a process whose memory may not be read.
+/* sample_self.c: samples a process whose memory cannot be read.
  *
  * A process that records has a control page, through which it can be asked for its
- * stacks: each domain writes its own stack as a record at its next safepoint
+ * stacks. Then each domain writes its own stack as a record at its next safepoint
  * (<eventring/stack.h>). So samples lie only at safepoints (ends of loops, tail calls,
- * collections), and a domain that reaches none in time, because it waits or runs a C
+ * collections). A domain that reaches none in time, because it waits or runs a C
  * function, is counted as "(not at a safepoint)".
  */
 #include "sample_self.h"
@@ -45,9 +45,9 @@ static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory)
   return false;
 }
 
-/* Opens the recording of a process. If /proc does not show what the process maps, its
-   file is searched where files are by default, and where those of programs that are
-   started here would be. */
+/* Opens the recording of a process. If /proc does not show what the process maps,
+   searches for its file in the default place, and where programs that are started here
+   would put theirs. */
 static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
   int status = eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error);
@@ -113,7 +113,7 @@ struct self {
   eventring_cursor *cursor;
   struct sample_tree tree[EVENTRING_MAX_DOMAINS]; /* by slot; nodes NULL: none */
   char name[EVENTRING_MAX_DOMAINS][EVENTRING_MAX_DOMAIN_NAME + 1];
-  struct sample_names names; /* that were seen; trees refer to them */
+  struct sample_names names; /* names of functions; trees refer to them */
   uint64_t samples, late;
 };
 

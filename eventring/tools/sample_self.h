@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_self.h: samples of a process whose memory may not be read, taken by itself. */
+/* sample_self.h: samples a process whose memory cannot be read, by asking it for its
+   stacks. */
 #ifndef EVENTRING_TOOL_SAMPLE_SELF_H
 #define EVENTRING_TOOL_SAMPLE_SELF_H
 
@@ -8,12 +9,12 @@
 enum { SAMPLE_SELF_MOST_HZ = 100 };
 
 /* Opens the recording of a process that can be asked for its stacks. Returns
-   STATUS_GO_ON, or the exit status after a message, which begins with `why` its memory
-   cannot be read. */
+   STATUS_GO_ON, or the exit status after a message. The message begins with the reason
+   why its memory cannot be read (`why`). */
 int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why);
-/* Makes each domain write its stack, and waits for that, for `ns` at most. Returns how
-   many have done so, or -1 if the process has ended. Sets *asked_ns: stacks that are not
-   older are answers. */
+/* Makes each domain write its stack, and waits for that for at most `ns`. Returns how
+   many have done so, or -1 if the process has ended. Sets *asked_ns: stacks from this
+   time on are answers. */
 int sample_self_ask(eventring_cursor *cursor, uint64_t ns, uint64_t *asked_ns);
 /* Samples a process and makes the profile, as sample_process and sample_profile do
    together. */

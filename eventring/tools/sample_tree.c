@@ -19,8 +19,8 @@ static bool same_key(struct sample_key a, struct sample_key b) {
   return a.function == b.function && a.text == b.text && a.line == b.line;
 }
 
-/* Returns a child. One that was found becomes the first child: the next sample is mostly
-   in it, too. */
+/* Returns a child. A child that was found becomes the first one, as the next sample
+   mostly needs it again. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key) {
   uint32_t before = 0;
   for (uint32_t i = tree->nodes[parent].first_child; i != 0; i = tree->nodes[i].next_sibling) {
@@ -43,7 +43,7 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
 
 /* ---- As a profile ------------------------------------------------------------- */
 
-/* Joins nodes that are lines of one function. */
+/* Joins nodes that are lines of the same function. */
 static void without_lines(const struct sample_tree *tree, struct sample_tree *to) {
   uint32_t *made = need_zeroed(tree->count, sizeof *made);
   sample_tree_open(to);
@@ -78,7 +78,7 @@ static struct eventring_calls_function describe(struct sample_key key) {
 /* Numbers of functions, by key. */
 struct numbers {
   struct sample_key *key;
-  struct evr_table table; /* of numbers plus 1 */
+  struct evr_table table; /* maps a function to its number plus 1 */
 };
 
 static bool has_key(const void *context, uintptr_t value, const void *key) {

@@ -7,7 +7,7 @@
 #include "remote/functions.h"
 #include "time_profile.h"
 
-/* What a node stands for: a function at a line, or what a domain does. */
+/* What a node stands for: a line of a function, or what a domain does. */
 struct sample_key {
   const struct remote_function *function; /* NULL: a text, or an unknown C function */
   const char *text;                       /* "collecting garbage", constant; or NULL */
@@ -21,7 +21,7 @@ struct sample_node {
 };
 
 struct sample_tree {
-  struct sample_node *nodes; /* [0]: the root; parents come before their children */
+  struct sample_node *nodes; /* [0]: the root; parents stand before their children */
   uint32_t count;
 };
 
@@ -30,8 +30,8 @@ void sample_tree_close(struct sample_tree *tree);
 /* Returns the child of the node for that key, made if there is none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
-/* What is shown of a key, with the line of the function's definition. Its texts stay as
-   long as the key's. */
+/* What is shown for a key, with the line of the function's definition. The texts are
+   valid as long as the key's. */
 struct sample_function {
   const char *name, *source;
   uint32_t line;
@@ -49,8 +49,8 @@ struct sample_names { /* {0} at first */
   struct evr_table functions;
 };
 
-/* Returns the function of that name and source (both are cut if they are long), made if
-   there is none; it stays until sample_names_free. */
+/* Returns the function of that name and source (both cut if they are long), made if there
+   is none. It is valid until sample_names_free. */
 const struct remote_function *sample_name(struct sample_names *names, const char *name,
                                           const char *source, bool is_c);
 void sample_names_free(struct sample_names *names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* search_path.c: where to look for the files of dead processes. */
+/* search_path.c: finds the directories for the files of dead processes. */
 #include "search_path.h"
 
 #include <dirent.h>
@@ -19,8 +19,8 @@ static bool is_readable_directory(const char *path) {
   return directory != NULL;
 }
 
-/* Takes a directory that comes from the environment, if it can be searched: the user did
-   not ask for it by name. */
+/* Takes a directory from the environment, but only if it can be searched, as the user has
+   not named it. */
 static void take_default(struct search_path *where, const char *path) {
   if (path && path[0] && is_readable_directory(path))
     *NEED_NEXT(where->directories, where->count) = need_copy(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serve_child.c: a command for a request (serve_child.h). */
+/* serve_child.c: runs a command for a request (serve_child.h). */
 #include "serve_child.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ static _Noreturn void execute(char *const *words, int out, int errors, pid_t par
   _exit(127);
 }
 
-/* Reads what there is of the message; what is beyond the room is discarded. Returns false
-   at its end. */
+/* Reads what has come of the message; discards what exceeds the room. Returns false at
+   its end. */
 static bool take_message(struct serve_child *child, int fd, size_t *used) {
   char rest[512];
   const size_t room = SERVE_MESSAGE - 1 - *used;
@@ -59,8 +59,8 @@ static void await(struct serve_child *child, pid_t pid, int fd, uint64_t limit_n
     child->status = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     break;
   }
-  /* what the command left in the pipe; a grandchild may have it open, so this does not
-     wait */
+  /* reads what the command left in the pipe, without waiting: a grandchild may have it
+     open */
   struct pollfd errors = {.fd = fd, .events = POLLIN};
   while (reads && poll(&errors, 1, 0) > 0) reads = take_message(child, fd, &used);
   child->message[used] = '\0';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* serve_child.h: runs a command of `eventring` for a request of `eventring serve`, in a
- * process of its own: an error there affects no other request. */
+ * process of its own, so that an error there affects no other request. */
 #ifndef EVENTRING_TOOL_SERVE_CHILD_H
 #define EVENTRING_TOOL_SERVE_CHILD_H
 
@@ -12,29 +12,27 @@ enum { SERVE_MESSAGE = 2048 };
 
 struct serve_child {
   int status;                  /* exit status; -1: it did not end by itself */
-  bool late;                   /* it took longer than allowed, and was ended */
-  char message[SERVE_MESSAGE]; /* what it wrote to standard error, as far as there is
-                                  room */
+  bool late;                   /* it took too long, and was ended */
+  char message[SERVE_MESSAGE]; /* its standard error, as far as there is room */
 };
 
-/* Runs `words`, which ends with a NULL and begins with the name of the command, with
-   `out` as its standard output, for at most limit_ns, and not longer than until `*stop`
-   is true. The command ends with the thread that calls this. Returns false if it could
-   not be started (errno). Any thread. */
+/* Runs `words`, the name of the command and its words up to a NULL, with `out` as
+   standard output. Ends it after limit_ns, when `*stop` is true, or with the calling
+   thread. Returns false if it could not be started (errno). Any thread. */
 bool serve_child_run(struct serve_child *child, const char *const *words, int out,
                      uint64_t limit_ns, const bool *stop);
 
 /* A command whose output is read while it runs. */
 struct serve_stream {
-  int pid; /* 0: it was not started, or has ended */
+  int pid; /* 0: not started, or ended */
   int fd;  /* of its standard output */
 };
 
-/* Starts a command, without standard error. It ends with the thread that calls this.
-   Returns false if it could not be started (errno). */
+/* Starts a command, without standard error. It ends with the calling thread. Returns
+   false if it could not be started (errno). */
 bool serve_stream_begin(struct serve_stream *stream, const char *const *words);
-/* Waits for output until `*stop` is true. Returns how many bytes were read into `bytes`;
-   0 if there will be no more. */
+/* Waits for output until `*stop` is true. Returns the number of bytes read into `bytes`;
+   0 if no more will come. */
 size_t serve_stream_read(struct serve_stream *stream, char *bytes, size_t room, const bool *stop);
 /* Ends the command, if it was begun. */
 void serve_stream_end(struct serve_stream *stream);

@@ -10,8 +10,7 @@
 
 /* ---- The page ----------------------------------------------------------------- */
 
-/* serve_page.html, in the build directory, with lines that stand for what is written
-   there. */
+/* serve_page.html, in the build directory, in which some lines are placeholders. */
 __asm__(".pushsection .rodata\n"
         ".globl serve_page_begin, serve_page_end\n"
         "serve_page_begin:\n"
@@ -30,8 +29,8 @@ static void put_html(FILE *out, const char *text) {
   }
 }
 
-/* Writes the links of a process; without `pid`, those that the script of the page
-   completes for the processes that it learns of. */
+/* Writes the links of a process. Without `pid`, writes templates that the script of the
+   page completes for new processes. */
 static void put_links(FILE *out, long pid) {
   static const struct { const char *path, *text; } links[] = {
       {"view", "page"}, {"debug/pprof/profile", "profile of 30 s"},
@@ -77,8 +76,7 @@ void serve_page_put(FILE *out, const struct live_processes *live) {
 enum {
   STREAMS = 8,
   BLOCK = 16 << 10,
-  MOST_ADDED = 8 /* bytes that are written for one byte of the command's output, at
-                    most */
+  MOST_ADDED = 8 /* most bytes written for one byte of the command's output */
 };
 
 struct events {
@@ -90,8 +88,8 @@ struct events {
   char text[BLOCK];
 };
 
-/* Writes events: each line of the command, one per refresh, becomes one event. Returns
-   the bytes. */
+/* Writes events: each line of the command, one for each refresh, becomes an event.
+   Returns the number of bytes. */
 static size_t put_events(struct events *e, char *to, size_t room) {
   size_t size = 0;
   for (; e->at < e->used && room - size >= MOST_ADDED; e->at++) {
@@ -103,8 +101,8 @@ static size_t put_events(struct events *e, char *to, size_t room) {
   return size;
 }
 
-/* Reads events. It is called repeatedly by the thread of the connection. A stream ends
-   after five minutes; a browser then begins another one. */
+/* Reads events; the thread of the connection calls it repeatedly. A stream ends after
+   five minutes; a browser then opens another one. */
 static ssize_t read_events(void *context, uint64_t position, char *to, size_t room) {
   static const char *const words[] = {"top", "--json", "--interval", "1", "--seconds", "300", NULL};
   struct events *e = context;

@@ -7,8 +7,8 @@
 #include <signal.h>
 
 /* Holds these signals back in this thread, and in those that it starts. They take effect
-   when they are released with what signals_hold returned. If a file is written without
-   pause, it is complete then. */
+   when signals_release gets the returned set. A file that is written in between is
+   complete then. */
 sigset_t signals_hold(void);
 void signals_release(const sigset_t *before);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* smaps.c: the resident memory of a process by what is mapped.
+/* smaps.c: divides the resident memory of a process by what is mapped.
  *
  * The kernel names mappings of files, the heap that brk makes and the stack of the main
- * thread. Arenas of the C library beyond that heap are known by their shape: 64 MiB of
- * addresses, aligned to that, of which the first part can be accessed and the rest
- * cannot. Zeroed data of a library follow its data. Everything else is anonymous.
+ * thread. Arenas of the C library beyond that heap are recognised by their shape: 64 MiB
+ * of addresses, aligned to that; the first part is accessible, the rest is not. Zeroed
+ * data of a library follow its data. Everything else is anonymous.
  *
  * The file changes while it is read, like the process; each line is counted by itself. */
 #include "smaps.h"
@@ -25,7 +25,7 @@ struct mapping {
   uint64_t start, end, inode, resident, swapped;
   dev_t device;
   bool readable, writable, executable;
-  bool follows_data; /* begins where the data of a program or library end */
+  bool follows_data; /* it begins where the data of a program or library end */
   char *path;        /* or name; "": anonymous */
 };
 
@@ -78,7 +78,7 @@ static bool read_mappings(struct mappings *all, pid_t pid) {
   int error = errno;
   free(line);
   fclose(file);
-  errno = error ? error : ESRCH; /* a process that ends has none any more */
+  errno = error ? error : ESRCH; /* a process that is ending has no mappings any more */
   return all->count > 0;
 }
 
@@ -92,8 +92,8 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b) {
   return a->inode == b->inode && a->device == b->device;
 }
 
-/* Tells whether a mapping is of a file a part of which is mapped executable, anywhere in
-   the list. */
+/* Tells whether a mapping belongs to a file of which some part, anywhere in the list, is
+   mapped executable. */
 static bool is_program(const struct mappings *all, const struct mapping *m) {
   for (size_t i = 0; i < all->count; i++)
     if (all->items[i].executable && is_file(&all->items[i]) && is_same_file(&all->items[i], m))

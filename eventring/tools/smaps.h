@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* smaps.h: the resident memory of a process, as the kernel counts it, by what is
+/* smaps.h: divides the resident memory of a process, as the kernel counts it, by what is
    mapped. */
 #ifndef EVENTRING_TOOL_SMAPS_H
 #define EVENTRING_TOOL_SMAPS_H
@@ -14,7 +14,7 @@ enum smaps_kind {
   SMAPS_FILES,     /* other files, shared memory */
   SMAPS_STACK,     /* of the main thread */
   SMAPS_MALLOC,    /* the arenas of the C library */
-  SMAPS_ANONYMOUS, /* mapped by the process for other uses */
+  SMAPS_ANONYMOUS, /* mapped by the process for any other use */
   SMAPS_KINDS
 };
 
@@ -23,8 +23,8 @@ struct smaps {
   uint64_t all, all_reserved, swapped;
 };
 
-/* Reads /proc/PID/smaps; `recording` is the path of the file, as this process sees it.
-   Returns false, with errno, if it cannot be read. */
+/* Reads /proc/PID/smaps; `recording` is the path of the recording's file, as this process
+   sees it. Returns false, with errno, if it cannot be read. */
 bool smaps_read(struct smaps *smaps, pid_t pid, const char *recording);
 
 #endif

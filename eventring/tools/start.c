@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* start.c: makes a process record that was started without recording (`eventring control
+/* start.c: starts the recording of a process that was started without (`eventring control
  * --start`).
  *
  * The request is a structure in the memory of the process (<eventring/introspection.h>),
- * whose word is written last. Only the threads of its domains obey, at their safepoints:
- * a process that does not record has no thread of libeventring. While all domains are
- * asleep in C, the request stands, and nothing wakes them: a signal would end their
- * system calls (domain_state.c).
+ * whose word is written last. A process that does not record has no thread of
+ * libeventring, so only the threads of its domains obey, at their safepoints. While all
+ * domains are asleep in C, the request waits. Nothing wakes them, as a signal would end
+ * their system calls (domain_state.c).
  */
 #include "start.h"
 #include "eventring/tools.h"
@@ -27,8 +27,8 @@
 enum {
   WAIT_MS = 5000,
   LOOK_MS = 5,
-  PROMPT_MS = 20, /* in which a process that runs obeys */
-  ASLEEP_MS = 200 /* without having run: its next safepoint may be far off */
+  PROMPT_MS = 20, /* time in which a running process obeys */
+  ASLEEP_MS = 200 /* time without running after which a thread counts as asleep */
 };
 
 /* ---- Is it asleep? ------------------------------------------------------------ */
@@ -68,8 +68,8 @@ static bool read_request(struct remote_host *host, struct eventring_request *req
   return remote_read(&host->memory, host->at.request, request, sizeof *request);
 }
 
-/* Waits until the request was obeyed, or is known to be obeyed later. Returns the exit
-   status. */
+/* Waits until the request was obeyed, or until it is known that it will be obeyed later.
+   Returns the exit status. */
 static int await_reply(struct remote_host *host, uint32_t before) {
   const long pid = (long)host->memory.pid;
   struct obeyers *obeyers = find_obeyers(host);
@@ -79,8 +79,8 @@ static int await_reply(struct remote_host *host, uint32_t before) {
     if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
     if (request.taken_up != before) {
       /* The process counts after it has written the reply (the release add in
-         introspection_reply, runtime/introspection.c). A copy that shows the count may
-         have taken the bytes of the reply before; one that begins now has them. */
+         introspection_reply, runtime/introspection.c). The copy that shows the count may
+         have read the reply's bytes earlier; a copy that begins now has them. */
       if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
       if (request.refused == 0) return STATUS_OK;
       return wrong("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
@@ -95,9 +95,9 @@ static int await_reply(struct remote_host *host, uint32_t before) {
                pid, WAIT_MS / 1000);
 }
 
-/* Returns an errno for what is wrong with the directory for any user, or 0 if nothing is
-   or it cannot be seen from here. A process that is asleep would find it out when its
-   answer is not waited for any more. */
+/* Returns an errno for what is wrong with the directory for any user; 0 if nothing is, or
+   it is not visible from here. (A sleeping process would notice it when nobody waits for
+   its answer any more.) */
 static int trouble_with(pid_t pid, const char *directory) {
   char path[EVENTRING_REQUEST_PATH + 32];
   snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, directory);
@@ -128,7 +128,7 @@ static int ask(struct remote_host *host, const char *directory) {
   return await_reply(host, before);
 }
 
-/* Waits until a process that stands by has made its rings, at its next safepoint. */
+/* Waits until a process on standby has made its rings, at its next safepoint. */
 static void await_rings(eventring_cursor *cursor) {
   static struct remote_host host;
   struct eventring_info info = {.size = sizeof info};
@@ -160,8 +160,8 @@ static int resume(pid_t pid) {
   return status == 0 ? STATUS_OK : STATUS_WRONG;
 }
 
-/* Writes an absolute path into `path`, because the process has a current directory of its
-   own. Returns false if it is too long. */
+/* Writes an absolute path into `path`, since the process has its own current directory.
+   Returns false if it is too long. */
 static bool absolute(char path[EVENTRING_REQUEST_PATH], const char *directory) {
   char here[EVENTRING_REQUEST_PATH];
   if (!directory) directory = ".";

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_choice.c: which figures are shown. */
+/* tally_choice.c: chooses which statistics are shown. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tally_print.h"
 #include "tool.h"
 
-/* Returns the weight by which the rows of a table are ranked; 0 if the entry has no such
+/* Returns the weight that ranks an entry in a table; 0 if the entry has no such
    figures. */
 static uint64_t weight(const struct eva_tally_entry *entry, enum tally_table table) {
   const struct eva_tally_span *span = table == TALLY_SPANS ? entry->span : entry->async;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_print.h: statistics as text, JSON and CSV, all of them or those that are asked
-   for. */
+/* tally_print.h: prints statistics, all or a choice, as text, JSON and CSV. */
 #ifndef EVENTRING_TOOL_TALLY_PRINT_H
 #define EVENTRING_TOOL_TALLY_PRINT_H
 
@@ -14,10 +13,10 @@ struct tally_choice {
   uint64_t classes;     /* bits; 0: all */
   struct name_choice name; /* of events */
   uint64_t domain;      /* UINT64_MAX: all */
-  /* rows of a table, those with the greatest total; UINT64_MAX: all, in the order of the
-     catalogue */
+  /* most rows of a table, those with the greatest totals; UINT64_MAX: all, in the order
+     of the catalogue */
   uint64_t top;
-  bool by_domain;       /* tables of each domain, besides the one of all */
+  bool by_domain;       /* a table for each domain, besides that of all */
 };
 #define TALLY_ALL {.domain = UINT64_MAX, .top = UINT64_MAX}
 
@@ -30,12 +29,12 @@ void tally_print(const struct eva_tally *tally, const struct tally_choice *choic
 void tally_data(const struct eva_tally *tally, const struct tally_choice *choice, const char *path,
                 struct eva_json *json);
 
-/* What a table is of. */
+/* The kinds of tables. */
 enum tally_table { TALLY_SPANS, TALLY_ASYNC, TALLY_COUNTERS, TALLY_EVENTS };
 
-/* Tells whether definitions of this name and class are asked for. */
+/* Tells whether definitions of this name and class are chosen. */
 bool tally_wants(const struct tally_choice *choice, const char *name, unsigned event_class);
-/* Calls `visit` for the entries of a domain that are asked for and have such figures. */
+/* Calls `visit` for the chosen entries of a domain that have figures for this table. */
 void tally_choose(const struct eva_tally_domain *domain, const struct tally_choice *choice,
                   enum tally_table table,
                   void (*visit)(void *context, const struct eva_tally_entry *entry),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_views.c: statistics as tables for people, in lines of the page (the path of the
- * file may be longer), and as JSON.
+/* tally_views.c: prints statistics as tables for people, in lines of the page (only the
+ * path of the file may be longer), and as JSON.
  *
- * In text the time in the collector comes first, one row per domain. Then come the tables
- * of all domains together, if there are several, then those of each domain. */
+ * In text the time in the collector comes first, with a row for each domain. Then come
+ * the tables for all domains together, if there are several, then those for each
+ * domain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,17 +20,17 @@
 
 /* ---- Entries: spans, counters, events ----------------------------------------- */
 
-struct lists { /* of which entries rows are put */
+struct lists { /* the source of rows */
   const struct eva_tally *tally;
   const struct tally_choice *choice;
-  const struct eva_tally_domain *domain; /* or `all`; NULL: each that was chosen */
+  const struct eva_tally_domain *domain; /* or `all`; NULL: each chosen domain */
 };
 
 struct row {
   struct eva_tally_entry entry;
   const char *ring;
   uint32_t domain;
-  bool is_of_domain; /* and not of the sums over all */
+  bool is_of_domain; /* false: of the sums over all domains */
   bool is_gc, is_sync, measures_off_cpu;
   const struct eva_tally_span *span;
   struct eva_tally_counter counter;
@@ -139,7 +140,7 @@ VIEW_GETTER(figure, struct row) {
   return c->is_double ? view_double(real[column->argument]) : view_int(whole[column->argument]);
 }
 
-/* Returns the rate of what was added in the time watched. */
+/* Returns a rate: an amount divided by the time watched. */
 static struct view_value rate(struct view_to *to, double amount, uint64_t watched) {
   return view_text(watched ? eva_double_text(to->room, amount * 1e9 / (double)watched) : NULL);
 }
@@ -188,7 +189,7 @@ static VIEW(list_view, struct lists,
 
 /* ---- Time in the collector ---------------------------------------------------- */
 
-/* Figures of one domain, of several of one name that used a slot in turn, or of all. */
+/* Figures of one domain, of several with one name that used a slot in turn, or of all. */
 struct figures {
   uint64_t watched;
   struct eva_gc_times times;
@@ -214,7 +215,7 @@ VIEW_GETTER(gc_cpu_share, struct figures) {
   if (!eva_gc_times_cpu(&row->times, &cpu)) return view_none();
   return view_double(share(cpu, eva_gc_times_on_cpu(&row->times, row->watched)));
 }
-/* Returns what was allocated per second of the time watched. */
+/* Returns what was allocated per second of time watched. */
 VIEW_GETTER(allocation_rate, struct figures) {
   if (row->allocated < 0 || !row->watched) return view_none();
   double a_second = (double)row->allocated * 8e9 / (double)row->watched;
@@ -306,8 +307,8 @@ static void add_named_figures(struct view_to *to, const void *context) {
 
 /* ---- Domains and rings -------------------------------------------------------- */
 
-/* Adds a ring to a sum. (The oldest event of a sum is the newest of the oldest ones: from
-   there on all rings are complete.) */
+/* Adds a ring to a sum. (The oldest event of the sum is the newest of the rings' oldest
+   events, from which on all rings are complete.) */
 static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ring) {
   if (ring->seen && !eva_ring_is_whole(&ring->info) && ring->info.oldest_ns > sum->info.oldest_ns)
     sum->info.oldest_ns = ring->info.oldest_ns;
@@ -333,7 +334,7 @@ static struct eva_tally_ring ring_of(const struct eva_tally *tally,
 struct ring_row {
   const char *name;
   struct eventring_ring_info info;
-  uint64_t last_ns; /* of the events that were seen: the reach is counted back from it */
+  uint64_t last_ns; /* of the events seen: the reach counts back from it */
 };
 
 VIEW_GETTER(reach, struct ring_row) {
@@ -441,7 +442,7 @@ static int add_recorded_row(void *context, const struct eventring_recorded *reco
   return 0;
 }
 
-/* Puts what was recorded in all; nothing if the file does not have it. */
+/* Puts what was recorded in all; nothing if the file lacks that. */
 static void add_recorded(struct view_to *to, const void *row) {
   const struct lists *lists = row;
   struct recorded_to rows = {to, lists->choice};
@@ -452,7 +453,7 @@ static void add_recorded(struct view_to *to, const void *row) {
     complain("%s", eventring_cursor_error(to->cursor)->text);
 }
 
-/* Tells whether something that was asked for was recorded and not read. */
+/* Tells whether something that was chosen was recorded but not read. */
 static bool lacks_something(const struct lists *lists) {
   const struct eva_tally *tally = lists->tally;
   return tally->totals.missed + tally->totals.lost > 0 && !tally->since &&
@@ -559,7 +560,7 @@ static const char *liveness_text(enum eventring_liveness liveness) {
   return "unknown";
 }
 
-/* Prints that a process ended in an unusual way, with the first line of its error. */
+/* Prints that a process ended unusually, with the first line of its error. */
 static void print_end(const struct eventring_info *info, FILE *out) {
   const struct eva_ending ending = eva_ending_of(info);
   char how[EVA_ENDING];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_table.c: an aligned table for people. */
+/* text_table.c: prints aligned tables for people. */
 #include "text_table.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ size_t table_page(FILE *out) {
 
 static char no_value[] = "-";
 
-/* Returns the next cell, with what is safe to show of the text. */
+/* Returns the next cell, filled with the text in printable form. */
 static char **next_cell(struct table *table, const char *text) {
   char **cell = NEED_NEXT(table->cells, table->used);
   if (!text) return *cell = no_value, cell;
@@ -43,8 +43,8 @@ void table_cell(struct table *table, const char *text) { next_cell(table, text);
 
 /* ---- Widths --------------------------------------------------------------- */
 
-/* Returns the bytes of the character at `text`, and sets *width to the columns that it
-   takes on a terminal (1 if the locale does not know it). */
+/* Returns the bytes of the character at `text`, and sets *width to its columns on a
+   terminal (1 if the locale does not know it). */
 static size_t character(const char *text, size_t *width) {
   wchar_t wide;
   mbstate_t state = {0};
@@ -74,7 +74,7 @@ void table_cell_end(struct table *table, const char *text, size_t width) {
 }
 
 /* Tells whether a line may end before text[at]: after a sign that separates words, but
-   not within the name of a file that is followed by its line. */
+   not within `file:line`. */
 static bool separates(const char *text, size_t at) {
   if (!strchr(" /.,:;_-", text[at - 1])) return false;
   if (strchr(" /", text[at - 1])) return true;
@@ -84,8 +84,8 @@ static bool separates(const char *text, size_t at) {
   return true;
 }
 
-/* Returns where to end a line: an end between a file and its line moves to before the
-   file's last letters. */
+/* Returns where to end a line. An end between a file and its line is moved before the
+   last letters of the file. */
 static size_t before_line_number(const char *text, size_t at) {
   enum { LETTERS = 4 };
   size_t colon = at;
@@ -159,7 +159,7 @@ struct layout {
   size_t indent, page;
   const size_t *wanted; /* widths of all columns */
   size_t *widths;       /* those that they get */
-  size_t first, end;    /* of the part, besides the keys */
+  size_t first, end;    /* columns of the part, besides the keys */
   size_t gap;           /* blanks between columns */
 };
 
@@ -177,7 +177,7 @@ static size_t width_with(const struct layout *layout, size_t end) {
   return width;
 }
 
-/* Returns the least width of a column, for a table in which not all of them fit. */
+/* Returns the least width of a column, for a table in which not all columns fit. */
 static size_t least_width(const struct layout *layout, size_t column) {
   enum { LEAST = 16 };
   size_t wanted = layout->wanted[column], least = layout->page / 3;
@@ -186,7 +186,7 @@ static size_t least_width(const struct layout *layout, size_t column) {
   return wanted < least ? wanted : least;
 }
 
-/* Gives texts the rest of the line of a part, as long as they want more. */
+/* Gives the rest of a part's width to texts that need more. */
 static void share_rest(const struct layout *layout) {
   size_t used = width_with(layout, layout->end);
   bool gave = true;
@@ -201,7 +201,7 @@ static void share_rest(const struct layout *layout) {
   }
 }
 
-/* Returns where the part ends that begins at `first`. */
+/* Returns the end of the part that begins at `first`. */
 static size_t end_of_part(const struct layout *layout) {
   const struct table *table = layout->table;
   if (layout->first == table->columns || width_with(layout, table->columns) <= layout->page)
@@ -219,8 +219,8 @@ static void pad(FILE *out, size_t count) {
   while (count-- > 0) fputc(' ', out);
 }
 
-/* Prints a cell. Blanks wait in *owed until text follows, so that no line ends in
-   blanks. */
+/* Prints a cell. *owed counts blanks that are printed only before further text, so that
+   no line ends in blanks. */
 static void print_cell(const struct layout *layout, size_t column, const char *text,
                        size_t size, size_t *owed) {
   size_t width = width_of_bytes(text, size);
@@ -235,8 +235,8 @@ static void print_cell(const struct layout *layout, size_t column, const char *t
   *owed += layout->gap + (left ? missing : 0);
 }
 
-/* Prints one line of a row, and moves `rest`, which is what is left of each cell, on.
-   Returns whether anything is left. */
+/* Prints one line of a row, and moves on `rest`, the remaining text of each cell. Returns
+   whether anything remains. */
 static bool print_line(const struct layout *layout, const char **rest) {
   const struct table *table = layout->table;
   size_t owed = layout->indent;
@@ -263,8 +263,8 @@ static void print_part(const struct layout *layout, const char **rest) {
   }
 }
 
-/* Returns the next column that is not left out: those that are belong to the part before
-   them. */
+/* Returns the next column that is shown; columns that are left out belong to the part
+   before them. */
 static size_t skip_empty(const struct layout *layout, size_t column) {
   while (column < layout->table->columns && layout->widths[column] == 0) column++;
   return column;
@@ -298,8 +298,8 @@ static void cut_texts(struct layout *layout) {
   }
 }
 
-/* Cuts a table for a screen to its page: texts, then the blanks between columns, then
-   columns at the end. */
+/* Fits a table to a screen: cuts texts, then the blanks between columns, then columns at
+   the end. */
 static void cut_to_page(struct layout *layout) {
   const size_t columns = layout->table->columns;
   cut_texts(layout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* time_profile.h: where time goes, however it was measured: the profile of calls of a
- * recording (exact), samples of a live process, or of perf (counted). All are trees of
- * functions, one per domain, so that each view and each format is written once. */
+ * recording (exact), or samples of a live process or of perf (counted). All are trees of
+ * functions, one for each domain, so each view and each format is written once. */
 #ifndef EVENTRING_TOOL_TIME_PROFILE_H
 #define EVENTRING_TOOL_TIME_PROFILE_H
 
@@ -11,21 +11,20 @@
 
 struct time_profile {
   struct eventring_profiles profiles;
-  /* of samples by place: for each profile the line of each node; or NULL */
+  /* of samples by place: for each profile, the line of each node; or NULL */
   uint32_t **lines;
   bool sampled;        /* a node's `count` is the number of samples that end in it */
   int64_t pid;         /* 0: not known */
-  uint64_t period_ns;  /* of samples: what each stands for */
-  uint64_t samples;    /* periods that are counted */
-  uint64_t late;       /* those of them for which a later stack stands */
-  /* if children are sampled as well: processes that run Saros and were seen, those of
-     them that ended before a sample, and how long a process lives that may not have been
-     seen */
+  uint64_t period_ns;  /* of samples: the time that each stands for */
+  uint64_t samples;    /* number of periods counted */
+  uint64_t late;       /* of these, for which a later stack stands */
+  /* if children are sampled, too: processes seen to run Saros, those of them that ended
+     before a sample, and the longest life of a process that may not have been seen */
   uint64_t processes, unsampled, unseen_ms;
   uint64_t moving, torn; /* stacks */
-  /* samples: each instruction was to be noted, so that lines are exact */
+  /* samples: each instruction was to be noted, for exact lines */
   bool exact_lines;
-  /* with exact_lines: samples that have only the line noted last */
+  /* with exact_lines: samples with only the line noted last */
   uint64_t coarse;
   int64_t start_wall_ns;
   char program[EVENTRING_MAX_PROGRAM + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* time_window.c: --since, --until and --last, the part of a recording that is wanted. */
+/* time_window.c: --since, --until and --last: the wanted part of a recording. */
 #include "time_window.h"
 
 bool time_window_is_asked_for(const struct time_window *window) {
@@ -48,14 +48,14 @@ static uint64_t moment(const struct time_point *point, const struct eventring_in
 
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
-  eventring_cursor_info(cursor, &info); /* the poll reports what is wrong */
+  eventring_cursor_info(cursor, &info); /* the poll reports any error */
   struct time_point from = window->from;
   if (window->last_ns) from = (struct time_point){TIME_BEFORE_END, window->last_ns};
   bool needs_end = from.base == TIME_BEFORE_END || window->to.base == TIME_BEFORE_END;
   uint64_t newest = needs_end ? newest_ns(cursor, info.domains_laid_out) : 0;
   window->since = from.base ? moment(&from, &info, newest) : 0;
   window->until = window->to.base ? moment(&window->to, &info, newest) : UINT64_MAX;
-  if (window->since <= info.start_ns) window->since = 0; /* all is read */
+  if (window->since <= info.start_ns) window->since = 0; /* no bound: all is read */
   if (window->since > window->until)
     return complain("%s: --since is later than --until there", info.path);
   uint64_t begin = window->backwards ? window->until : window->since;

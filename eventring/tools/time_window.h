@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* time_window.h: --since, --until and --last, the part of a recording that is wanted. */
+/* time_window.h: --since, --until and --last: the wanted part of a recording. */
 #ifndef EVENTRING_TOOL_TIME_WINDOW_H
 #define EVENTRING_TOOL_TIME_WINDOW_H
 
@@ -10,7 +10,7 @@ struct time_window {
   struct time_point from, to; /* as given */
   uint64_t last_ns;           /* as given; 0: not given */
   bool backwards;             /* it is read from its end */
-  /* of the clock of the recording, both in the window; 0 and UINT64_MAX: no bound */
+  /* on the recording's clock, inclusive; 0 and UINT64_MAX: no bound */
   uint64_t since, until;
 };
 
@@ -25,14 +25,14 @@ struct time_window {
   {"last", 'l', OPTION_SECONDS, &(window)->last_ns, "N",                       \
    "only the last N seconds of what is recorded"}
 
-/* Tells whether a part of the recording is asked for. */
+/* Tells whether the options restrict the recording. */
 bool time_window_is_asked_for(const struct time_window *window);
 /* Checks the options. Returns STATUS_GO_ON, or the usage error. */
 int time_window_check(const struct command *self, const struct time_window *window);
-/* Computes the times for a recording that has not been polled, and makes its cursor begin
-   shortly before `since`, or backwards shortly after `until`: the caller must leave out
-   the rest. The place is found by bisecting, however long the recording is. The end of a
-   live recording is where it is now. Returns false, after a message, if `until` is before
+/* Computes the times for a recording that has not been polled. Makes its cursor begin
+   shortly before `since`, or, backwards, shortly after `until`; the caller must leave out
+   the rest. Finds the place by bisection, however long the recording is. The end of a
+   live recording is its present end. Returns false, after a message, if `until` is before
    `since`. */
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tool.c: what every part of the command shares: messages and memory. */
+/* tool.c: shared code of the command: messages and memory. */
 #include "tool.h"
 
 #include <inttypes.h>
@@ -15,8 +15,7 @@ int output_errno;
 
 enum { TERMINAL_LINE = 79 };
 
-static size_t progress_bytes; /* of the line that is shown; guarded by the lock of
-                                 stderr */
+static size_t progress_bytes; /* of the shown line; guarded by the lock of stderr */
 
 static void replace_progress_locked(const char *line, size_t size) {
   size_t before = progress_bytes;
@@ -27,8 +26,8 @@ static void replace_progress_locked(const char *line, size_t size) {
   progress_bytes = size;
 }
 
-/* Shows a line of progress. (A character of several bytes counts as that many columns,
-   which is at least its width.) */
+/* Shows a line of progress. (Each byte of a character counts as a column, which is at
+   least its width.) */
 void show_progress(const char *format, ...) {
   char line[256], safe[TERMINAL_LINE + 1];
   va_list arguments;
@@ -131,6 +130,6 @@ void *need_resized(void *memory, size_t count, size_t size) {
 char *need_copy(const char *text) { return need(strdup(text)); }
 
 void *need_next(void *array, size_t count, size_t size) {
-  bool is_full = (count & (count - 1)) == 0; /* also if there are none */
+  bool is_full = (count & (count - 1)) == 0; /* also for the first element */
   return is_full ? need_resized(array, count ? 2 * count : 1, size) : array;
 }

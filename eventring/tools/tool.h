@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tool.h: what every part of the `eventring` command shares.
+/* tool.h: shared declarations of the `eventring` command.
  *
  * The command is built on eventring.h alone: it knows nothing of the format.
  *
@@ -30,29 +30,28 @@
 
 #include "eventring/types.h"
 
-/* Exit statuses of the command, and what the steps before its end return instead of one:
-   STATUS_GO_ON is no error, but says that the command goes on with its next step. A step
-   that ends the command (with help, a usage error, a failure after its message) returns
-   the exit status. */
+/* Exit statuses of the command. A step of a command that ends it (with help, a usage
+   error, a failure after its message) returns the exit status; any other step returns
+   STATUS_GO_ON. */
 enum {
   STATUS_GO_ON = -1,
   STATUS_OK = 0,
-  STATUS_WRONG = 1, /* what was asked about is wrong: corrupt, not found ... */
+  STATUS_WRONG = 1, /* the subject is wrong: corrupt, not found ... */
   STATUS_USAGE = 2, /* the words of the command are wrong */
   STATUS_FAILED = 3 /* a rule does not hold */
 };
 
-/* Tells whether the command goes on after a step that returned this: there is no exit
+/* Tells whether the command goes on after a step that returned this, as there is no exit
    status yet. */
 static inline bool goes_on(int status) { return status == STATUS_GO_ON; }
 
 /* Runs the command of this process. Returns its exit status. */
 int run_command_line(int argc, char **argv);
-/* Runs the command once more, for FILE in the place of `-- PROGRAM...'. Returns its exit
+/* Runs the command again, for FILE instead of `-- PROGRAM...'. Returns its exit
    status. */
 int run_of_file(const char *file);
 /* The words of this process, COMMAND first, and within them those of PROGRAM, or NULL.
-   They stay the same while the command is run for a FILE in its place. */
+   They stay the same when the command is run for a FILE instead. */
 struct command_line {
   int count;
   char **words, **program;
@@ -69,44 +68,43 @@ struct command {
   int (*run)(const struct command *self, int count, char **words);
 };
 
-/* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file
-   names, names from files) is shown as \xNN. Returns false; `wrong` returns
-   STATUS_WRONG. */
+/* Writes "eventring: ...\n" to stderr. What a terminal would act on (in names of files,
+   or from files) is shown as \xNN. Returns false; `wrong` returns STATUS_WRONG. */
 bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Tells whether there is a terminal, so that a user may type ^C. */
+/* Tells whether there is a terminal, so that a user can press ^C. */
 bool someone_can_interrupt(void);
-/* Returns for how long a live process is watched, in ns; 0: until it ends. That is the
-   time asked for; if none was and no user can interrupt it, 10 s, after a message. */
+/* Returns for how long to watch a live process, in ns; 0: until it ends. This is the time
+   given. If none is given and no user can interrupt, returns 10 s, after a message. */
 uint64_t watch_limit(uint64_t asked_ns);
 /* Reports what was not copied from a recording. */
 void complain_damaged(uint64_t blocks);
 
-/* Writes text that was chosen elsewhere: names and payloads of a recording, paths, words
-   of the command line. All such text is written by this, by complain or in a table
-   (text_table.h): what a terminal would obey is shown as \xNN (eventring_printable).
-   `size`: bytes, any number. */
+/* Writes foreign text: names and payloads of a recording, paths, words of the command
+   line. All such text is written by this function, by complain or in a table
+   (text_table.h): what a terminal would act on is shown as \xNN (eventring_printable).
+   `size`: any number of bytes. */
 void print_foreign(FILE *out, const void *text, size_t size);
 void print_foreign_text(FILE *out, const char *text);
 
-/* Shows a line on standard error if that is a terminal, cut at 79 bytes, in the place of
-   the one before; hide_progress and complain remove it. Any thread. */
+/* Shows a line on standard error, if that is a terminal, cut at 79 bytes, in place of the
+   previous one; hide_progress and complain remove it. Any thread. */
 void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void hide_progress(void);
 
-/* The errno of a failed write to standard output, which is stored here at once by the
-   code that notices it, for the message at the end; 0: none was noticed. */
+/* The errno of a failed write to standard output, for the message at the end; 0: none.
+   The code that notices the failure stores it at once. */
 extern int output_errno;
 
-/* Ends the command with status 1, as out of memory; the functions below are calloc,
-   realloc and strdup that do so if they fail. */
+/* Ends the command with status 1 and a message that it is out of memory. The functions
+   below are calloc, realloc and strdup, but do this if they fail. */
 void no_memory(void) __attribute__((noreturn));
 void *need_zeroed(size_t count, size_t size);
 void *need_resized(void *memory, size_t count, size_t size);
 char *need_copy(const char *text);
-/* Adds an element to an array of `count` and returns where it is. The element is not set.
-   The array may grow only by this: it has room for the next power of two. (The count may
-   fall.) */
+/* Adds an element to an array of `count` and returns its address. The element is not set.
+   The array must grow only by this, as it has room for the next power of two. (The count
+   may fall.) */
 #define NEED_NEXT(array, count) \
   ((array) = need_next(array, count, sizeof *(array)), &(array)[(count)++])
 void *need_next(void *array, size_t count, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_child.c: runs a command in a child, and takes its text. */
+/* top_child.c: runs a command in a child, and reads its text. */
 #include "top_child.h"
 
 #include <errno.h>
@@ -19,8 +19,7 @@
 
 enum { MOST_TEXT = 1 << 20, PART = 1 << 14 };
 
-/* Sets the signals and files of a command that was started from a shell, with no
-   input. */
+/* Sets signals and files as for a command started from a shell, without input. */
 static void become_command(int out, pid_t parent) {
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH, SIGCONT};
   sigset_t none;
@@ -71,7 +70,7 @@ bool top_child_start(struct top_child *child, const char *const *words, size_t c
   return true;
 }
 
-/* Keeps a part of the text. What is too much is read and dropped, so that the child
+/* Keeps a part of the text. Drops what is too much, which must be read so that the child
    ends. */
 static void keep(struct top_child *child, const char *part, size_t size) {
   if (child->size + size > MOST_TEXT) size = MOST_TEXT - child->size;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* top_detail.c: the parts of the screen of one process.
+/* top_detail.c: runs the parts of the screen of one process.
  *
  * Each part is a command. It is run again when the interval is over, but not before it
- * has been idle for IDLE times as long as it took processor time: whatever there is to
- * read, a part takes at most 1 / IDLE of a processor. A command that has not ended when
- * another process is chosen ends by itself (if it has asked the process, it takes its
- * question back), and its text is dropped.
+ * has been idle for IDLE times as long as it took processor time. So a part takes at most
+ * 1 / IDLE of a processor, however much there is to read. If another process is chosen, a
+ * command that still runs ends by itself (and takes back any question to the process),
+ * and its text is dropped.
  */
 #include "top_detail.h"
 
@@ -19,14 +19,14 @@ enum { IDLE = 20 };
 
 struct part_kind {
   const char *name;
-  /* it costs the process something, so it runs only while it is shown alone; otherwise
-     this is shown */
+  /* the command has a cost for the process, so it runs only while it is shown alone;
+     otherwise this text is shown */
   const char *alone;
   const char *words[TOP_CHILD_WORDS]; /* the target follows */
 };
 
-/* The commands. (Samples of a second, at a rate that divides nothing that programs do
-   each second.) */
+/* The commands. (Samples are taken for a second, at a rate that is in step with nothing
+   that programs do each second.) */
 static const struct part_kind kinds[TOP_PARTS] = {
     {"functions", NULL, {"profile", "--hz", "97", "--seconds", "1", "--top", "8"}},
     {"lines", "2: shows them. The process notes each instruction then: a loop takes up to 1.5 times as long",
@@ -81,11 +81,11 @@ static void start(struct top_detail *d, int i, uint64_t interval_ns) {
   struct top_part *part = &d->parts[i];
   words_of(d, i, words);
   part->due_ns = now_ns() + interval_ns;
-  /* if this fails, it is tried again when it is due */
+  /* if this fails, it is tried again at the next due time */
   top_child_start(&part->child, words, d->columns);
 }
 
-/* Takes the text of a child that has ended. Returns false if it is of another process. */
+/* Takes the text of an ended child. Returns false if it is about another process. */
 static bool take(struct top_part *part) {
   const uint64_t idle = part->child.cpu_ns * IDLE;
   if (part->child.is_unwanted) return false;

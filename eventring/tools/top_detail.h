@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top_detail.h: what the screen of `eventring top` shows of one process: parts, each of
- * them the text of a command (top_child.h), which is run again and again. */
+/* top_detail.h: shows one process on the screen of `eventring top`: parts, each of them
+ * the text of a command (top_child.h) that is run again and again. */
 #ifndef EVENTRING_TOOL_TOP_DETAIL_H
 #define EVENTRING_TOOL_TOP_DETAIL_H
 
@@ -12,24 +12,24 @@ enum { TOP_PARTS = 7, TOP_TARGET = 1024 };
 
 struct top_part {
   struct top_child child;
-  char *text;         /* of the last run; NULL: there is none yet */
+  char *text;         /* of the last run; NULL: none yet */
   uint64_t due_ns;    /* when it is run again */
 };
 
 struct top_detail {
   char target[TOP_TARGET]; /* PID or FILE, as commands take it; "": none is shown */
   size_t columns;
-  int only;                /* number of the part that is shown alone; -1: all are shown */
-  bool is_over;            /* the process has ended: nothing is run any more */
+  int only;                /* number of the part to show alone; -1: show all */
+  bool is_over;            /* the process has ended: no more commands are run */
   struct top_part parts[TOP_PARTS];
 };
 
-/* Shows another process from now on, or none (""). */
+/* Sets the process to show; "": none. */
 void top_detail_show(struct top_detail *detail, const char *target);
-/* Takes texts that have come, and starts what is due among what is shown. Returns true if
+/* Takes texts that have come, and starts the shown parts that are due. Returns true if
    there is something new to draw. */
 bool top_detail_go_on(struct top_detail *detail, uint64_t interval_ns);
-/* Returns when top_detail_go_on must be called next, at the latest; UINT64_MAX: when a
+/* Returns the latest time for the next call of top_detail_go_on; UINT64_MAX: not before a
    text has come. */
 uint64_t top_detail_due(const struct top_detail *detail);
 void top_detail_end(struct top_detail *detail);

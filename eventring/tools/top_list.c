@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* top_list.c: the processes that `eventring top` shows.
+/* top_list.c: finds and reads the processes that `eventring top` shows.
  *
- * A search reads what all processes of the machine map, which takes longer than all else
- * if there are many. So there is at most one each second, and it may take a part of
+ * A search reads what all processes of the machine map; if there are many, this takes
+ * longer than all else. So there is at most one search each second, and it may take 1 /
  * MOST_SHARE of the time. Between searches, only the known processes are read. A process
- * that has ended keeps its row for the time of the window (or, if it was named, to the
- * end), so that the user sees it; when a recording of the same process has taken its
- * place, it goes at once.
+ * that has ended keeps its row for the time of the window (if it was named, to the end),
+ * so that the user sees it. If another recording of the same process has replaced it, its
+ * row goes at once.
  */
 #include "top_list.h"
 
@@ -46,7 +46,7 @@ static int take_found(void *context, const struct eventring_found *found) {
     if (!is_it(list->all[i], found) || list->all[i]->gone_ns) continue;
     return 0;
   }
-  /* (a process that is gone by now, or may not be read, has no row) */
+  /* (a process that is gone or unreadable by now has no row) */
   const int status = found->process
                          ? eventring_open_pid(&cursor, found->process, 0, NULL)
                          : eventring_open_path(&cursor, found->path, 0, NULL);
@@ -137,8 +137,8 @@ bool top_list_is_over(const struct top_list *list) {
 
 /* ---- Order -------------------------------------------------------------------- */
 
-/* Returns the key by which a process is sorted. Less than 0 is not known, and sorted
-   below all that is known. */
+/* Returns the key by which a process is sorted. Less than 0 means not known, which is
+   sorted below all known keys. */
 static double key_of(const struct top_process *p, enum top_order order) {
   const struct top_figures *f = &p->figures;
   switch (order) {
@@ -160,8 +160,7 @@ static bool is_shown(const struct top_list *list, const struct top_process *p) {
   return strstr(p->info.program, list->filter) || strstr(pid, list->filter);
 }
 
-/* Compares two processes that are alike otherwise: the one that began first comes
-   first. */
+/* Compares two processes with equal keys: the one that began first comes first. */
 static int compare_by_start(const struct top_process *a, const struct top_process *b) {
   if (a->info.start_wall_ns != b->info.start_wall_ns)
     return a->info.start_wall_ns < b->info.start_wall_ns ? -1 : 1;

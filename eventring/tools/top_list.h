@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* top_list.h: the processes that `eventring top` shows: those that record on this
- * machine, as `eventring list` finds them, or those that the user has named. */
+/* top_list.h: finds and reads the processes that `eventring top` shows: those that record
+ * on this machine, as `eventring list` finds them, or those that the user has named. */
 #ifndef EVENTRING_TOOL_TOP_LIST_H
 #define EVENTRING_TOOL_TOP_LIST_H
 
 #include "search_path.h"
 #include "top_process.h"
 
-/* What rows can be sorted by: columns of the table. */
+/* The columns by which rows can be sorted. */
 enum top_order {
   TOP_BY_CPU, TOP_BY_GC, TOP_BY_PAUSE, TOP_BY_RATE, TOP_BY_HEAP, TOP_BY_RESIDENT, TOP_BY_LOST,
   TOP_BY_PID, TOP_BY_PROGRAM, TOP_ORDERS
@@ -16,34 +16,32 @@ extern const char *const top_order_names[]; /* "cpu", "gc", ...; NULL at the end
 
 struct top_list {
   struct search_path where;
-  bool is_named;                 /* no others are searched for */
-  int status;                    /* of the command: a process that was named may fail to
-                                    open */
-  struct top_process **all;      /* in the order of the rows, those that are shown
-                                    first */
+  bool is_named;                 /* by the user: no others are searched for */
+  int status;                    /* exit status: a named process may fail to open */
+  struct top_process **all;      /* in the order of the rows; the shown ones come first */
   size_t count, shown;
   enum top_order order;
   bool reversed;
-  char filter[64];               /* rows have this in their pid or program; "": all */
-  uint64_t search_ns, searched_ns; /* what the last search took, and when it ended */
-  /* when; how long after the one before, 0: the first */
+  char filter[64];               /* shown rows contain this in pid or program; "": all */
+  uint64_t search_ns, searched_ns; /* duration of the last search, and its end */
+  /* time of the refresh; ns since the previous one, 0: it is the first */
   uint64_t refreshed_ns, interval_ns;
-  int64_t wall_ns;               /* the same moment, by the calendar */
+  int64_t wall_ns;               /* the same time as wall clock time */
 };
 
-/* Opens the processes, PIDs or FILEs; if none are named, all that are found. Returns
-   STATUS_GO_ON, or the exit status if none of those that were named can be opened.
+/* Opens the given processes, PIDs or FILEs, or all that are found if none are given.
+   Returns STATUS_GO_ON, or the exit status if none of the given ones can be opened.
    (Messages go to standard error.) */
 int top_list_open(struct top_list *list, char **words, size_t count);
 void top_list_close(struct top_list *list);
-/* Searches for new processes when it is time, reads all, and sorts. */
+/* Searches for new processes if it is time, reads all, and sorts. */
 void top_list_refresh(struct top_list *list);
 /* Sorts and filters anew. */
 void top_list_sort(struct top_list *list);
-/* Tells whether all processes that were named have ended. */
+/* Tells whether all named processes have ended. */
 bool top_list_is_over(const struct top_list *list);
 
-/* Returns how many processes are shown, "3 of 5 processes"; one of the figures of
+/* Returns how many processes are shown: "3 of 5 processes". The text is one of
    eva_figure. */
 const char *top_list_text(const struct top_list *list);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* top_process.c: what `eventring top` knows of one process.
+/* top_process.c: reads what `eventring top` shows of one process.
  *
- * Each refresh polls only the ring of the runtime, which is small, and in which the
- * collector writes its steps and its figures. The first poll delivers what the ring has
- * already: so the first figures are of the seconds before the first refresh. They go
- * through the engines of `stats` and `pauses` (gc_clock.h, steps.h), so a share and a
- * pause are the same here and there.
+ * Each refresh polls only the ring of the runtime, which is small and has the steps and
+ * the figures of the collector. The first poll delivers what is in the ring already, so
+ * the first figures cover the seconds before the first refresh. Figures come from the
+ * engines of `stats` and `pauses` (gc_clock.h, steps.h), so a share and a pause are the
+ * same here and there.
  *
- * - share of the collector, rate: differences of sums that only grow, between now and the
- *   newest refresh that is as old as the window; the first refresh counts from the first
- *   event in the window on;
- * - longest pause: the longest of each tenth of a second of the window, and the step that
- *   goes on;
+ * - share of the collector, rate: differences of growing sums between now and the newest
+ *   refresh that is at least as old as the window. The first refresh counts from the
+ *   first event in the window on;
+ * - longest pause: the longest of each tenth of a second of the window, and the open
+ *   step;
  * - heap: the last value of each domain that runs, however old;
  * - CPU, resident: what the system says of the process (no events).
  *
@@ -36,8 +36,8 @@
 #include "shared_views.h"
 
 enum {
-  TENTHS = 100,                  /* of a second, of the window */
-  MARKS = 64                     /* refreshes that are remembered */
+  TENTHS = 100,                  /* of a second, in the window */
+  MARKS = 64                     /* refreshes that are stored */
 };
 #define TENTH_NS (TOP_WINDOW_NS / TENTHS)
 #define MARK_NS (TOP_WINDOW_NS / (MARKS - 2))
@@ -58,10 +58,8 @@ struct heap_of_domain {
 };
 
 struct top_reading {
-  uint64_t since;                 /* what is earlier is not in the window of the first
-                                     refresh */
-  uint64_t first_ns;              /* of the first event in the window; 0: there was
-                                     none */
+  uint64_t since;                 /* start of the window of the first refresh */
+  uint64_t first_ns;              /* of the first event in the window; 0: none */
   struct eva_gc_clock clocks[EVENTRING_MAX_DOMAINS];
   struct eva_steps steps;
   struct tenth tenths[TENTHS + 1];
@@ -69,11 +67,11 @@ struct top_reading {
   /* the incarnation of the domain that runs in a slot; 0: none */
   uint32_t running[EVENTRING_MAX_DOMAINS];
   uint64_t allocated;             /* bytes */
-  bool allocates;                 /* a counter says how much */
+  bool allocates;                 /* there is a counter for that */
   struct mark marks[MARKS];       /* the oldest first */
   unsigned mark_count;
-  uint64_t cpu_ns, cpu_read_ns;   /* the clock of the process, and when it was read; 0:
-                                     not yet */
+  uint64_t cpu_ns, cpu_read_ns;   /* the process' clock, and when it was read; 0: not
+                                     yet */
 };
 
 /* ---- Events ------------------------------------------------------------------- */
@@ -132,7 +130,7 @@ static void poll_all(struct top_process *p) {
 
 /* ---- Figures ------------------------------------------------------------------ */
 
-/* Returns the sums of all domains, as if the clocks of those that run stopped now. */
+/* Returns the sums over all domains, as if the clocks of the running ones stopped now. */
 static struct mark sums_at(const struct top_process *p, uint64_t now) {
   const struct top_reading *r = p->reading;
   struct mark sums = {.ns = now, .allocated = r->allocated};
@@ -146,7 +144,7 @@ static struct mark sums_at(const struct top_process *p, uint64_t now) {
   return sums;
 }
 
-/* Returns the newest mark that is as old as the window, or the first one. */
+/* Returns the newest mark that is at least as old as the window, or the first one. */
 static const struct mark *base_of(struct top_reading *r, uint64_t now) {
   unsigned old = 0;
   while (old + 1 < r->mark_count && r->marks[old + 1].ns + TOP_WINDOW_NS <= now) old++;
@@ -225,7 +223,7 @@ static void ask_system(struct top_process *p) {
   struct top_figures *f = &p->figures;
   const uint64_t cpu = r->cpu_ns, read = r->cpu_read_ns;
   f->has_resident = eva_resident_of(p->pid, &f->resident);
-  /* too short to say something */
+  /* too short for a meaningful figure */
   if (read && now_ns() - read < LEAST_MS * UINT64_C(1000000)) return;
   top_process_clock(p);
   f->has_cpu = read && r->cpu_read_ns > read && r->cpu_ns >= cpu;
@@ -251,7 +249,8 @@ struct top_process *top_process_new(eventring_cursor *cursor) {
   p->reading->steps.context = p->reading;
   eventring_cursor_select(cursor, 1u << EVENTRING_RUNTIME);
   look(p);
-  /* a stream has everything; of a ring everything is wanted, even the heap of long ago */
+  /* a stream has everything, so seek; of a ring everything is wanted, even an old heap
+     figure */
   if (p->info.has_streams) eventring_cursor_seek(cursor, p->reading->since);
   top_process_clock(p);
   return p;
@@ -298,7 +297,7 @@ static VIEW(figures_view, struct top_figures,
     {"domains", NULL, VIEW_COUNT, ROW(domains), .help = "that run"},
     {"window_ns", NULL, VIEW_NS, ROW(of_ns), .help = "of the 10 s, what there are events of"})
 
-/* Returns what is worth a column: that a process does not just run. */
+/* Returns the state, if the process does not simply run. */
 VIEW_GETTER(state, struct top_process) {
   const struct eventring_info *info = &row->info;
   if (info->liveness != EVENTRING_LIVE) return view_text(eva_liveness_name(info->liveness));
@@ -307,8 +306,8 @@ VIEW_GETTER(state, struct top_process) {
   return view_printf(to, "%s%s", eva_state_name(info->state), eva_room_text(info->no_room));
 }
 
-/* Returns the file name of the program: folders do not help to distinguish processes in a
-   narrow column. */
+/* Returns the file name of the program: in a narrow column, folders do not help to
+   distinguish processes. */
 VIEW_GETTER(program, struct top_process) {
   const char *slash = strrchr(row->info.program, '/');
   return view_text(slash && slash[1] ? slash + 1 : row->info.program);

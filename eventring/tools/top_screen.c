@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* top_screen.c: the screen of `eventring top`, with ncurses.
+/* top_screen.c: shows the screen of `eventring top`, with ncurses.
  *
  * The loop waits for three things: a key, the text of a child (top_detail.c, or a command
  * that a key has started), and the next refresh. Signals are blocked except while it
  * waits, so none is missed: SIGINT, SIGTERM and SIGHUP end the loop, SIGWINCH comes as a
- * key, and SIGTSTP and SIGCONT are left to ncurses, which gives the terminal back
- * meanwhile. However the command ends, except by SIGKILL, the terminal is restored (also
- * when out of memory: `restore` runs at exit).
+ * key, and ncurses handles SIGTSTP and SIGCONT and gives the terminal back in between.
+ * However the command ends, except by SIGKILL, the terminal is restored (also when out of
+ * memory: `restore` runs at exit).
  *
- * What is drawn is a list of lines, made anew each time: the table of processes, or for
- * one process its row and its parts. ncurses writes only what differs. Each text is
- * written by `put`, which never passes anything on that a terminal would obey.
+ * The screen is a list of lines, made anew each time: the table of processes, or for one
+ * process its row and its parts. ncurses writes only differences. Each text is written by
+ * `put`, which never passes on anything that a terminal would act on.
  *
  * A key that changes a process runs `eventring control`, whose output becomes the message
  * in the last line.
@@ -68,15 +68,15 @@ struct screen {
   uint64_t interval_ns, due_ns, end_ns;
   bool frozen, quits, is_detail, draws;
   enum over over;
-  struct top_process *chosen;  /* one of the list; NULL: there is none */
+  struct top_process *chosen;  /* one of the list; NULL: none */
   size_t row;                  /* its place */
-  size_t first, detail_first;  /* the first row, or line, that is shown */
+  size_t first, detail_first;  /* the first row, or line, on the screen */
   struct top_detail detail;
   struct top_child action;     /* a command that a key has started */
-  char doing[TOP_TARGET + 32]; /* what it does */
-  char said[PATH_MAX + 32];    /* what to say when it has done that; "": its own text */
+  char doing[TOP_TARGET + 32]; /* what this command does */
+  char said[PATH_MAX + 32];    /* message after its success; "": its own text */
   char message[MESSAGE];
-  uint64_t message_ns;         /* when the message came; 0: there is none */
+  uint64_t message_ns;         /* when the message came; 0: no message */
   /* the filter before, while another one is typed */
   char before[sizeof ((struct top_list *)0)->filter];
 };
@@ -111,7 +111,7 @@ static void free_lines(struct lines *lines) {
   *lines = (struct lines){0};
 }
 
-/* Returns the text as this terminal may have it. */
+/* Returns the text in a form that is safe for this terminal. */
 static char *safe_text(const char *text) {
   const bool is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   const size_t size = strlen(text), room = 4 * size + 1;
@@ -159,7 +159,8 @@ static char *table_of(void (*rows)(struct view_to *to, const void *row), const v
 
 static void one_row(struct view_to *to, const void *process) { view_row(to, process); }
 
-/* Finds the row of the chosen process; if that is gone, chooses the one in its place. */
+/* Finds the row of the chosen process; if the process is gone, chooses the one in its
+   place. */
 static void find_chosen(struct screen *s) {
   const struct top_list *list = s->list;
   for (size_t i = 0; i < list->shown; i++)
@@ -340,7 +341,7 @@ static void target_of(char target[TOP_TARGET], const struct top_process *p) {
   else snprintf(target, TOP_TARGET, "%s", p->info.path);
 }
 
-/* Runs a command on the chosen process. `said`: what to say when it has succeeded. */
+/* Runs a command on the chosen process. `said`: the message after its success. */
 static void act(struct screen *s, const char *doing, const char *said, const char *const *words) {
   const char *all[TOP_CHILD_WORDS + 1];
   char target[TOP_TARGET];
@@ -414,7 +415,7 @@ static void switch_class(struct screen *s, int key) {
 
 enum { KEY_ESCAPE = 27 };
 
-/* Handles a key for the chosen process. Returns false if it is none. */
+/* Handles a key for the chosen process. Returns false if the key is none of these. */
 static bool take_action_key(struct screen *s, int key) {
   if (!strchr("pmlwc", key) || !key) return false;
   if (!s->chosen) return true;
@@ -487,7 +488,7 @@ static void take_list_key(struct screen *s, int key) {
 
 static void take_detail_key(struct screen *s, int key) {
   const size_t page = LINES > 6 ? (size_t)LINES - 6 : 1, first = s->detail_first;
-  /* `draw_detail` keeps it within the text */
+  /* `draw_detail` limits it to the text */
   if (key == KEY_DOWN || key == 'j') s->detail_first++;
   else if (key == KEY_UP || key == 'k') s->detail_first = first ? first - 1 : 0;
   else if (key == KEY_NPAGE) s->detail_first += page;
@@ -571,14 +572,14 @@ static void wait_for_news(const struct screen *s, const sigset_t *open) {
   ppoll(fds, count, &timeout, open);
 }
 
-/* Handles keys, a limited number at a time: however much is typed or pasted, the other
-   work continues. */
+/* Handles a limited number of keys at a time, so that other work continues however much
+   is typed or pasted. */
 static void take_keys(struct screen *s) {
   enum { MOST = 256 };
   for (int i = 0, key; i < MOST && (key = getch()) != ERR; i++) take_key(s, key);
 }
 
-/* Tells whether the terminal is gone, so that there will be no more keys. */
+/* Tells whether the terminal is gone, so that no more keys will come. */
 static bool is_terminal_gone(void) {
   struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
   return poll(&fd, 1, 0) > 0 && fd.revents & (POLLHUP | POLLERR | POLLNVAL);
@@ -628,7 +629,7 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
   sigprocmask(SIG_BLOCK, &held, &before);
   s.detail.columns = (size_t)COLS;
   s.detail.only = -1;
-  top_list_refresh(list); /* with what there is: the processor time comes in a moment */
+  top_list_refresh(list); /* with what is known; the processor time follows in a moment */
   show(&s, &before);
   top_child_end(&s.action);
   top_detail_end(&s.detail);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_terminal.c: what the terminal can do.
+/* top_terminal.c: finds what the terminal can do.
  *
  * This is a file of its own because <term.h> defines words such as `columns' and
  * `lines' as macros. (newterm would also report an unknown terminal, but then it leaks

@@ -49,7 +49,7 @@ static const char *class_name(const struct view_to *to, unsigned index) {
   return name ? name : "?";
 }
 
-/* Returns the name of the thing whose number the value is, by its form. */
+/* Returns the name of the thing whose number the value is; the form says what it is. */
 static struct view_value named(const struct view_to *to, enum view_form form,
                                struct view_value value) {
   unsigned n = (unsigned)value.is.u;
@@ -71,7 +71,7 @@ static bool is_zero(const struct view_value *value) {
   return value->type == VIEW_TEXT ? !value->is.text[0] : !value->is.u;
 }
 
-/* Tells whether the flags say that the value is none. */
+/* Tells whether the flags make this value count as none. */
 static bool is_no_value(const struct view_value *value, unsigned flags) {
   bool negative = value->type == VIEW_INT && value->is.i < 0;
   bool greatest = value->type == VIEW_UINT && value->is.u == UINT64_MAX;
@@ -79,7 +79,7 @@ static bool is_no_value(const struct view_value *value, unsigned flags) {
          (is_zero(value) && flags & VIEW_NO_0);
 }
 
-/* The row of an included view that is not there: its columns have no values. */
+/* The row of an included view that is absent: its columns have no values. */
 static const char no_row[1];
 
 static bool is_there(const struct view_column *c, const char *row) {
@@ -109,7 +109,7 @@ static const void *nested_row(struct view_to *to, const struct view_column *c, c
 
 typedef void visit_column(struct view_to *to, const struct view_column *column, const void *row);
 
-/* Visits the columns, with those of included views in their place. `row` may be NULL. */
+/* Visits the columns; the columns of included views come in place. `row` may be NULL. */
 static void each_column(struct view_to *to, view_function *view, const void *row,
                         visit_column *visit) {
   const struct view *v = view();
@@ -183,8 +183,8 @@ void view_members(struct eva_json *json, view_function *view, const void *row) {
 
 /* ---- Text --------------------------------------------------------------------- */
 
-/* Writes bytes with their sign. (The size without its sign is shorter than a figure may
-   be.) Returns the text. */
+/* Writes bytes with their sign. (The text without the sign leaves room for it in a
+   figure.) Returns the text. */
 static char *signed_bytes_text(char *figure, int64_t bytes) {
   char *size = bytes ? figure + 1 : figure;
   figure[0] = bytes < 0 ? '-' : '+';
@@ -256,7 +256,7 @@ static void add_cell(struct view_to *to, const struct view_column *c, const void
   else table_cell(to->table, text);
 }
 
-/* Fills a table with rows, and prints it, below its heading if it has one. */
+/* Fills a table with rows, and prints it below its heading, if any. */
 static void print_table(struct view_to *to, const char *heading, view_function *view,
                         void (*rows)(struct view_to *to, const void *row), const void *row,
                         int indent) {
@@ -297,7 +297,7 @@ void view_lines(struct view_to *to, view_function *view, const void *row) {
 
 static void put_csv_text(FILE *out, const char *text) {
   fputc('"', out);
-  /* so that a spreadsheet does not take it for a formula */
+  /* otherwise a spreadsheet would take it for a formula */
   if (text[0] && strchr("=+-@", text[0])) fputc('\'', out);
   for (size_t part; *text; text += part) {
     part = *text == '"' ? 1 : strcspn(text, "\"");
@@ -395,7 +395,7 @@ static void put_column(struct view_to *to, const struct view_column *c, const vo
   eva_json_close_object(json);
 }
 
-/* Writes the rows that `path` leads to. Returns whether they were found. */
+/* Writes the rows to which `path` leads. Returns whether they were found. */
 static bool put_rows_at(struct view_to *to, view_function *view, const char *path,
                         const void *row) {
   struct eva_json *json = &to->json;
@@ -452,8 +452,8 @@ static const char *type_name(const struct view_column *c) {
   }
 }
 
-/* Tells whether a member may be null. (Without VIEW_MAYBE it is always there, and null if
-   it has no value.) */
+/* Tells whether a member may be null. (Without VIEW_MAYBE it is always present, and null
+   if it has no value.) */
 static bool may_be_null(const struct view_column *c) {
   bool has_condition = (c->known || c->has) && !(c->flags & (VIEW_PART | VIEW_TEXT_IF));
   return !(c->flags & VIEW_MAYBE) &&
@@ -473,8 +473,8 @@ static void put_type(struct eva_json *json, const struct view_column *c) {
   eva_json_close_array(json);
 }
 
-/* The views around a view: a view within itself (the rows of a tree) becomes a
-   reference. */
+/* The views around a view. If a view contains itself (the rows of a tree), the inner one
+   becomes a reference. */
 struct outer {
   view_function *view;
   const char *path;
@@ -512,8 +512,7 @@ static void put_property(struct view_to *to, const struct view_column *c, const 
   eva_json_close_object(json);
 }
 
-/* Writes the members that are required. `sure`: the view that includes this one always
-   has it. */
+/* Writes the required members. `sure`: the including view always has this one. */
 static void put_required(struct eva_json *json, view_function *view, bool sure) {
   const struct view *v = view();
   for (size_t i = 0; i < v->count; i++) {

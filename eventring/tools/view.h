@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.h: one table per view.
+/* view.h: prints views, by one table for each.
  *
  * A view is a static table with a line per column: {key, title, form, where its value
  * is}. The text of a terminal (text_table.h), JSON, CSV, `eventring COMMAND
@@ -10,7 +10,7 @@
  * of the table (the signs before a title are those of text_table.h); most have both. A
  * column's value is a member of the row (ROW, which knows its type), or computed
  * (VIEW_GET). Its form says what it is: a duration is "1.234 ms" in text and nanoseconds
- * in JSON; a number that has a unit in text has the unit in its key.
+ * in JSON. A number that has a unit in text has the unit in its JSON key.
  *
  * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT is a
  * member that is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of
@@ -44,21 +44,22 @@
 #include "text_table.h"
 #include "tool.h"
 
-/* How a value is stored. */
+/* The type of a stored value. */
 enum view_type {
   VIEW_NONE, /* there is no value */
   VIEW_BOOL, VIEW_UINT, VIEW_INT, VIEW_DOUBLE, VIEW_TEXT,
   VIEW_U8, VIEW_U16, VIEW_U32, VIEW_I32, VIEW_CHARS /* only in rows */
 };
 
-/* What a value is. The comments show it in text; JSON has the number, or the name. */
+/* The meaning of a value. The comments show it in text; JSON has the number, or the
+   name. */
 enum view_form {
   VIEW_PLAIN,  /* as it is: an id, a text */
   VIEW_COUNT,  /* "1,234,567" */
   VIEW_NS,     /* "1.234 ms" */
-  VIEW_MOMENT, /* of the recording's clock: "12.345678 s" after its start, "-" if 0 */
+  VIEW_MOMENT, /* on the recording's clock: "12.345678 s" after its start, "-" if 0 */
   VIEW_WALL,   /* "2024-05-01 12:00:00.123" */
-  VIEW_BYTES,  /* "1.25 MiB"; with its sign, if it may be negative */
+  VIEW_BYTES,  /* "1.25 MiB"; with a sign, if it may be negative */
   VIEW_WORDS,  /* of 8 bytes: "1.25 MiB" */
   VIEW_SHARE,  /* of 1: "12.3 %" */
   VIEW_CHANGE, /* of 1: "+12.3 %" */
@@ -68,17 +69,16 @@ enum view_form {
 };
 
 enum { /* flags of a column */
-  VIEW_MAYBE = 1,    /* without a value it is left out of the JSON; else it is null */
-  VIEW_PART = 64,    /* it is left out only if `known` or `has` says that it has no
-                        value */
+  VIEW_MAYBE = 1,    /* without a value, JSON omits it; else it is null */
+  VIEW_PART = 64,    /* omitted only if `known` or `has` says that there is no value */
   VIEW_NO_0 = 2,     /* 0 is no value */
   VIEW_DASH_0 = 4,   /* 0 is no value in text, which shows "-" */
   VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
   VIEW_NO_MAX = 128, /* UINT64_MAX is no value */
-  VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row has a pointer to it */
+  VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row holds a pointer to it */
   VIEW_TEXT_IF = 512, /* `known` and `has` are for text: JSON always has the value */
   VIEW_MAIN = 32,    /* the rows that --csv prints */
-  VIEW_END = 256     /* of a long text, a table shows only the end */
+  VIEW_END = 256     /* in a table, a long text shows only its end */
 };
 
 struct view_value {
@@ -119,16 +119,16 @@ struct view_column {
   const char *title; /* NULL: not in text */
   enum view_form form;
   enum view_type type;
-  /* in the row: of the value, of what is nested, or of what `get` is given */
+  /* in the row: of the value, of what is nested, or of the argument of `get` */
   size_t offset;
   struct view_value (*get)(struct view_to *to, const void *row, const struct view_column *column);
   const char *help; /* what the key does not say */
   unsigned flags;
-  uint32_t argument;             /* for `get` */
+  uint32_t argument;             /* an argument for `get` */
   /* VIEW_IF: a bool of the row without which there is no value */
   size_t known;
   bool (*has)(const void *row);  /* tells whether there is a value */
-  view_function *view;           /* what is nested */
+  view_function *view;           /* the nested view */
   /* makes the nested row, of at most VIEW_MADE bytes */
   void (*make)(void *made, const void *row);
   void (*rows)(struct view_to *to, const void *row);
@@ -137,13 +137,13 @@ struct view_column {
 struct view {
   const struct view_column *columns;
   size_t count;
-  size_t keys;      /* first columns that each part of its table has; 0 is 1 */
-  bool has_version; /* it has a version itself: none is put before it */
+  size_t keys;      /* number of columns that each part of its table repeats; 0 means 1 */
+  bool has_version; /* it has its own version member, so none is put before it */
   view_function *other; /* another view that the command may print; NULL: none */
 };
-/* Defines a view of rows of a type, of these columns; VIEW_WITH sets other members, too:
-   `(.keys = 2)`. (It is a function because the type of its rows has a name only within
-   it.) */
+/* Defines a view with these columns, for rows of a type; VIEW_WITH also sets other
+   members: `(.keys = 2)`. (It is a function because the name of the row's type is local
+   to it.) */
 #define VIEW(name, row_type, ...) VIEW_WITH(name, row_type, (.keys = 1), __VA_ARGS__)
 #define VIEW_WITH(name, row_type, members, ...)                                          \
   const struct view *name(void) {                                                        \
@@ -165,13 +165,13 @@ struct view {
 #define ROW(member)                                                                    \
   .type = VIEW_TYPE(&((view_row_type *)0)->member), .offset = offsetof(view_row_type, member)
 #define VIEW_GET(value_type, function) .type = VIEW_##value_type, .get = function
-/* For a column with a condition. (A member of another type is not compiled: a count, read
-   as a bool, may be 256.) */
+/* For a column with a condition. (Only a bool member compiles: a count that is read as a
+   bool may be 256.) */
 #define VIEW_IF(member)                                                                \
   .known = _Generic(&((view_row_type *)0)->member, bool *: 1) + offsetof(view_row_type, member)
 
-/* Begins a function for VIEW_GET: `{ return view_...; }` follows. It has `to`, `row`, of
-   its type, and `column`. */
+/* Begins a function for VIEW_GET; `{ return view_...; }` follows. It has the parameters
+   `to`, `row`, of its type, and `column`. */
 #define VIEW_GETTER(name, row_type)                                                          \
   static struct view_value name##_of(struct view_to *to, const row_type *row,                \
                                      const struct view_column *column);                      \
@@ -198,27 +198,26 @@ static inline bool view_wants_text(const struct view_choice *choice) {
 /* Where views are printed. The caller fills the first members. */
 struct view_to {
   FILE *out;
-  eventring_cursor *cursor; /* for names; NULL: there are none */
-  uint64_t start_ns;        /* that moments count from */
-  const void *context;      /* for `get` and `rows` */
+  eventring_cursor *cursor; /* for names; NULL: none */
+  uint64_t start_ns;        /* from which moments count */
+  const void *context;      /* argument of `get` and `rows` */
   struct view_choice as;
   bool is_screen;           /* tables are for a screen (text_table.h) */
-  const char *by;           /* the title, with its signs, of the column that has
-                               VIEW_BY */
-  /* for the engine: */
+  const char *by;           /* the title, with its signs, of the column with VIEW_BY */
+  /* used by the engine */
   bool are_lines;           /* each row is a JSON object on a line of its own */
   struct eva_json json;
   size_t csv_cells;         /* of the present line */
   struct table *table;      /* rows are cells of it; NULL: they are JSON or CSV */
   view_function *view;  /* of the rows that are being put */
-  char room[1024];          /* for a text that `get` makes: valid until the next one */
+  char room[1024];          /* for a text made by `get`: valid until the next one */
   union {
     max_align_t aligned;
     char bytes[VIEW_MADE];
-  } made; /* for a row that `make` makes: one at a time */
+  } made; /* for a row made by `make`: one at a time */
 };
 
-/* Returns a text that is made in `to`. */
+/* Returns a text, which is stored in `to`. */
 struct view_value view_printf(struct view_to *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -240,15 +239,15 @@ void view_section(struct view_to *to, const char *heading, view_function *view,
    line each. */
 void view_list(struct view_to *to, view_function *view,
                void (*rows)(struct view_to *to, const void *row), const void *row);
-/* Prints the columns with a title as lines of `label value`; those without a value are
-   left out. */
+/* Prints the columns with a title as lines of `label value`; leaves out those without a
+   value. */
 void view_lines(struct view_to *to, view_function *view, const void *row);
 /* Tells whether the rows are for a table. */
 static inline bool view_is_text(const struct view_to *to) { return to->table != NULL; }
 
-/* Writes members into an object that is open in `json`: `columns`, an object for each
-   column of the rows that `path` leads to in the answer ("rows", "total.spans"), and
-   `rows`, as view_object writes them. */
+/* Writes two members into an open object of `json`. `columns` has an object for each
+   column of the rows to which `path` leads in the answer ("rows", "total.spans"); `rows`
+   has these rows, as view_object writes them. */
 void view_data(struct view_to *to, struct eva_json *json, view_function *view, const char *path,
                const void *row);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* view_figures.c: sections `stacks`, `samples`, `allocated`, `live` and `calls` of a page
- * (view/part.h): one tree of sites, and the figures on it (view_stacks.h).
+/* view_figures.c: makes sections `stacks`, `samples`, `allocated`, `live` and `calls` of
+ * a page (view/part.h): one tree of sites, and the figures on it (view_stacks.h).
  *
  * For a file, the stacks are those that the process wrote each second, if it did.
  *
- * For a process that is watched, stacks are sampled from outside, by a thread, from
- * before the reading to its end; and allocations are sampled by the process itself, which
- * stops as soon as reading is over, unless it did so before. Nothing in the program has
- * to be changed, and it needs no span.
+ * For a process that is watched, a thread samples stacks from outside, from before the
+ * reading to its end. The process itself samples allocations. It stops as soon as reading
+ * is over, unless it had sampled before. The program needs no change and no spans.
  *
- * The parts share one state. With each level of reduction the tree has half of its sites,
- * the others are "(other)", and every second level cells become twice as long. */
+ * The parts share one state. With each level of reduction the tree has half as many
+ * sites, the others become "(other)"; at every second level cells become twice as
+ * long. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,18 +26,17 @@ static struct shared {
   struct page_run *run;
   struct page_stacks *stacks;
   struct page_heap heap;
-  struct eva_heap *profiles; /* of the heap; NULL: they cannot be read */
+  struct eva_heap *profiles; /* of the heap; NULL: unreadable */
   /* samples; NULL: none are taken */
   struct page_samples *samples;
   struct sampling *sampling;
   pthread_t thread;
   bool stop; /* atomic */
   uint64_t begin_ns;
-  bool asked_for_allocations; /* by the process, which must stop that */
-  bool class_was_on;           /* class alloc, before that */
-  double former_rate;          /* the rate asked for before that, though the class may
-                                  have been off */
-  /* what is written: the stacks of a level; NULL: all */
+  bool asked_for_allocations; /* of the process, which must stop it */
+  bool class_was_on;           /* whether class alloc was on before */
+  double former_rate;          /* the rate before, though the class may have been off */
+  /* the stacks at the level being written; NULL: all */
   struct page_stacks *less;
   unsigned level;
 } shared;
@@ -53,8 +52,8 @@ static void *sample_beside(void *none) {
   return NULL;
 }
 
-/* Begins to sample, in a thread that gets no signals: they are for the thread that
-   reads. */
+/* Begins to sample, in a thread that gets no signals, which are for the reading
+   thread. */
 static void begin_samples(struct page_run *run) {
   sigset_t all, before;
   shared.samples = page_samples_new(HZ, &run->grid);
@@ -74,14 +73,14 @@ static int note_running(void *context, const struct eventring_heap *heap) {
   return 0;
 }
 
-/* Asks the process for a change: by its path, which is not followed if it is a link (the
-   cursor may have followed one). */
+/* Asks the process for a change. Uses its path and does not follow a link, as the cursor
+   may have done. */
 static bool ask(const struct page_run *run, const struct eventring_change *change) {
   return eventring_control(run->info.path, change, NULL) == EVENTRING_OK;
 }
 
-/* Restores the rate and the class that were found. If another command has asked for
-   another rate meanwhile, that stays. */
+/* Restores the former rate and class. If another command has changed the rate in the
+   meantime, that stays. */
 static void end_allocations(const struct shared *s) {
   static const uint64_t alloc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
   struct eventring_info info = {.size = sizeof info};
@@ -92,8 +91,8 @@ static void end_allocations(const struct shared *s) {
   ask(s->run, EVENTRING_CHANGE(RATE, .rate = s->former_rate));
 }
 
-/* Tells whether samples are asked for already: there may be no profile of them before the
-   next collection. Notes class and rate. */
+/* Tells whether samples were requested before (they may have no profile until the next
+   collection). Notes class and rate. */
 static bool samples_are_asked_for(eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   if (eventring_cursor_info(cursor, &info) != EVENTRING_OK) return false;
@@ -102,8 +101,8 @@ static bool samples_are_asked_for(eventring_cursor *cursor) {
   return info.sample_rate > 0;
 }
 
-/* Begins the sampling of allocations. (A program that is started is asked by its
-   environment.) */
+/* Begins the sampling of allocations. (A program that this command starts is asked
+   through its environment.) */
 static void begin_allocations(struct page_run *run) {
   static const struct eventring_heap_callbacks callbacks = {note_running, NULL};
   bool runs = run->launch != NULL || samples_are_asked_for(run->cursor);
@@ -126,14 +125,14 @@ static void *begin_other(struct page_run *run) {
   return &shared;
 }
 
-/* Stops the sampling; the process may have ended, and then it does not sample any more.
-   Returns the time of the last sample, or 0. */
+/* Stops the sampling, unless the process has ended. Returns the time of the last sample,
+   or 0. */
 static uint64_t stop(void *state) {
   struct shared *s = state;
   if (s->asked_for_allocations) end_allocations(s);
   if (!s->samples) return 0;
-  /* pairs with the acquire load in goes_on (sample.c); what the thread leaves is ordered
-     by the join */
+  /* pairs with the acquire load in goes_on (sample.c); the join orders the results of the
+     thread */
   __atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
   pthread_join(s->thread, NULL);
   return page_samples_last_ns(s->samples);
@@ -209,7 +208,7 @@ static void free_all(void *state) {
 
 /* ---- Writing ------------------------------------------------------------------ */
 
-/* Returns the stacks of a level. */
+/* Returns the stacks at a level. */
 static const struct page_stacks *stacks_of(struct shared *s, unsigned level) {
   if (!level) return s->stacks;
   if (s->less && s->level == level) return s->less;

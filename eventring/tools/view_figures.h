@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_figures.h: what other parts of a page need from its stacks (view_figures.c). */
+/* view_figures.h: gives other parts of a page access to its stacks (view_figures.c). */
 #ifndef EVENTRING_TOOL_VIEW_FIGURES_H
 #define EVENTRING_TOOL_VIEW_FIGURES_H
 
@@ -7,8 +7,8 @@
 #include "time_profile.h"
 #include "view_stacks.h"
 
-/* Fills, once the parts before have finished, a profile by function of the samples that
-   were taken for the page; leaves it as it is if there are none. It must be freed with
+/* Fills a profile by function with the samples that were taken for the page, once the
+   parts before have finished; leaves it as it is if there are none. It must be freed with
    time_profile_free. */
 void page_sampled_profile(struct time_profile *profile);
 /* Returns the heap profiles of the recording, or NULL if they cannot be read. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_head.c: section `head` of a page: what the overview says. */
+/* view_head.c: writes section `head` of a page: the contents of the overview. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ void view_put_command(const struct page_run *run, const char *command, struct ev
   free(line);
 }
 
-/* Writes an answer. `command` is NULL if no command takes such a target. */
+/* Writes an answer. `command`: NULL if no command takes such a target. */
 static void put_answer(const struct page_run *run, const char *question, const char *answer,
                        const char *command, struct eva_json *json) {
   eva_json_open_object(json);
@@ -155,8 +155,8 @@ const char *view_sampling(const struct page_run *run) {
   return run->cpu ? "profile --cpu --hz 1000" : "profile --hz 1000";
 }
 
-/* Returns what is known of the time by line, and sets *command to the command that says
-   more, or NULL if there is none. */
+/* Returns what is known about the time by line, and sets *command to a command for
+   details, or NULL if there is none. */
 static const char *about_time(const struct page_run *run, const char **command) {
   *command = NULL;
   if (run->sampled.has_calls) {
@@ -174,14 +174,14 @@ static const char *about_time(const struct page_run *run, const char **command) 
   return "Stacks are those that the process wrote each second; more were not sampled.";
 }
 
-/* Tells whether the innermost function is missing in so many stacks that another line may
-   be the hottest. */
+/* Tells whether so many stacks lack the innermost function that another line may be the
+   hottest. */
 static bool misses_functions(const struct page_run *run) {
   enum { RARE = 20 };
   return run->sampled.moving > run->sampled.stacks / RARE;
 }
 
-/* Tells whether the program did not note each instruction, for more than a moment. */
+/* Tells whether the program did not note each instruction for more than a moment. */
 static bool has_coarse_lines(const struct page_run *run) {
   enum { RARE = 20 };
   return run->sampled.coarse > run->sampled.stacks / RARE;
@@ -220,8 +220,8 @@ static void put_hot_line(const struct page_run *run, struct eva_json *json) {
   put_answer(run, "Which line takes the time?", answer, command, json);
 }
 
-/* Writes what was allocated, by exact counts: the collector counts its heap; the profile
-   of samples also counts what objects hold outside it, which the estimates have, too. */
+/* Writes what was allocated, by exact counts. The collector counts its heap. The profile
+   of samples, like the estimates, also counts what objects hold outside the heap. */
 static void tell_allocated(const struct page_run *run, const struct eva_tally *tally, char *text,
                            size_t room) {
   const struct eva_heap *profiles = page_heap_profiles();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_page.h: what the files of `eventring view` share (cmd_view.c has the order of
-   steps). */
+/* view_page.h: shared declarations of the files of `eventring view` (cmd_view.c has the
+   order of steps). */
 #ifndef EVENTRING_TOOL_VIEW_PAGE_H
 #define EVENTRING_TOOL_VIEW_PAGE_H
 
@@ -10,7 +10,7 @@
 void view_head(const struct page *page, struct eva_json *json);
 /* Returns the command that samples stacks as was done for the page. */
 const char *view_sampling(const struct page_run *run);
-/* Writes the member `command`: that command line, for the target of the page. */
+/* Writes the member `command`: a command line for the target of the page. */
 void view_put_command(const struct page_run *run, const char *command, struct eva_json *json);
 
 #endif

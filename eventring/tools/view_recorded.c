@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* view_recorded.c: the figures on stacks that a recording has.
+/* view_recorded.c: reads the figures on stacks that a recording has.
  *
- * What was allocated in the whole run is in the heap profiles, even if the ring of
- * samples was overwritten; what was allocated in a cell is known from the events that are
- * still there. */
+ * The heap profiles have what was allocated in the whole run, even if the ring of samples
+ * was overwritten. The remaining events show what was allocated in each cell. */
 #include "view_recorded.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "eventring/tools.h"
 #include "last_stacks.h"
 
-/* Returns a function as all sections have it: C functions have no file. */
+/* Returns a function in the form of all sections: C functions have no file. */
 static uint32_t function_of(struct page_stacks *s, const char *name, const char *source,
                             uint32_t line, bool is_c) {
   is_c |= strcmp(source, "[C]") == 0;
@@ -44,7 +43,7 @@ static uint32_t site_of_frame(struct page_heap *h, uint32_t parent,
                    info->line);
 }
 
-/* Makes room for the stacks that are known by now. */
+/* Makes room for all stacks known so far. */
 static void grow(struct page_heap *h) {
   struct eventring_info info = {.size = sizeof info};
   if (eventring_cursor_info(h->run->cursor, &info) != 0 || info.stack_end <= h->site_count) return;
@@ -53,8 +52,7 @@ static void grow(struct page_heap *h) {
   h->site_count = info.stack_end;
 }
 
-/* Returns the site of a stack, after adding its frames from the outermost to the
-   innermost. */
+/* Returns the site of a stack, after adding its frames, outermost first. */
 static uint32_t site_of_stack(struct page_heap *h, uint32_t stack) {
   struct eventring_stack_info info;
   uint32_t path[EVENTRING_MAX_DEPTH], depth = 0, site = 0;
@@ -114,8 +112,8 @@ static void add_profiles(struct page_heap *h, const struct eva_heap *heap) {
   }
 }
 
-/* Adds up the figures of the cells: for a part of the run, or without a profile, only
-   what the events say is known. */
+/* Adds up the figures of the cells: for a part of the run, or without a profile, only the
+   events are known. */
 static void add_up_cells(struct page_figures *f) {
   for (uint32_t i = 0; i < f->cell_count; i++) f->rows[f->cells[i].row].self += f->cells[i].figure;
 }
@@ -147,8 +145,8 @@ struct written {
   struct page_stacks *stacks;
 };
 
-/* Returns the site of a stack from its text. If that has room for some of its functions
-   only, these are the innermost. */
+/* Returns the site of a stack from its text. If the text has only some of the functions,
+   they are the innermost ones. */
 static uint32_t site_of_text(struct page_stacks *s, const char *text) {
   enum { MOST = EVENTRING_MAX_STACK_TEXT / 3 };
   uint32_t function[MOST], line[MOST], depth = 0, site = 0;
@@ -161,7 +159,7 @@ static uint32_t site_of_text(struct page_stacks *s, const char *text) {
   return site;
 }
 
-/* Handles a stack that was written. (Those that were written for another reason are no
+/* Handles a stack that the process wrote. (Stacks written for another reason are no
    samples of time.) */
 static int on_written(void *context, const struct eventring_last_stack *stack) {
   const struct written *w = context;

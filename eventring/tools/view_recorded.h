@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* view_recorded.h: the figures on stacks that a recording has (view_stacks.h): sampled
- * allocations by time and in all, what is alive, the profile of calls, and the stacks
- * that were recorded. */
+/* view_recorded.h: reads the figures on stacks that a recording has (view_stacks.h):
+ * sampled allocations by time and in all, what is alive, the profile of calls, and the
+ * stacks that were recorded. */
 #ifndef EVENTRING_TOOL_VIEW_RECORDED_H
 #define EVENTRING_TOOL_VIEW_RECORDED_H
 
@@ -21,12 +21,13 @@ void page_heap_open(struct page_heap *heap, const struct page_run *run,
                     struct page_stacks *stacks);
 /* Takes an event of the recording: adds one of class alloc to its cell. */
 void page_heap_event(struct page_heap *heap, const struct eventring_event *event);
-/* Adds, after the last event, what the heap profiles of the file have, of the whole run
-   (not if a part of it is asked for), and returns them; the caller frees them. Returns
-   NULL, after a message, if they cannot be read. Frees `heap` in any case. */
+/* Adds the heap profiles of the file, after the last event, and returns them; the caller
+   frees them. They cover the whole run, so nothing is added if only a part of it is
+   wanted. Returns NULL, after a message, if they cannot be read. Frees `heap` in any
+   case. */
 struct eva_heap *page_heap_close(struct page_heap *heap);
 
-/* Adds the stacks that the process itself has written, each period, as samples. */
+/* Adds the stacks that the process itself has written each period, as samples. */
 void page_written_stacks_add(const struct page_run *run, struct page_stacks *stacks);
 
 /* Adds the profiles of calls, or reports that they cannot be read. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_samples.c: samples of stacks with their times, for a page. */
+/* view_samples.c: counts samples of stacks by time, for a page. */
 #include "view_samples.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_CELLS = 4 * PAGE_CELLS, MOST_COUNTS = 1 << 17 };
 
-struct count { /* samples in a cell */
+struct count { /* number of samples in a cell */
   uint32_t cell;
   uint32_t life, node;
   uint64_t samples;
@@ -20,7 +20,7 @@ struct page_samples {
   uint64_t begin_ns, cell_ns, last_ns;
   struct count *counts;
   uint32_t count;
-  struct evr_table table; /* numbers plus 1 of counts */
+  struct evr_table table; /* value: index of a count, plus 1 */
 };
 
 struct page_samples *page_samples_new(uint64_t hz, const struct page_grid *grid) {
@@ -57,7 +57,7 @@ static void add(struct page_samples *s, const struct count *more) {
   }
 }
 
-/* Makes one cell of two. */
+/* Joins cells in pairs. */
 static void double_cells(struct page_samples *s) {
   struct page_samples rough = {.period_ns = s->period_ns, .hz = s->hz, .begin_ns = s->begin_ns,
                                .cell_ns = 2 * s->cell_ns, .last_ns = s->last_ns};
@@ -90,7 +90,7 @@ struct life {
   uint32_t *site; /* of each node of its tree */
 };
 
-/* Returns the site of each node. What ran outside functions has a site of its own. */
+/* Returns the site of each node. Time outside functions has a site of its own. */
 static uint32_t *sites_of(const struct sample_tree *tree, struct page_stacks *stacks) {
   uint32_t *site = need_zeroed(tree->count, sizeof *site);
   for (uint32_t i = 1; i < tree->count; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* view_source.c: section `source` of a page: the text of the files of the program whose
- * functions are on its stacks.
+/* view_source.c: makes section `source` of a page: the text of the program's files whose
+ * functions are on the stacks.
  *
  * A page is given to others, and a recording may name any file. So only programs are
- * read: files called *.lua, and scripts whose first line names an interpreter of Lua.
- * They must not have changed since the run began, by their times, or the lines would be
+ * read: files called *.lua, and scripts whose first line names an interpreter of Lua. By
+ * their times, they must not have changed since the run began, or the lines would be
  * wrong.
  *
- * A relative name is relative to the directory of the process, as long as it lives, and
- * else to that of this command. With each level of reduction, half of the bytes go: the
- * files with the smallest shares of all figures. */
+ * A relative name is relative to the directory of the process while it lives, else to
+ * that of this command. Each level of reduction removes half of the bytes: the files with
+ * the smallest shares of all figures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 enum {
   LEVELS = 6, MOST_FILE = 1 << 20, MOST_ALL = 8 << 20, MOST_PATH = 4096,
-  SMALL = 16 << 10 /* that much stays at each level */
+  SMALL = 16 << 10 /* bytes that stay at each level */
 };
 
 struct file {
@@ -33,7 +33,7 @@ struct file {
 
 struct source {
   const struct page_run *run;
-  struct file *files; /* the one with the greatest weight first */
+  struct file *files; /* the greatest weight first */
   uint32_t count;
   size_t bytes;
 };
@@ -61,7 +61,7 @@ static bool is_program(const char *path, const char *text, size_t size) {
 }
 
 /* Tells whether a file has not changed since a time. (A change of its name or its owner
-   changes the second time, too.) */
+   also changes st_ctim.) */
 static bool is_older(const struct stat *st, int64_t ns) {
   const struct timespec times[] = {st->st_mtim, st->st_ctim};
   for (int i = 0; i < 2; i++)
@@ -96,7 +96,7 @@ static int open_file(const struct page_run *run, const char *path) {
   return open(full, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Returns the text of a file, or NULL if it is none that may be shown. */
+/* Returns the text of a file, or NULL if it must not be shown. */
 static char *text_of(const struct page_run *run, const char *path, size_t *size) {
   char *text = NULL;
   int fd = open_file(run, path);

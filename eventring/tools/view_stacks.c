@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* view_stacks.c: the stacks of a page and the figures on them. */
+/* view_stacks.c: keeps the stacks of a page and the figures on them. */
 #include "view_stacks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CELLS = 1 << 17 }; /* cells with figures, per kind: about 8 MiB */
+enum { MOST_CELLS = 1 << 17 }; /* most cells with figures for each kind: about 8 MiB */
 
 static const char *const measure_names[PAGE_MEASURES] = {
     [PAGE_SAMPLES] = "samples", [PAGE_BYTES] = "bytes", [PAGE_OBJECTS] = "objects",
     [PAGE_NS] = "ns", [PAGE_COUNT] = "count"};
 
-/* Returns the number that a table has for a key, and sets *made to whether the key is
-   new; then `count` becomes its number. (The table has numbers plus 1.) */
+/* Returns the number of a key in a table, and sets *made to whether the key is new; a new
+   key gets the number `count`. (The table holds numbers plus 1.) */
 static uint32_t number_of(struct evr_table *table, uint64_t hash, evr_table_same *same,
                           const void *context, const void *key, uint32_t count, bool *made) {
   uintptr_t *value = evr_table_take(table, hash, same, context, key);
@@ -144,7 +144,7 @@ static void add_cell(struct page_figures *f, uint32_t row, uint32_t cell, double
   f->cells[number].figure += figure;
 }
 
-/* Makes one cell of two. */
+/* Joins cells in pairs. */
 static void join_cells(struct page_figures *f) {
   struct page_figures before = *f;
   f->cells = NULL, f->cell_count = 0, f->cell_of = (struct evr_table){0};
@@ -174,7 +174,7 @@ void page_halve(struct page_stacks *s, enum page_kind kind) {
 
 struct weight {
   uint32_t node;
-  double share; /* the greatest of any kind and measure */
+  double share; /* the greatest share of any kind and measure */
 };
 
 /* Raises the weights by the shares of one measure. `sums` has room for one figure per
@@ -189,7 +189,7 @@ static void weigh(const struct page_stacks *s, const struct page_figures *f,
     if (sums[i] / sums[0] > weights[i].share) weights[i].share = sums[i] / sums[0];
 }
 
-/* Compares two weights. A caller comes before what it called: its number is less, and its
+/* Compares two weights. A caller comes before its callees: its number is less, and its
    share is not. */
 static int compare_weights(const void *left, const void *right) {
   const struct weight *a = left, *b = right;
@@ -212,7 +212,7 @@ static void choose(const struct page_stacks *s, uint32_t most, bool *kept) {
   free(sums);
 }
 
-/* Copies the nodes that are kept. What lies below a site that is not kept belongs to its
+/* Copies the kept nodes. A site that is not kept, and all below it, counts in its
    caller's "(other)". */
 static void copy_nodes(const struct page_stacks *s, const bool *kept, struct page_stacks *to,
                        uint32_t *node_of) {
@@ -321,7 +321,7 @@ static int compare_cells(const void *left, const void *right) {
 }
 
 /* Writes the cells of one row, from `cell` on, in their order. Cells that become one at
-   2^level are rounded as one. */
+   this level are rounded as one. */
 static void write_cells(const struct page_cell *cell, const struct page_cell *end, unsigned level,
                         struct eva_json *json) {
   const uint32_t row = cell->row;
@@ -337,8 +337,7 @@ static void write_cells(const struct page_cell *cell, const struct page_cell *en
   }
 }
 
-/* Cells in the order of their rows and numbers, and where those of each row begin;
-   UINT32_MAX: there are none. */
+/* Cells sorted by row and number, and the begin of each row's cells; UINT32_MAX: none. */
 struct ordered {
   struct page_cell *cells;
   uint32_t *first;
@@ -355,7 +354,7 @@ static bool has_variance(const struct page_row *const *rows, size_t count) {
   return i < count;
 }
 
-/* Writes a set, to which the `count` rows belong. */
+/* Writes a set and the `count` rows that belong to it. */
 static void write_set(const struct page_figures *f, const struct page_row *const *rows,
                       size_t count, const struct ordered *ordered, const struct page_lists *lists,
                       unsigned level, struct eva_json *json) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* view_stacks.h: the stacks of a page and the figures on them (eventring/view/DATA.md):
- * what was sampled, allocated, alive, called, by site, and by cell of time if that is
- * known.
+/* view_stacks.h: keeps the stacks of a page and the figures on them
+ * (eventring/view/DATA.md): what was sampled, allocated, alive, called, by site, and, if
+ * known, by cell of time.
  *
- * All figures are on one tree, so that a function is in the page once, wherever it was
- * seen. A page is limited: page_stacks_reduced makes a smaller tree of it, in which the
- * smallest sites of each caller are one site "(other)", whose figures are the sums of
- * theirs.
+ * All figures are on one tree, so a function is in the page once, wherever it was seen.
+ * Pages have a limit: page_stacks_reduced makes a smaller tree, in which the smallest
+ * sites of each caller become one site "(other)" with the sums of their figures.
  *
  * One thread at a time may use it. Out of memory ends the command.
  */
@@ -36,46 +35,45 @@ struct page_set {
   enum page_measure measure;
 };
 
-struct page_row { /* what a site took itself, without what it called */
+struct page_row { /* what a site took itself, without its callees */
   uint32_t set, node;
   double self; /* in the whole run */
-  /* variance: of an estimate, as far as it is known: of `of` of its units */
+  /* variance: of an estimate, for `of` of its units */
   double variance, of;
 };
 
 struct page_cell {
-  uint32_t row, cell; /* in cells of 2^level of the grid */
+  uint32_t row, cell; /* cell: of 2^level cells of the grid */
   double figure;
 };
 
 enum page_kind { PAGE_SAMPLED, PAGE_ALLOCATED, PAGE_LIVE, PAGE_CALLS, PAGE_KINDS };
 
 struct page_figures {
-  const char *unit, *from; /* constant; `from` NULL: there are no figures */
-  uint64_t hz;             /* 0: they are no samples */
+  const char *unit, *from; /* constant; `from` NULL: no figures */
+  uint64_t hz;             /* 0: not samples */
   bool timed;              /* figures are known by cell */
-  /* how coarse cells are: when there is no room for more of them, they become fewer */
+  /* how coarse cells are: when there is no room for more, pairs of them become one */
   unsigned level;
   struct page_set *sets;
   struct page_row *rows;
   struct page_cell *cells;
   uint32_t set_count, row_count, cell_count;
-  struct evr_table row_of, cell_of; /* numbers plus 1 */
+  struct evr_table row_of, cell_of; /* values are numbers plus 1 */
 };
 
 struct page_stacks {
   struct page_function *functions;
-  struct page_node *nodes; /* [0]: the root. Callers come before what they call */
+  struct page_node *nodes; /* [0]: the root. Callers stand before their callees */
   uint32_t function_count, node_count;
-  struct evr_table function_of, node_of; /* numbers plus 1 */
+  struct evr_table function_of, node_of; /* values are numbers plus 1 */
   struct page_figures figures[PAGE_KINDS];
 };
 
 struct page_stacks *page_stacks_new(void);
 void page_stacks_free(struct page_stacks *stacks);
 
-/* Returns the function that is shown as these texts, which are copied; made if there is
-   none. */
+/* Returns the function with these texts, which are copied; made if there is none. */
 uint32_t page_function(struct page_stacks *stacks, const struct page_function *function);
 /* Returns the site of a function at a line (0: not known) that was called by `parent`;
    made if there is none. */
@@ -88,30 +86,30 @@ void page_add(struct page_stacks *stacks, enum page_kind kind, struct page_set s
 void page_add_at(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
                  uint32_t node, uint32_t cell, double figure);
 
-/* Notes the variance of an estimate of a site that was passed to page_add or page_add_at:
-   `variance` for `figure` of it. Their ratio is that of the whole row, because it depends
-   on the rate of the samples; so a caller that adds something twice, as a sum and by
-   cell, may also call this twice. */
+/* Notes the `variance` of `figure`, an estimate for a site that was passed to page_add or
+   page_add_at. Only the ratio of the two is used, for the whole row, because it depends
+   on the sampling rate. So a caller that adds a figure twice, as a sum and by cell, may
+   also call this twice. */
 void page_vary(struct page_stacks *stacks, enum page_kind kind, struct page_set set, uint32_t node,
                double figure, double variance);
 
 /* Makes cells twice as long, as those of the grid have become. */
 void page_halve(struct page_stacks *stacks, enum page_kind kind);
 
-/* Frees what only adding needs: nothing is added any more. */
+/* Frees what only adding needs; nothing may be added after that. */
 void page_stacks_finish(struct page_stacks *stacks);
 
-/* Returns a tree of the `most` sites with the greatest shares (of the sum of any measure,
-   with what they called), and an "(other)" for each site that called others. */
+/* Returns a tree of the `most` sites with the greatest shares (in any measure, including
+   their callees), and an "(other)" for each site that has other callees. */
 struct page_stacks *page_stacks_reduced(const struct page_stacks *stacks, uint32_t most);
 
-/* Returns for each function the sum of its shares of all measures, without what it
-   called. The caller frees it. */
+/* Returns for each function the sum of its shares of all measures, without its callees.
+   The caller frees it. */
 double *page_function_weights(const struct page_stacks *stacks);
 
 /* Writes the section `stacks`. */
 void page_stacks_write(const struct page_stacks *stacks, struct eva_json *json);
-/* Writes a section of figures, in which a cell is at least 2^level of the grid. */
+/* Writes a section of figures, with cells of at least 2^level cells of the grid. */
 void page_figures_write(const struct page_stacks *stacks, enum page_kind kind,
                         const struct page_lists *lists, unsigned level, struct eva_json *json);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* view_tables.c: sections `table:...` of a page: what the commands print, by their own
- * tables (view.h): the members of their rows as in --json, and what their columns are.
+/* view_tables.c: makes sections `table:...` of a page: what the commands print, by their
+ * own tables (view.h), with the members of rows as in --json and a description of the
+ * columns.
  *
- * What `stats` prints is the tally of the one reading. The other commands read what they
- * need from the recording once more, which is little: profiles, and the ring of the
- * collector. With each level of reduction a table has half of its rows, those that its
- * command puts first. */
+ * `stats` prints the tally of the page's reading. The other commands read again the
+ * little that they need: profiles, and the ring of the collector. With each level of
+ * reduction a table keeps the first half of its rows, in the order of its command. */
 #include "view_tables.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void put_head(const struct page_table *t, const char *title, const char *
   view_put_command(t->run, command, json);
 }
 
-/* Notes what was left out, of `count` rows, for lack of room. */
+/* Notes how many of `count` rows were left out for lack of room. */
 static void say_left(const char *what, size_t top, size_t count, unsigned level,
                      struct page_left *left) {
   if (level && count > top) *left = (struct page_left){.what = what, .kept = top, .of = count};
@@ -146,8 +146,8 @@ const struct page_part page_part_table_slow = {
 
 enum { LINES = 1024 };
 
-/* Takes the heap profiles, unless only a part of the run is asked for, of which they say
-   nothing. */
+/* Takes the heap profiles, unless only a part of the run is wanted, for which they have
+   no figures. */
 static int finish_heap(void *state) {
   struct page_table *t = state;
   if (!t->run->since && t->run->until == UINT64_MAX) t->heap = page_heap_profiles();

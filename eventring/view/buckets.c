@@ -21,7 +21,8 @@ unsigned page_bucket_of(uint64_t value) {
 
 /* ---- Lists ------------------------------------------------------------------------ */
 
-/* Returns the index in the list of the bucket with this number, or where it would be. */
+/* Returns the index in the list of the bucket with this number, or the index where it
+   belongs. */
 static uint32_t place_of(const struct page_buckets *buckets, unsigned number) {
   uint32_t low = 0, high = buckets->count;
   while (low < high) {
@@ -74,14 +75,15 @@ void page_buckets_free(struct page_buckets *buckets) {
 
 /* ---- From histograms -------------------------------------------------------------- */
 
-/* Octave 0 of the histogram has 0 to 127 one by one, which are buckets 0 to 39; each
-   other octave has 128 buckets of one size, 16 of which are one here. */
+/* Octave 0 of the histogram has a bucket for each value from 0 to 127; here these are
+   buckets 0 to 39. Each other octave has 128 buckets of equal size, 16 of which are one
+   here. */
 enum { OF_BUCKET = EVA_HISTOGRAM_BUCKETS / 8 };
 
 static unsigned first_of(unsigned octave) { return octave ? 32 + 8 * octave : 0; }
 
-/* Folds an octave (buckets.h). (Each cell of time does this with all octaves of its
-   spans; carried counts are multiples of 2^32.) */
+/* Folds an octave (buckets.h). (Called at each cell of time for all octaves of its spans.
+   Carried counts are multiples of 2^32, so they do not matter.) */
 unsigned page_buckets_fold_octave(const struct eva_histogram *histogram, unsigned octave,
                                   uint32_t count[40], unsigned *first) {
   typedef uint32_t four __attribute__((vector_size(16)));

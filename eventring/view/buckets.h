@@ -25,20 +25,20 @@ struct page_buckets {
 
 /* Returns the number of the bucket of a value. */
 unsigned page_bucket_of(uint64_t value);
-/* Adds to a list the count of a bucket, or another list (either). */
+/* Adds to a list the count of a bucket, or all of another list. */
 int page_buckets_add(struct page_buckets *buckets, unsigned number, uint64_t count);
 int page_buckets_merge(struct page_buckets *into, const struct page_buckets *from);
 void page_buckets_free(struct page_buckets *buckets);
 
 /* Stores how many of a histogram's values fall into each bucket. */
 void page_buckets_fold(const struct eva_histogram *histogram, uint64_t count[PAGE_BUCKETS]);
-/* Stores what page_buckets_fold does, but for one octave, modulo 2^32, and for the
-   buckets from *first on. Returns their number: 8 or 40. */
+/* Stores what page_buckets_fold does for one octave, modulo 2^32. The buckets are those
+   from *first on. Returns their number: 8 or 40. */
 unsigned page_buckets_fold_octave(const struct eva_histogram *histogram, unsigned octave,
                                   uint32_t count[40], unsigned *first);
 
-/* Writes a list, or a histogram, as the column bucket, count, ...;
-   buckets as differences. */
+/* Writes a list, or a histogram, as the column bucket, count, ..., with buckets as
+   differences. */
 void page_buckets_write(const struct page_buckets *buckets, struct eva_json *json);
 void page_buckets_write_histogram(const struct eva_histogram *histogram, struct eva_json *json);
 

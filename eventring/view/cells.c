@@ -13,7 +13,7 @@
 
 enum {
   MOST_STEP_KINDS = 256,
-  ALL_LEFT = PAGE_CELLS << PAGE_CELLS_LOG2 /* a cell behind all others, on each level */
+  ALL_LEFT = PAGE_CELLS << PAGE_CELLS_LOG2 /* on each level, a cell after all others */
 };
 
 struct page_cells *page_cells_new(struct page_run *run, struct eva_tally *tally, size_t room) {
@@ -65,7 +65,7 @@ static size_t bytes_of_counter(const struct counter *counter) {
   return counter->count * sizeof *counter->cell;
 }
 
-/* Returns the row of a cell, which is made if it is not there; NULL: no memory. */
+/* Returns the row of a cell, which is made if there is none; NULL: no memory. */
 static struct cell *cell_at(struct page_cells *cells, struct series *series, uint32_t wanted) {
   const size_t before = series->count;
   struct cell *cell = PAGE_ROW_OF(series->cell, series->count, series->room, wanted);
@@ -121,7 +121,7 @@ int page_cells_halve(struct page_cells *cells) {
   int status = EVENTRING_OK;
   for (size_t i = 0; i < cells->series_count && status == EVENTRING_OK; i++) {
     struct series *series = cells->series[i];
-    if (series->level) series->level--; /* its cells stay as long as they were */
+    if (series->level) series->level--; /* these cells keep their length */
     else status = join_cells(series);
   }
   for (size_t i = 0; i < cells->counter_count; i++) {
@@ -136,7 +136,7 @@ int page_cells_halve(struct page_cells *cells) {
 
 /* ---- Room ------------------------------------------------------------------------- */
 
-/* Returns how much a series matters: by its time, or by the number of its events. */
+/* Returns how important a series is: by its time, or by the number of its events. */
 static double importance(const struct series *series) {
   const uint64_t sum = series->of == OF_PAUSE ? UINT64_MAX : series->seen_sum;
   return series->of == OF_EVENT ? -1 / (1.0 + (double)series->seen_count) : (double)sum;
@@ -147,7 +147,7 @@ static int more_important(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Gives back memory that the rows of a series do not need any more. */
+/* Frees memory that the rows of a series no longer need. */
 static void trim_series(struct series *series) {
   if (!series->count || series->room <= 2 * series->count) return;
   struct cell *cell = reallocarray(series->cell, series->count, sizeof *cell);
@@ -204,7 +204,8 @@ static int fit(struct page_cells *cells) {
   const int status = page_cells_fit_series(cells, cells->most / 8 * 3);
   page_cells_fit_counters(cells, cells->most / 8);
   cells->used = all_series(cells) + page_cells_bytes_of_counters(cells);
-  /* Where each series has one cell, no more can be joined, so there must be more room. */
+  /* if each series has a single cell, no more can be joined, so there must be more
+     room */
   if (cells->used > cells->most / 4 * 3) cells->most = 2 * cells->used;
   return status;
 }
@@ -224,7 +225,7 @@ static struct series *new_series(struct page_cells *cells, enum of of, unsigned 
   return cells->series[cells->series_count++] = series;
 }
 
-/* Makes `seen` include the buckets [first, first + size). */
+/* Extends `seen` to include the buckets [first, first + size). */
 static int widen_seen(struct series *series, unsigned first, unsigned size) {
   const unsigned end = first + size, had_end = series->seen_from + series->seen_size;
   const unsigned from = series->seen && series->seen_from < first ? series->seen_from : first;
@@ -241,8 +242,7 @@ static int widen_seen(struct series *series, unsigned first, unsigned size) {
   return EVENTRING_OK;
 }
 
-/* Adds to a cell what an octave has gained since the last turn. (Counts of a turn are
-   below 2^32.) */
+/* Adds to a cell what an octave has gained since the last turn, which is below 2^32. */
 static int take_octave(struct page_cells *cells, struct series *series,
                        const struct eva_histogram *durations, unsigned octave, struct cell *cell) {
   uint32_t count[40];
@@ -493,7 +493,7 @@ static void give_back(struct page_cells *cells) {
   }
 }
 
-/* Frees what was seen at the last turn: no turn follows. */
+/* Frees what was stored at the last turn, as no turn follows. */
 static void forget_seen(struct series *series) {
   free(series->seen);
   series->seen = NULL;

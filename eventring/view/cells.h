@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* cells.h: the figures of spans, events, counters and pauses by cell of time.
  *
- * They are the differences of a tally between the moments at which time goes from one
- * cell to the next, so the events of a cell cost nothing, and the figures are those of
- * `stats`. In each slot, time goes to another cell with the events of the slot; only for
- * the durations of async spans, which another slot may end, it does so in all slots at
+ * The figures of a cell are the difference of a tally between the moments at which time
+ * enters and leaves the cell. So events cost nothing more, and the figures are those of
+ * `stats`. In each slot, time enters another cell with an event of the slot. Only the
+ * durations of async spans, which another slot may end, change cells in all slots at
  * once.
  *
- * The greatest and the least value are no differences: the fields of the tally are
- * borrowed. Between page_cells_turn and page_cells_finish they hold the values since the
- * last turn.
+ * The greatest and the least value are not differences. For these, fields of the tally
+ * are borrowed: until page_cells_finish, they hold the values since the last turn.
  *
  * A series has a level (DATA.md). When the rows of all series need more than their room,
- * the series that matter least go to coarser levels.
+ * the least important series get coarser levels.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time.
  */
@@ -29,7 +28,7 @@ struct page_cells;
 struct page_cells *page_cells_new(struct page_run *run, struct eva_tally *tally, size_t room);
 void page_cells_free(struct page_cells *cells);
 
-/* Takes time to a cell, if it is in another one: in a slot, or for async spans. To be
+/* Moves time to a cell, if it is in another one: in a slot, or for async spans. To be
    called before the tally takes an event of that cell. Returns 0 or
    EVENTRING_E_MEMORY. */
 int page_cells_turn_slot(struct page_cells *cells, uint32_t slot, uint32_t cell);
@@ -47,8 +46,8 @@ int page_cells_add_step(struct page_cells *cells, const struct eva_step *step);
 /* Makes cells twice as long. */
 int page_cells_halve(struct page_cells *cells);
 /* Takes what is left when reading is over. page_cells_finish is to be called before
-   eva_tally_finish, page_cells_complete after it, when there may be spans of which it is
-   only known that they are open. */
+   eva_tally_finish, page_cells_complete after it, which may add spans that are only known
+   to be open. */
 int page_cells_finish(struct page_cells *cells);
 int page_cells_complete(struct page_cells *cells);
 

@@ -20,14 +20,14 @@ struct series {
   bool measures_off_cpu, has_no_buckets; /* of cells */
   int32_t id, reason;
   const struct eva_tally_entry *entry; /* of the tally; NULL: of a pause */
-  struct eva_histogram *durations;     /* of a pause */
+  struct eva_histogram *durations;     /* of pauses */
   uint64_t off_cpu;                    /* also of a pause */
   struct cell *cell;
   size_t count, room;
   /* what was in the tally at the last turn */
   uint64_t seen_count, seen_sum, seen_own, seen_own_count, seen_off_cpu, seen_suspended;
   uint64_t longest;
-  uint32_t seen_from, seen_size;       /* buckets */
+  uint32_t seen_from, seen_size;       /* a range of buckets */
   uint32_t *seen;
 };
 
@@ -50,7 +50,7 @@ struct counter {
   double seen_dsum, dleast, dmost;
 };
 
-struct watched { /* an id in a slot */
+struct watched { /* what is kept for an id in a slot */
   struct series *span, *async, *event;
   struct counter *counter;
 };
@@ -71,13 +71,13 @@ struct page_cells {
   size_t series_count, series_room;
   struct counter **counters;
   size_t counter_count, counter_room;
-  size_t series_whole, counters_whole; /* bytes that they needed before any was written */
+  size_t series_whole, counters_whole; /* bytes that the rows needed at first */
   uint64_t rows_whole;
 };
 
-/* Makes the rows of all series, or of all counters, need at most `room` bytes.
-   page_cells_fit_series sorts the series, those that matter most first; it returns
-   0 or EVENTRING_E_MEMORY. */
+/* Reduces the rows of all series, or of all counters, to at most `room` bytes.
+   page_cells_fit_series also sorts the series, the most important first; it returns 0 or
+   EVENTRING_E_MEMORY. */
 int page_cells_fit_series(struct page_cells *cells, size_t room);
 void page_cells_fit_counters(struct page_cells *cells, size_t room);
 /* Returns the bytes that the rows of counters need. */

@@ -10,8 +10,8 @@ enum { LEVELS = 8 };
 
 /* ---- Section `series` ------------------------------------------------------------- */
 
-/* Returns the value, limited to the largest number up to which JavaScript's numbers are
-   exact; what is larger is damage. */
+/* Returns the value, limited to the range in which JavaScript's numbers are exact; only a
+   damaged file has larger ones. */
 static uint64_t exact(uint64_t value) { return value < 1ull << 53 ? value : (1ull << 53) - 1; }
 
 static const char *const names_of[] = {
@@ -108,8 +108,8 @@ static void put_series(const struct page_cells *cells, const struct series *seri
 
 static void *begin_cells(struct page_run *run) { return run->events->cells; }
 
-/* Leaves out the histograms of the cells, except for the first `kept` series, which
-   matter most. */
+/* Leaves out the histograms of the cells, except those of the first `kept` series, the
+   most important ones. */
 static void drop_buckets(struct page_cells *cells, size_t kept) {
   for (size_t i = kept; i < cells->series_count; i++) cells->series[i]->has_no_buckets = true;
 }
@@ -143,8 +143,8 @@ const struct page_part page_part_series = {
 
 /* ---- Section `counters` ----------------------------------------------------------- */
 
-/* Returns the factor by which values are multiplied: 1, or for fractions as large as the
-   limit of exact numbers allows. */
+/* Returns the factor by which values are multiplied: 1; for fractions, the largest one
+   with which values stay exact. */
 static double scale_of(const struct counter *counter) {
   const struct eva_tally_counter *of = counter->entry->counter;
   double scale = 1e6, most = 1;

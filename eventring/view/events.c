@@ -18,8 +18,8 @@ static void introduce(void *context, struct export_track *track) {
   (void)track;
 }
 
-/* Returns the bytes for rows: several times the limit of the page, so that it can choose
-   what to show. */
+/* Returns the bytes to use for rows: several times the limit of the page, which leaves a
+   choice of what to show. */
 static size_t room_of(const struct page_run *run, unsigned times) {
   enum { MIB = 1 << 20, LEAST = 2 * MIB, MOST = 12 * MIB, OF_ALL = 64 * MIB };
   const uint64_t room = run->limit ? run->limit * times : OF_ALL;
@@ -78,7 +78,7 @@ static int halve(struct page_events *events) {
   return status;
 }
 
-/* Makes the grid reach a moment. */
+/* Extends the grid to a moment. */
 static __attribute__((noinline)) int grow(struct page_events *events, uint64_t ns) {
   int status = EVENTRING_OK;
   while (page_grid_is_past(&events->run->grid, ns) && status == EVENTRING_OK)
@@ -93,7 +93,7 @@ static inline bool is_async_end(const struct eventring_event *event) {
   return __builtin_expect(event->kind == EVENTRING_LINKED, 0) && event->def && event->def->kind == EVENTRING_DEF_ASYNC;
 }
 
-/* Takes the time of an event: lets the grid reach it, and the cells go on to its cell. */
+/* Takes the time of an event: extends the grid to it, and moves the cells to its cell. */
 static inline int turn(struct page_events *events, const struct eventring_event *event) {
   int status = reach(events, event->ns);
   if (status != EVENTRING_OK || event->ns < events->run->since) return status;
@@ -169,8 +169,8 @@ static int add_span(struct page_events *events, const struct eventring_event *en
 }
 _Static_assert(EVA_PARTS == 2, "add_span");
 
-/* Takes the begin or the end of a span. `time`: of a span that ends and is
-   whole, else NULL. */
+/* Takes the begin or the end of a span. `time`: for the end of a whole span, else
+   NULL. */
 static int take_span(struct page_events *events, const struct eventring_event *event,
                      const struct eva_span_time *time) {
   const bool is_wanted = event->ns >= events->run->since;
@@ -198,7 +198,7 @@ static void on_step(void *context, const struct eva_step *step) {
   if (events->status == EVENTRING_OK) events->status = page_pauses_add(events->pauses, step);
 }
 
-/* Gives an event to the parts that take events by themselves. */
+/* Passes an event to the parts that take events by themselves. */
 static int give(const struct page_events *events, const struct eventring_event *event) {
   const struct page *page = events->page;
   int status = EVENTRING_OK;
@@ -298,8 +298,8 @@ static int take_outer(struct page_events *events, const struct eventring_batch *
   return status;
 }
 
-/* Takes a batch as a whole, if it lies in one cell and drives no clock. Returns 1; 0: its
-   events must be taken one by one; or an error. */
+/* Takes a batch as a whole, if it lies in one cell and drives no clock. Returns 1; 0 if
+   its events must be taken one by one; or an error. */
 static int take_batch(struct page_events *events, const struct eventring_batch *batch) {
   struct eva_span_time times[EVENTRING_BATCH];
   const struct page_run *run = events->run;
@@ -353,13 +353,13 @@ static int on_open(void *context, const struct eventring_event *begin) {
   return EVENTRING_OK;
 }
 
-/* Makes the grid reach the last moment of a part. */
+/* Extends the grid to the last moment of a part. */
 static int reach_end(struct page_events *events, uint64_t ns) {
   if (ns > events->end_ns) events->end_ns = ns;
   return reach(events, ns);
 }
 
-/* Leaves out the cells after the last moment. */
+/* Removes the cells after the last moment. */
 static void end_grid(struct page_events *events) {
   struct page_grid *grid = &events->run->grid;
   if (events->tally->last_ns > events->end_ns) events->end_ns = events->tally->last_ns;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events.h: takes the events of a recording, once, for all parts of a page that are made
- * from them.
+/* events.h: takes the events of a recording once, for all parts of a page that use them.
  *
  * The cursor is merged. Most events come in batches, from which only figures are taken. A
  * batch is taken as a whole if it lies in one cell of the grid and drives no clock; all
@@ -12,8 +11,8 @@
  *   cells          take what the tally had until now, when time goes to another cell
  *                  (cells.h)
  *   tally          counts it, as `stats` does
- *   shares, steps  say what the time of spans was spent on, and where the collector ran
- *   spans          keep those that are shown one by one (spans.h)
+ *   shares, steps  find what the time of spans was spent on, and where the collector ran
+ *   spans          keep the spans that are shown one by one (spans.h)
  *   moments        instants and links
  *   pauses         steps
  *   parts          those of the command that take events by themselves (part.h)
@@ -32,7 +31,7 @@
 
 struct page_events {
   struct page_run *run;
-  struct page *page;        /* whose parts take events, too */
+  struct page *page;        /* whose parts may take events, too */
   struct eva_tally *tally;
   struct page_cells *cells;
   const uint32_t *cells_now;       /* page_cells_now of `cells` */
@@ -45,17 +44,18 @@ struct page_events {
   struct eva_steps steps;
   struct export_tracks tracks;
   uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* times of the last events */
-  struct page_cell_at now; /* where the last event was */
+  struct page_cell_at now; /* cell of the last event */
   struct {          /* the track of the last event that has one */
     uint64_t context;
-    uint32_t id, track; /* of export_track (0: there is none); of the lists */
+    uint32_t id, track; /* id: of export_track (0: none); track: index in the lists */
   } last_track;
   uint64_t end_ns; /* the last moment of all parts */
-  uint64_t classes; /* that parts take by themselves; set after their begin */
+  uint64_t classes; /* classes that parts take by themselves; set after their begin */
   int status;
 };
 
-/* Prepares to take events. Returns 0 or EVENTRING_E_MEMORY; to be freed in any case. */
+/* Prepares to take events. Returns 0 or EVENTRING_E_MEMORY; must be freed in both
+   cases. */
 int page_events_begin(struct page_events *events, struct page_run *run, struct page *page);
 /* Callbacks for eventring_poll, eventring_cursor_switches and eventring_cursor_batches;
    their context is the struct page_events. */

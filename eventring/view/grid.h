@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h: the cells of time by which a page has its figures (DATA.md).
+/* grid.h: the cells of time for which a page has figures (DATA.md).
  *
- * The begin and the end of a file are known before it is read. A recording that goes on
- * (a live process, a PROGRAM) has an end that moves: when the last cell is passed, cells
- * become twice as long, and the parts that keep figures by cell are told
- * (page_part.halve).
+ * The begin and the end of a file are known before it is read. While a recording goes on
+ * (a live process, a PROGRAM), its end moves. When it passes the last cell, cells become
+ * twice as long, and page_part.halve is called for the parts that keep figures by cell.
  *
  * Units: nanoseconds of the recording's clock. Errors: none. Threads: one at a time.
  */
@@ -19,7 +18,7 @@ enum { PAGE_CELLS_LOG2 = 10, PAGE_CELLS = 1 << PAGE_CELLS_LOG2 };
 struct page_grid {
   uint64_t begin_ns; /* of cell 0 */
   uint64_t cell_ns;
-  uint32_t cells;    /* at most PAGE_CELLS; while reading goes on: PAGE_CELLS */
+  uint32_t cells;    /* at most PAGE_CELLS; exactly that many during reading */
 };
 
 /* Returns a grid from `begin_ns` up to and including `last_ns`. */
@@ -28,7 +27,7 @@ static inline struct page_grid page_grid_over(uint64_t begin_ns, uint64_t last_n
                               ? last_ns - begin_ns + 1 : 1;
   return (struct page_grid){begin_ns, (length + PAGE_CELLS - 1) / PAGE_CELLS, PAGE_CELLS};
 }
-/* Tells whether a moment is behind the last cell. */
+/* Tells whether a moment is after the last cell. */
 static inline bool page_grid_is_past(const struct page_grid *grid, uint64_t ns) {
   return ns > grid->begin_ns && (ns - grid->begin_ns) / grid->cell_ns >= PAGE_CELLS;
 }
@@ -38,14 +37,15 @@ static inline uint32_t page_grid_cell(const struct page_grid *grid, uint64_t ns)
   const uint64_t cell = (ns - grid->begin_ns) / grid->cell_ns;
   return cell < PAGE_CELLS ? (uint32_t)cell : PAGE_CELLS - 1;
 }
-/* Returns the cell of a moment once reading is over: then the last cell is that of the
-   last event. */
+/* Returns the cell of a moment once reading is over and the last cell is that of the last
+   event. */
 static inline uint32_t page_grid_cell_of_all(const struct page_grid *grid, uint64_t ns) {
   const uint32_t cell = page_grid_cell(grid, ns);
   return cell < grid->cells ? cell : grid->cells - 1;
 }
-/* A cell and its limits, for a series of moments most of which are in the cell of the one
-   before. Zeroed: none. To be zeroed when cells become longer. */
+/* A cell and its limits, for a series of moments, most of which lie in the same cell as
+   the one before. A zeroed struct has no cell. It must be zeroed when cells become
+   longer. */
 struct page_cell_at {
   uint64_t begin_ns, length;
   uint32_t cell;

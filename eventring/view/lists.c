@@ -26,8 +26,8 @@ struct page_lists {
   int newest[EVENTRING_MAX_DOMAINS];   /* the newest domain of a slot; -1: none */
   struct track *track;
   size_t tracks, track_room;
-  struct evr_table by_lane;            /* of tracks: their index, plus 1 */
-  int last;                            /* the track that was found last */
+  struct evr_table by_lane;            /* by lane: the index of its track, plus 1 */
+  int last;                            /* the track found last */
   int status;
 };
 

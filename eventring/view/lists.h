@@ -2,12 +2,13 @@
 /* lists.h: the lists of `head` that other sections refer to by index: names, domains,
  * tracks.
  *
- * Names are the definitions of the catalogue, by id. Figures are kept by slot: the domain
- * of a slot is the newest one in it; `head.domains` has all domains that the recording
- * knows. A track is a lane of a ring of a slot (export/tracks.h): lane 0 has what belongs
+ * Names are the definitions of the catalogue, by id. Figures are kept by slot, and belong
+ * to the newest domain in it; `head.domains` has all domains that the recording still
+ * has. A track is a lane of a ring of a slot (export/tracks.h): lane 0 has what belongs
  * to no context; a context has one of the other lanes while it has spans open.
  *
- * Errors: -1, if there is no such thing or no memory for it. Threads: one at a time.
+ * Errors: -1: there is no such name, domain or track, or no memory for it. Threads: one
+ * at a time.
  */
 #ifndef EVENTRING_VIEW_LISTS_H
 #define EVENTRING_VIEW_LISTS_H
@@ -19,21 +20,21 @@ struct page_lists;
 /* Makes empty lists. Returns NULL: no memory. */
 struct page_lists *page_lists_new(eventring_cursor *cursor);
 void page_lists_free(struct page_lists *lists);
-/* Fills the lists of names and domains with their present state: after reading, before
-   anything is written. Returns 0 or EVENTRING_E_MEMORY. */
+/* Fills the lists of names and domains with their present state. To be called after
+   reading, before anything is written. Returns 0 or EVENTRING_E_MEMORY. */
 int page_lists_fill(struct page_lists *lists);
 
 /* Returns the index of a name or a domain, once the lists are filled. */
 int page_name(const struct page_lists *lists, int id);
 int page_domain(const struct page_lists *lists, uint32_t slot);
-/* page_track returns the index of a track, which is made if it is not there. Indices of
-   tracks are valid also while reading goes on. */
+/* page_track returns the index of a track, which is made if there is none. Indices of
+   tracks are valid during reading, too. */
 struct page_lane {
   uint32_t slot, lane;
   uint8_t ring;
 };
 int page_track(struct page_lists *lists, const struct page_lane *lane, uint64_t context);
-/* Makes a track have rows for spans of at least `depths` depths. */
+/* Gives a track rows for at least `depths` depths of spans. */
 void page_track_deepen(struct page_lists *lists, uint32_t track, uint32_t depths);
 
 /* Returns the lane of a track. */

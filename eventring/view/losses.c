@@ -21,8 +21,7 @@ static void *begin(struct page_run *run) {
   return losses;
 }
 
-/* Joins pairs of losses of a ring that follow each other. Returns false if
-   there are none. */
+/* Joins pairs of successive losses of a ring. Returns false if there are none. */
 static bool join_some(struct losses *losses) {
   size_t kept = 0;
   for (size_t i = 0; i < losses->count; i++) {
@@ -47,7 +46,7 @@ static int lost(void *state, const struct eventring_loss *loss) {
   if (!page_wants_domain(losses->run, loss->domain) || !page_wants_time(losses->run, loss->ns))
     return EVENTRING_OK;
   losses->seen++;
-  /* The track is made here already, because head, which lists it, is written first. */
+  /* the track is made now, because head, which lists it, is written first */
   if (track_of(losses, loss) < 0) return EVENTRING_E_MEMORY;
   if (losses->count == MOST) join_some(losses);
   if (!EVR_MAKE_ROOM(losses->loss, losses->room, losses->count, 16)) return EVENTRING_E_MEMORY;

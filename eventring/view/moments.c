@@ -27,7 +27,7 @@ struct point { /* the last point of a link */
 };
 
 struct link {
-  uint64_t took; /* its key */
+  uint64_t took; /* key of eva_top */
   uint64_t from_ns, to_ns;
   uint32_t from, to; /* tracks */
   uint16_t id;
@@ -37,9 +37,9 @@ struct page_moments {
   struct page_run *run;
   struct instant *instant;
   size_t count, room;
-  uint64_t apart; /* least time between two of one name and track */
+  uint64_t apart; /* least time between two instants of one name and track */
   uint64_t seen, seen_links;
-  struct evr_table last; /* of a name and track: the number of its last instant, plus 1 */
+  struct evr_table last; /* by name and track: number of the last instant, plus 1 */
   struct evr_table waiting; /* struct point */
   struct eva_top links;
 };
@@ -71,8 +71,8 @@ static bool is_alike(const void *context, uintptr_t value, const void *key) {
   return a->track == b->track && a->id == b->id;
 }
 
-/* Returns the place for the number of the last instant of the same name and track; NULL:
-   no memory. */
+/* Returns the place that holds the number of the last instant of the same name and track;
+   NULL: no memory. */
 static uintptr_t *last_like(struct page_moments *moments, const struct instant *instant) {
   const uint64_t hash =
       evr_hash_word(evr_hash_seed(), (uint64_t)instant->track << 16 | instant->id);
@@ -111,8 +111,8 @@ static int thin(struct page_moments *moments, size_t most) {
   return status;
 }
 
-/* Tells whether an event is shown as an instant. Samples of allocations are not: they are
-   many, and the page shows their sums. */
+/* Tells whether an event is shown as an instant. Samples of allocations are not: there
+   are many of them, and the page shows their sums. */
 static bool is_shown(const struct eventring_event *event) {
   return event->event_class != EVENTRING_CLASS_ALLOC && event->payload != EVENTRING_SAMPLE;
 }
@@ -134,8 +134,8 @@ static int add_link(struct page_moments *moments, const struct point *from,
   return eva_top_add(&moments->links, &link);
 }
 
-/* Adds a point: a begin begins a link, an end ends it, and any other point is
-   its next one. */
+/* Adds a point: a begin starts a link, an end closes it, and any other point continues
+   it. */
 static int add_point(struct page_moments *moments, const struct point *point, uint8_t role) {
   const uint64_t hash =
       evr_hash_word(evr_hash_word(evr_hash_seed(), point->id), point->link);

@@ -2,9 +2,9 @@
 /* moments.h: the instants that a page keeps, and the links between the points of async
  * spans and flows.
  *
- * If instants of one name and track follow each other closely, one of them is kept, so
- * that there are at most some thousands, spread over the run; rare ones are all kept. The
- * longest links are kept.
+ * Of instants with the same name and track that follow each other closely, only one is
+ * kept. So there are at most some thousands, spread over the run, and rare instants are
+ * all kept. Of links, the longest are kept.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time. */
 #ifndef EVENTRING_VIEW_MOMENTS_H

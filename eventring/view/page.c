@@ -10,7 +10,7 @@
 
 /* ---- The text --------------------------------------------------------------------- */
 
-/* page.made is in the build directory; the sections go where its line @SECTIONS@ is. */
+/* page.made is in the build directory; the sections replace its line @SECTIONS@. */
 __asm__(".pushsection .rodata\n"
         ".globl page_text_begin, page_text_end\n"
         "page_text_begin:\n"
@@ -84,7 +84,7 @@ size_t page_size(const struct page *page) {
   return size;
 }
 
-/* Writes a part, and those that have its level, with less. */
+/* Writes a part at its next level, and those that follow its level. */
 static int lessen(struct page *page, struct page_made *made) {
   const unsigned level = made->level + 1;
   int status = EVENTRING_OK;
@@ -104,8 +104,7 @@ static int make_also(struct page *page, const struct page_part *part) {
   return EVENTRING_OK;
 }
 
-/* Takes the next step of the order that changes something. Returns false if
-   there is none. */
+/* Takes the next step of the order that has an effect. Returns false if there is none. */
 static bool make_less(struct page *page, size_t *step, int *status) {
   while (*step < page->steps) {
     struct page_made *made = &page->made[page->order[(*step)++]];
@@ -129,7 +128,7 @@ int page_make(struct page *page) {
   while (status == EVENTRING_OK && run->limit && page_size(page) > run->limit) {
     while (status == EVENTRING_OK && page_size(page) > run->limit)
       if (!make_less(page, &step, &status)) return EVENTRING_E_LIMIT;
-    /* Head is written again, since it has what was left out. */
+    /* head has to be written again, since it lists what was left out */
     if (status == EVENTRING_OK) status = make_head(page);
   }
   return status;

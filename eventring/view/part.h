@@ -7,36 +7,36 @@
  *   begin   is called before reading; returns the state of the part. A part that takes
  *           samples of a live process starts its thread here.
  *   event   takes each event of `classes` that has a payload, in the order of delivery.
- *           NULL: the part reads nothing, or by itself in `finish` (heap profiles,
- *           profiles of calls: records).
+ *           NULL: the part reads nothing, or reads by itself in `finish` (the records of
+ *           heap profiles and of profiles of calls).
  *   lost    takes each loss; NULL: the part needs none.
- *   stop    is called when reading is over: the part ends what it does besides, and
- *           returns the last moment of its data, up to which the grid will reach. NULL:
- *           it has only events.
- *   halve   is called when cells have become twice as long (grid.h). NULL: it has nothing
- *           by cell.
+ *   stop    is called when reading is over. The part ends what it does besides, and
+ *           returns the last moment of its data, to which the grid will extend. NULL:
+ *           the part has only events.
+ *   halve   is called when cells have become twice as long (grid.h). NULL: the part has
+ *           nothing by cell.
  *   finish  is called after reading, while the process may still live; the cursor stays
  *           open to the end.
- *   write   writes the section's value at a level of less: 0 has all that was kept, each
- *           further one about half of it, up to `levels`; then the section is left out as
- *           a whole. May be called several times, for any level, until the page fits.
- *           Figures stay exact: what has no row of its own is in a row "(other)". Returns
- *           false: there is nothing to show.
+ *   write   writes the section's value at a level of reduction. Level 0 has all that was
+ *           kept, each further level about half as much, up to `levels`; after that the
+ *           section is left out. May be called several times, for any level, until the
+ *           page fits. Figures stay exact: what has no row of its own counts in a row
+ *           "(other)". Returns false: there is nothing to show.
  *   free    frees the state, which may be NULL.
  *
- * A new part is: a file that defines `const struct page_part page_part_NAME`; a line
- * PART(NAME) in tools/view_parts.def; a line LESS(NAME) there for each of its levels and
- * one for leaving it out, placed in the order in which things go; and the file's name in
- * local.mk. A part that needs the tables of the commands is in tools/, any other one
- * here. The section has the name of the part, with `_' as `:' (page_part_table_heap:
- * "table:heap").
+ * A new part needs: a file that defines `const struct page_part page_part_NAME`; a line
+ * PART(NAME) in tools/view_parts.def; there, in the order of reduction, a line LESS(NAME)
+ * for each of its levels and one for leaving it out; and the file's name in local.mk. A
+ * part that uses the tables of the commands is in tools/, any other one here. The section
+ * has the name of the part, with `_' as `:' (page_part_table_heap: "table:heap").
  *
  * Parts that refer to the lists of `head` get their indices from page_name, page_domain
  * and page_track.
  *
  * Errors: write can only run out of memory, for which it sets run->events->status. A
  * callback of the poll returns 0, or EVENTRING_E_MEMORY, which ends the command; begin
- * returns NULL: no memory. Threads: all functions by the thread of the command.
+ * returns NULL when out of memory. Threads: the thread of the command calls all
+ * functions.
  */
 #ifndef EVENTRING_VIEW_PART_H
 #define EVENTRING_VIEW_PART_H
@@ -49,52 +49,53 @@
 
 struct page_events;
 
-/* What parts are given. */
+/* What all parts get. */
 struct page_run {
   eventring_cursor *cursor;
   struct eventring_info info;     /* as at the begin; from finish on: as at the end */
-  struct eventring_totals totals; /* from finish on */
+  struct eventring_totals totals; /* set from finish on */
   struct page_grid grid;
-  uint64_t since, until;          /* the window, inclusive; 0, UINT64_MAX: none */
-  uint64_t domain;                /* the slot that is wanted; UINT64_MAX: all */
-  uint64_t limit;                 /* bytes of the page; 0: --full */
+  uint64_t since, until;          /* the window, inclusive; 0, UINT64_MAX: all */
+  uint64_t domain;                /* the slot to show; UINT64_MAX: all */
+  uint64_t limit;                 /* most bytes of the page; 0: --full */
   bool no_source;                 /* --no-source */
-  bool cpu;                       /* samples of threads that run alone */
+  bool cpu;                       /* --cpu: only samples of threads that run */
   const char *target;             /* PID, FILE or "-- PROGRAM", as a shell reads it */
-  const char *prefix;             /* of the variables that make PROGRAM record */
-  const char *command_line;       /* that made the page */
-  pid_t live;                     /* the process that is watched; 0: nothing is */
+  const char *prefix;             /* variables that make PROGRAM record */
+  const char *command_line;       /* the command line that made the page */
+  pid_t live;                     /* the process that is watched; 0: none */
   struct launch *launch;          /* of a PROGRAM, else NULL */
-  uint64_t seconds_ns;            /* for how long it is watched; 0: to its end */
+  uint64_t seconds_ns;            /* for how long it is watched; 0: until it ends */
   /* Prints the value of an event as commands do (" = 12"), or nothing if it has none. */
   void (*print_value)(FILE *out, eventring_cursor *cursor,
                       const struct eventring_event *event);
-  struct { /* what was sampled for the page; a part sets it in `begin` or `finish` */
+  struct { /* what was sampled for the page; set by a part in `begin` or `finish` */
     uint64_t hz;    /* stacks a second; 0: none were taken */
-    double rate;    /* of allocations; 0: none */
+    double rate;    /* sampling rate of allocations; 0: none */
     double seconds;
     uint64_t begin_ns;          /* when sampling began */
-    uint64_t stacks, moving, torn, late, coarse; /* as `profile --json` counts them */
+    uint64_t stacks, moving, torn, late, coarse; /* counted as by `profile --json` */
     bool has_calls, has_written, has_allocations; /* by line; others took them */
   } sampled;
   struct page_lists *lists;       /* the lists of `head` (lists.h) */
   struct page_events *events;     /* what takes the events (events.h) */
 };
 
-/* What was left out, for head.left_out. */
+/* What was left out of the page, for head.left_out. */
 struct page_left {
   const char *what; /* "spans", "sites", ...; NULL: nothing */
   uint64_t kept, of;
-  const char *why;  /* NULL: the size of the page */
+  const char *why;  /* NULL: the limit of the page */
 };
 
 struct page_part {
   const char *name;
-  /* The part that this one refers to and whose level it has. NULL: it has its own. */
+  /* The part to which this one refers and whose level it takes; NULL: it has its own
+     level. */
   const char *with;
-  unsigned levels; /* number of levels of less: write gets 0 to levels */
+  unsigned levels; /* number of levels of reduction: write gets 0 to levels */
   void *(*begin)(struct page_run *run);
-  uint64_t classes; /* bits, of what `event` takes */
+  uint64_t classes; /* bits of the classes that `event` takes */
   int (*event)(void *state, const struct eventring_event *event);
   int (*lost)(void *state, const struct eventring_loss *loss);
   uint64_t (*stop)(void *state);
@@ -102,7 +103,7 @@ struct page_part {
   int (*finish)(void *state);
   bool (*write)(void *state, struct eva_json *json, unsigned level, struct page_left *left);
   void (*free)(void *state);
-  const struct page_part *also; /* a part written again when this is; NULL: none */
+  const struct page_part *also; /* a part to be written again with this one; NULL: none */
 };
 
 static inline bool page_wants_domain(const struct page_run *run, uint32_t slot) {
@@ -124,7 +125,7 @@ static inline bool page_wants_time(const struct page_run *run, uint64_t ns) {
     eva_json_close_array(json);                                                       \
   } while (0)
 
-/* Writes an array of differences: each value less the one before it, the first one less
+/* Writes an array of differences: each value minus the one before it, the first one minus
    0. */
 #define PAGE_DIFFERENCES(json, key, count, value)                                     \
   do {                                                                                \

@@ -13,14 +13,14 @@
 enum { MOST = 4096, LEVELS = 5 };
 
 struct row {
-  uint64_t ns; /* its key */
+  uint64_t ns; /* key of eva_top */
   struct eva_step step;
 };
 
 struct page_pauses {
   struct page_run *run;
   struct eva_top top;
-  struct row *of_cell; /* PAGE_CELLS; ns 0: none */
+  struct row *of_cell; /* PAGE_CELLS rows; ns 0: none */
   struct eva_gaps gaps;
   uint64_t seen;
 };
@@ -68,8 +68,8 @@ void page_pauses_halve(struct page_pauses *pauses) {
 
 static void *begin(struct page_run *run) { return run->events->pauses; }
 
-/* Tells whether a step begins in a gap: then the recording does not say what
-   was around it. */
+/* Tells whether a step begins in a gap, so that the recording does not say what was
+   around it. */
 static bool is_in_gap(const struct page_pauses *pauses, const struct eva_step *step, uint8_t ring) {
   return eva_gaps_has(&pauses->gaps, step->domain, ring, step->begin_ns);
 }
@@ -106,8 +106,8 @@ static int by_begin(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Chooses the steps that are shown: the `longest` longest ones, and those of the cells,
-   by begin. Returns their number. */
+/* Chooses the steps to show, sorted by begin: the `longest` longest ones, and those of
+   the cells. Returns their number. */
 static size_t choose(const struct page_pauses *pauses, size_t longest, bool cells,
                      struct row *rows) {
   size_t count = 0, kept = 0;

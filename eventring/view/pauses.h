@@ -13,12 +13,12 @@ struct page_pauses;
 struct page_pauses *page_pauses_new(struct page_run *run);
 void page_pauses_free(struct page_pauses *pauses);
 int page_pauses_add(struct page_pauses *pauses, const struct eva_step *step);
-/* Notes a loss of a ring, whose last event before it was at `from`: for steps that begin
-   in between it is not known what the program was doing. */
+/* Notes a loss; `from` is the time of the last event of its ring before it. For steps
+   that begin in the gap it is not known what the program was doing. */
 int page_pauses_lost(struct page_pauses *pauses, const struct eventring_loss *loss, uint64_t from);
 void page_pauses_halve(struct page_pauses *pauses);
-/* Stores step number i of the longest ones (0: the longest one), once the part has
-   finished. Returns false: there are fewer. */
+/* Stores step i of the longest ones, 0 being the longest, once the part has finished.
+   Returns false: there are fewer. */
 bool page_pauses_longest(const struct page_pauses *pauses, size_t i, struct eva_step *step);
 
 #endif

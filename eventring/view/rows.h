@@ -11,8 +11,8 @@
 
 #include "format/array.h"
 
-/* The row of a cell, made and zeroed if there is none, which changes `rows`, `count` and
-   `room`. It is mostly the last one, or behind it. */
+/* Returns the row of a cell. If there is none, makes and zeroes it, which changes `rows`,
+   `count` and `room`. The row is mostly the last one, or a new one behind it. */
 #define PAGE_ROW_OF(rows, count, room, wanted)                                        \
   __extension__({                                                                     \
     size_t low = 0, high = (count);                                                   \
@@ -33,7 +33,7 @@
     has_room ? &(rows)[low] : NULL;                                                   \
   })
 
-/* Joins rows when cells become twice as long: where two rows are of one cell, the
+/* Joins rows when cells become twice as long: where two rows get the same cell, the
    statement `add` adds *from to *into. */
 #define PAGE_JOIN_ROWS(rows, count, add)                                              \
   do {                                                                                \

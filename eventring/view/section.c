@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* section.c: a section of the page.
  *
- * A large section is compressed by a thread of its own, while its JSON is being written:
+ * A large section is compressed by a thread of its own while its JSON is being written:
  * from its first full buffer on, buffers go to the thread in turn. `filled` and
- * `compressed` count them under the lock. The writer waits where it is SLOTS ahead of the
- * thread, the thread where the writer is not ahead of it at all. */
+ * `compressed` count them under the lock. The writer waits when it is SLOTS ahead of the
+ * thread; the thread waits when the writer is not ahead of it. */
 #include "view/section.h"
 
 #include <pthread.h>
@@ -35,8 +35,8 @@ enum { COMPRESSED = 16 << 10, BUFFER = 64 << 10, SLOTS = 4, LEVEL = 5 };
 
 struct page_deflate {
   z_stream stream;
-  bool failed;         /* no memory; the thread's until it has ended */
-  bool is_cut;         /* the FILE could not pass on all that was written */
+  bool failed;         /* no memory; owned by the thread until it has ended */
+  bool is_cut;         /* the FILE could not pass on all of its data */
   bool has_thread, over;
   pthread_t thread;
   pthread_mutex_t lock;
@@ -70,7 +70,7 @@ static bool compress_bytes(struct page_section *section, const char *bytes, size
   return !d->failed;
 }
 
-/* Waits for a full slot. Returns false: there will be no more. */
+/* Waits for a full slot. Returns false if no more will come. */
 static bool next_slot(struct page_deflate *d) {
   pthread_mutex_lock(&d->lock);
   while (d->compressed == d->filled && !d->over) pthread_cond_wait(&d->changed, &d->lock);
@@ -91,7 +91,7 @@ static void *compress_slots(void *context) {
     pthread_mutex_unlock(&d->lock);
   }
   if (!d->failed) compress_bytes(section, "", 0, Z_FINISH);
-  /* It is freed here, which may be long before page_section_wait. */
+  /* freed now, perhaps long before page_section_wait */
   deflateEnd(&d->stream);
   return NULL;
 }
@@ -108,7 +108,7 @@ static void hand_over(struct page_deflate *d, const char *bytes, size_t size) {
   pthread_mutex_unlock(&d->lock);
 }
 
-/* Starts the thread that compresses. (If there is none, write_cookie compresses.) */
+/* Starts the thread that compresses. (Without a thread, write_cookie compresses.) */
 static void start_thread(struct page_section *section) {
   struct page_deflate *d = section->deflate;
   pthread_mutex_init(&d->lock, NULL);
@@ -128,8 +128,8 @@ static void stop_thread(struct page_deflate *d) {
   d->has_thread = false;
 }
 
-/* Takes what the FILE writes: its buffer when it is full, or at the end; a larger write
-   as a whole. */
+/* Takes what the FILE writes: its buffer when it is full and at the end, or a larger
+   write as a whole. */
 static ssize_t write_cookie(void *cookie, const char *bytes, size_t size) {
   struct page_section *section = cookie;
   struct page_deflate *d = section->deflate;
@@ -172,7 +172,7 @@ bool page_section_begin(struct page_section *section, const char *name) {
   return true;
 }
 
-/* Frees unused room, when nothing more is added. */
+/* Frees unused room; nothing more may be added. */
 static void trim(struct page_section *section) {
   unsigned char *bytes = realloc(section->bytes, section->size);
   if (!bytes) return;
@@ -193,8 +193,8 @@ bool page_section_wait(struct page_section *section) {
   return done;
 }
 
-/* Closes the section (section.h). (A small section is finished at once: its compressor
-   takes half a MiB.) */
+/* Closes the section (section.h). (A small section is finished at once, because its
+   compressor takes half a MiB.) */
 void page_section_close(struct page_section *section) {
   struct page_deflate *d = section->deflate;
   if (fflush(section->json.out) != 0) d->is_cut = true;
@@ -246,7 +246,7 @@ size_t page_section_size(const struct page_section *section) {
          (section->size + 2) / 3 * 4 + sizeof AFTER_TEXT - 1;
 }
 
-/* Writes a group of base64 of 3 bytes; the last group may have 1 or 2. */
+/* Writes the base64 of a group of 3 bytes; the last group may have 1 or 2. */
 static void put_group(const unsigned char *bytes, size_t size, char text[4]) {
   static const char digits[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -2,9 +2,9 @@
 /* section.h: a section of the page: JSON that is compressed while it is written, in
  * memory.
  *
- * So its size is known before it is decided whether it stands in the page (page.h), and
- * its JSON, which is several times as large, is never held. DATA.md has the sections and
- * their names.
+ * So the size of a section is known before page.h decides whether the page has it, and
+ * its JSON, which is several times as large, is never stored. DATA.md lists the sections
+ * and their names.
  *
  *   struct page_section section;
  *   page_section_begin(&section, "head");
@@ -13,8 +13,8 @@
  *   page_section_put(&section, out);
  *   page_section_free(&section);
  *
- * Errors: a lack of memory is kept until page_section_end, which returns it. Threads: one
- * at a time for a section and its stream.
+ * Errors: page_section_end reports if memory has run out at any time. Threads: one at a
+ * time for a section and its stream.
  */
 #ifndef EVENTRING_VIEW_SECTION_H
 #define EVENTRING_VIEW_SECTION_H
@@ -25,26 +25,26 @@ enum { PAGE_NAME = 48 };
 
 struct page_section {
   char name[PAGE_NAME];
-  struct eva_json json;  /* to write into, from begin to end; json.out is its stream */
-  unsigned char *bytes;  /* of the gzip stream, once it has ended */
+  struct eva_json json;  /* to write into until close or end; json.out is its stream */
+  unsigned char *bytes;  /* the gzip stream, once complete */
   size_t size, room;
-  struct page_deflate *deflate; /* while it is written */
+  struct page_deflate *deflate; /* only while it is written */
 };
 
-/* Tells whether sections can be made (zlib). If not, page_section_begin fails. */
+/* Tells whether sections can be made (needs zlib). If not, page_section_begin fails. */
 bool page_can_compress(void);
 /* Begins a section. `name`: letters, digits, `:' and `-', fewer than PAGE_NAME. Returns
    false: no memory; then there is nothing to end or to free. */
 bool page_section_begin(struct page_section *section, const char *name);
-/* Ends the writing into a section. A thread may still compress it, so it must
-   not be moved. */
+/* Ends writing into a section. A thread may still compress it, so the struct must not be
+   moved. */
 void page_section_close(struct page_section *section);
-/* Waits until a section that was closed is complete. Returns false: there was no memory,
-   and it is empty. */
+/* Waits until a closed section is complete. Returns false if memory ran out; then it is
+   empty. */
 bool page_section_wait(struct page_section *section);
 /* Closes a section and waits for it. */
 bool page_section_end(struct page_section *section);
-/* Drops what was written since the begin, or frees a finished section. */
+/* Discards a section that is being written, or frees a finished one. */
 void page_section_free(struct page_section *section);
 
 /* Returns the bytes that a section takes in the page. */

@@ -2,7 +2,7 @@
 /* share.c: divides room among many who need it. */
 #include "view/share.h"
 
-/* Returns the bytes that are taken if each may have `factor` bytes for a weight of 1. */
+/* Returns the bytes used if each may take `factor` bytes for a weight of 1. */
 static double taken(const struct page_need *needs, size_t count, double factor) {
   double sum = 0;
   for (size_t i = 0; i < count; i++) {

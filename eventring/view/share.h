@@ -12,10 +12,10 @@
 struct page_need {
   double weight;    /* above 0 */
   uint64_t bytes;   /* the bytes that it needs */
-  uint64_t allowed; /* set: what it needs, or less in proportion to its weight */
+  uint64_t allowed; /* result: what it needs, or less in proportion to its weight */
 };
 
-/* Divides `room`: what one does not need is left to the others. */
+/* Divides `room`: what one does not need goes to the others. */
 void page_share(struct page_need *needs, size_t count, uint64_t room);
 
 #endif

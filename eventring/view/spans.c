@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.c: spans that are kept whole, and sections `spans` and `cover`. (Long: what is
- * kept of a span, by its cell and by its name, decides what the sections show, in the
- * same order.) */
+/* spans.c: spans that are kept whole, and sections `spans` and `cover`. (The file is long
+ * because what is kept of a span, by its cell and by its name, decides what the sections
+ * show, in the same order.) */
 #include "view/spans.h"
 
 #include <math.h>
@@ -17,11 +17,11 @@
 #include "view/share.h"
 
 enum {
-  OF_NAME = 8,        /* longest, and last, kept of a name; fewer if there are many */
+  OF_NAME = 8,        /* longest kept of a name, and last; fewer if there are many */
   MOST_TORN = 4096,   /* torn and open spans that are kept */
   LEVELS = 8,
-  MOST_DEPTH = 4095,  /* deeper spans are covered as if they were at this depth */
-  ROWS_OF_MIB = 1 << 15 /* rows of section `spans` in a page of 1 MiB, at most */
+  MOST_DEPTH = 4095,  /* deeper spans are covered at this depth */
+  ROWS_OF_MIB = 1 << 15 /* most rows of section `spans` in a page of 1 MiB */
 };
 
 struct longest {
@@ -31,15 +31,15 @@ struct longest {
 
 struct name {
   uint8_t ring; /* of its first span */
-  uint32_t room; /* of either kind */
+  uint32_t room; /* of each kind: longest and last */
   uint32_t longest_count, last_count, next_last;
-  struct longest longest[]; /* behind them are the last ones (last_of) */
+  struct longest longest[]; /* behind them are the last ones: last_of */
 };
 
 struct piece { /* the part of a cell that spans of a track and depth take */
   uint32_t cell, count;
   uint64_t ns;
-  struct page_span longest; /* that ended in it; ns 0: none */
+  struct page_span longest; /* the longest that ended in it; ns 0: none */
 };
 
 struct cover {
@@ -47,8 +47,8 @@ struct cover {
   uint8_t level;
   struct piece *piece;
   size_t count, room;
-  struct page_value *held; /* value of the span that is open there, */
-  uint64_t held_ns;        /* and when that began */
+  struct page_value *held; /* value of the span that is open there */
+  uint64_t held_ns;        /* begin of that span */
 };
 
 /* Sums of the spans of a depth. */
@@ -60,20 +60,20 @@ struct sums {
 
 struct page_spans {
   struct page_run *run;
-  struct page_grid grid; /* as of the last span that was taken: the queue lags */
-  struct page_cell_at now; /* where the last span was */
+  struct page_grid grid; /* as of the last span that was taken, since the queue lags */
+  struct page_cell_at now; /* cell of the last span */
   size_t most, used; /* bytes of pieces */
   struct name *name[EVENTRING_MAX_EVENTS];
-  size_t names;            /* of the user's ring */
+  size_t names;            /* number of names of the user's ring */
   size_t most_rows;        /* of section `spans` */
-  uint32_t of_name;        /* the room of those names */
+  uint32_t of_name;        /* the room of each of these names */
   struct least {
-    uint64_t ns;    /* shorter spans are not among the longest of the name or of all */
-    uint32_t noted; /* last batch of which a span became a last one */
+    uint64_t ns;    /* least length that may be among the longest of the name or of all */
+    uint32_t noted; /* last batch from which the name got a last span */
   } least[EVENTRING_MAX_EVENTS];
-  struct longest longest[PAGE_LONGEST]; /* of all spans of the user's ring, by length */
+  struct longest longest[PAGE_LONGEST]; /* of all spans of the user's ring */
   uint32_t longest_count;
-  uint64_t least_of_all; /* a shorter span is not among `longest` */
+  uint64_t least_of_all; /* least length that may be among `longest` */
   struct page_values values;
   struct cover **cover; /* by track: an array by depth */
   uint32_t *depths;
@@ -83,11 +83,11 @@ struct page_spans {
   size_t torn_count, torn_room;
   uint64_t torn_seen, seen;
   uint32_t batches;
-  struct sums sums[EVENTRING_BATCH + 1]; /* of a batch; zeroed between batches */
+  struct sums sums[EVENTRING_BATCH + 1]; /* of the batch; zeroed between batches */
   bool keeps_all;
   struct page_span *all;
   size_t all_count, all_room;
-  size_t cover_whole; /* bytes of pieces before any was written */
+  size_t cover_whole; /* bytes that the pieces needed at first */
 };
 
 struct page_spans *page_spans_new(struct page_run *run, size_t room, bool keeps_all) {
@@ -102,7 +102,7 @@ struct page_spans *page_spans_new(struct page_run *run, size_t room, bool keeps_
   return spans;
 }
 
-/* Puts a span in the place of another, with its value. */
+/* Replaces a span by another one, with its value. */
 static void set(struct page_span *into, const struct page_span *span) {
   struct page_value *before = into->value;
   *into = *span;
@@ -192,8 +192,8 @@ static __attribute__((noinline)) struct cover *make_cover(struct page_spans *spa
   return &spans->cover[track][depth];
 }
 
-/* Returns the cover of a track at a depth, made if it is not there; NULL: no memory. (It
-   and piece_at are called for each span.) */
+/* Returns the cover of a track at a depth, made if there is none; NULL: no memory. (This
+   function and piece_at are called for each span.) */
 static inline struct cover *cover_at(struct page_spans *spans, uint32_t track, uint32_t depth) {
   if (__builtin_expect(track < spans->tracks && depth < spans->depths[track], 1))
     return &spans->cover[track][depth];
@@ -262,8 +262,7 @@ static void count_cover(void *context, struct cover *cover) {
   fitting->bytes += cover->count * sizeof *cover->piece;
 }
 
-/* Adds the need of a cover. Deeper spans have less weight, so they lose their room
-   first. */
+/* Adds the need of a cover. Deeper spans have less weight, so they lose room first. */
 static void need_cover(void *context, struct cover *cover) {
   struct fitting *fitting = context;
   fitting->needs[fitting->at++] = (struct page_need){
@@ -299,8 +298,8 @@ static int fit_cover(struct page_spans *spans, size_t room) {
   return EVENTRING_OK;
 }
 
-/* Adds a span that reaches over several cells to its cover: its time in each cell, and
-   one to the count of the first. */
+/* Adds a span that lies in several cells to its cover: its time to each cell, and one to
+   the count of the first. */
 static int cover_cells(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const struct page_grid *grid = &spans->grid;
   const uint64_t end = span->begin_ns + span->ns;
@@ -319,7 +318,8 @@ static int cover_cells(struct page_spans *spans, struct cover *cover, const stru
   return EVENTRING_OK;
 }
 
-/* Adds a span to its cover. Most spans lie in one cell, that of the span before. */
+/* Adds a span to its cover. Most spans lie in one cell, the same as that of the span
+   before. */
 static int cover_span(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const uint32_t cell = page_grid_cell_at(&spans->grid, &spans->now, span->begin_ns);
   if (!page_cell_has(&spans->now, span->begin_ns) ||
@@ -370,7 +370,7 @@ static void tell_least(struct page_spans *spans, size_t id) {
   spans->least[id].ns = ns;
 }
 
-/* Drops the spans of a name for which there is no room any more. */
+/* Drops the spans of a name for which there is no longer room. */
 static int lessen_name(struct page_spans *spans, size_t id) {
   struct name *name = spans->name[id], *less = new_name(name->ring, spans->of_name);
   if (!less) return EVENTRING_E_MEMORY;
@@ -392,8 +392,8 @@ static int lessen_name(struct page_spans *spans, size_t id) {
   return EVENTRING_OK;
 }
 
-/* Drops spans of all names: there are too many names for the page to show this
-   many of each. */
+/* Drops spans of all names: there are too many names for the page to show as many spans
+   of each. */
 static int lessen_names(struct page_spans *spans) {
   int status = EVENTRING_OK;
   spans->of_name /= 2;
@@ -402,7 +402,7 @@ static int lessen_names(struct page_spans *spans) {
   return status;
 }
 
-/* Makes a name; NULL: no memory. Other rings than the user's have few names, so they have
+/* Makes a name; NULL: no memory. Rings other than the user's have few names, so these get
    full room. */
 static struct name *make_name(struct page_spans *spans, uint8_t ring) {
   if (ring != EVENTRING_USER) return new_name(ring, OF_NAME);
@@ -465,8 +465,8 @@ void page_spans_longest(const struct page_spans *spans, page_longest_visit *visi
       visit_longest(spans->name[id]->longest, spans->name[id]->longest_count, false, visit, context);
 }
 
-/* Adds a span as the last one of its name, and takes over its value. (Ends of a name come
-   in their order, except those of other rings and within a batch.) */
+/* Adds a span as the last one of its name, and takes over its value. (The ends of a name
+   come in order, except across rings and within a batch.) */
 static void add_last(struct name *name, const struct page_span *span) {
   struct page_span *into = &last_of(name)[name->next_last];
   struct page_value *before = into->value;
@@ -487,8 +487,8 @@ int page_spans_begin(struct page_spans *spans, const struct page_span_begin *beg
   return EVENTRING_OK;
 }
 
-/* Returns the value of the span that ends, or NULL if none is known. Ends what is
-   held. */
+/* Returns the value held for the span that ends, or NULL if none is known. The cover
+   holds no value afterwards. */
 static struct page_value *let_go(struct cover *cover, const struct page_span *span) {
   struct page_value *held = cover->held;
   cover->held = NULL;
@@ -518,7 +518,7 @@ static int add_torn(struct page_spans *spans, const struct page_span *span) {
 static int fit(struct page_spans *spans) {
   if (spans->used <= spans->most) return EVENTRING_OK;
   const int status = fit_cover(spans, spans->most / 2);
-  /* Where each cover has one cell, no more can be joined, so there must be more room. */
+  /* if each cover has a single cell, no more can be joined, so there must be more room */
   if (spans->used > spans->most / 4 * 3) spans->most = 2 * spans->used;
   return status;
 }
@@ -552,7 +552,7 @@ int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span 
 
 size_t page_spans_names(const struct page_spans *spans) { return spans->names; }
 
-/* Fetches a name into the cache: of thousands of names none is there when its
+/* Fetches a name into the cache: with thousands of names, none is in the cache when its
    next span ends. */
 void page_spans_soon(const struct page_spans *spans, uint16_t id, int step) {
   const struct name *name = spans->name[id % EVENTRING_MAX_EVENTS];
@@ -579,9 +579,8 @@ static struct page_span span_of(const struct eventring_batch *batch,
                             .knows_parts = true};
 }
 
-/* Tells whether a span may be among the last ones. Of the spans of a name in a batch
-   one is enough as a last one, except at the end of a file, which is known: there
-   all are taken. */
+/* Tells whether a span may be among the last ones. One span of a name in a batch is
+   enough as a last one, except at the known end of a file, where all are taken. */
 static bool may_be_last(const struct page_spans *spans, const struct page_span *span) {
   return spans->run->live ||
          page_grid_cell(&spans->grid, end_of(span)) == PAGE_CELLS - 1;
@@ -599,10 +598,10 @@ static int note(struct page_spans *spans, const struct page_span *span) {
   return EVENTRING_OK;
 }
 
-/* Adds up the spans of a batch by depth, from depth_around on, reading from the last end
-   to the first: the spans around a span include those that began before the batch and
-   ended later (`outer`). Returns the number of depths, or E_MEMORY. (The loop has what it
-   needs in locals.) */
+/* Adds up the spans of a batch by depth, from depth_around on. Reads from the last end to
+   the first: the spans around a span include those that began before the batch and ended
+   after the span (`outer`). Returns the number of depths, or E_MEMORY. (The loop has what
+   it needs in locals.) */
 static int sum_up(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track,
                   struct sums *sums) {
   const uint32_t number = ++spans->batches;
@@ -694,7 +693,7 @@ const struct page_part page_part_cover = {
 
 /* ---- Section `spans` -------------------------------------------------------------- */
 
-/* A span that may be shown. The lower its rank, the more it matters. */
+/* A span that may be shown. The lower its rank, the more important it is. */
 struct shown {
   const struct page_span *span;
   uint32_t rank;
@@ -747,7 +746,7 @@ static int compare_shown(const void *a, const void *b) {
   return compare_place(((const struct shown *)a)->span, ((const struct shown *)b)->span);
 }
 
-/* Removes duplicates: many spans are kept for more than one reason. */
+/* Removes duplicates, since many spans are kept for more than one reason. */
 static void show_once(struct showing *showing) {
   size_t kept = 0;
   if (!showing->count) return;
@@ -761,7 +760,7 @@ static void show_once(struct showing *showing) {
   showing->count = kept;
 }
 
-/* Finds the spans that are shown: at most `most`, those with the lowest ranks. */
+/* Finds the spans to show: at most `most`, those with the lowest ranks. */
 static bool find_shown(struct page_spans *spans, size_t most, struct showing *showing) {
   *showing = (struct showing){.spans = spans};
   for (size_t i = 0; i < spans->torn_count; i++) show(showing, &spans->torn[i], 0);
@@ -867,7 +866,7 @@ static bool put_chunk(struct page_spans *spans, const struct page_span *span, si
   return page_section_end(&chunk->section);
 }
 
-/* Writes all spans that are not shown yet into chunks, by their begins. */
+/* Writes all spans that are not shown yet into chunks, in the order of their begins. */
 static bool put_chunks(struct page_spans *spans, const struct showing *showing) {
   struct shown *shown = calloc(OF_CHUNK, sizeof *shown);
   if (spans->all_count) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.h: the spans that a page keeps whole, and how much of each cell the spans of each
+/* spans.h: keeps spans whole for a page, and how much of each cell the spans of each
  * depth cover.
  *
- * Kept are, for each name, the spans that were longest and those that ended last; for
- * each cell, track and depth the longest; and those that are torn or open, as far as
- * there is room. With `keeps_all`, all spans are kept.
+ * For each name, it keeps the longest spans and those that ended last; for each cell,
+ * track and depth, the longest span; and torn and open spans, as far as there is room.
+ * With `keeps_all`, it keeps all spans.
  *
  * A span of a batch is visited once: its depth follows from the ends behind it, which are
  * read backwards.
@@ -21,7 +21,7 @@
 enum page_span_flags { PAGE_SPAN_NO_BEGIN = 1, PAGE_SPAN_NO_END = 2, PAGE_SPAN_OPEN = 4 };
 
 struct page_span {
-  uint64_t ns; /* its length; the key where the longest are kept */
+  uint64_t ns; /* its length; key where the longest are kept */
   uint64_t begin_ns;
   uint64_t suspended, own, part[EVA_PARTS];
   int64_t off_cpu; /* -1: not measured */
@@ -52,7 +52,7 @@ struct page_span_begin { /* the begin of a span with a value */
   struct page_said said; /* its bytes are behind it; PAGE_VALUE_PLACE bytes may be read */
 };
 
-/* Most spans: whole, all of it known, and with nothing in it but other spans. */
+/* The usual span: begin and end known, with nothing in it but other spans. */
 struct page_plain_span {
   uint64_t ns, begin_ns, own;
   uint32_t track, depth;
@@ -67,17 +67,17 @@ int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span 
 /* Returns how many names of the user's ring have had spans. */
 size_t page_spans_names(const struct page_spans *spans);
 /* Fetches into the cache the data of a name that will soon have a span. `step`: 0:
-   nothing of it is there yet; 1: what step 0 has fetched is there. */
+   nothing of it is in the cache yet; 1: what step 0 has fetched is there. */
 void page_spans_soon(const struct page_spans *spans, uint16_t id, int step);
 /* Adds the spans that began and ended in a batch, which lies in one cell. */
 int page_spans_batch(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track);
 enum { PAGE_LONGEST = 8 };
 typedef void page_longest_visit(void *context, const struct page_span *span,
                                 const struct page_owner *owner);
-/* Calls `visit` with the PAGE_LONGEST longest spans of the user's ring, and as many of
-   each name of another ring, in no order. Their values stay owned by this store. */
+/* Calls `visit` with the PAGE_LONGEST longest spans of the user's ring, and up to as many
+   of each name of another ring, in no order. The store still owns their values. */
 void page_spans_longest(const struct page_spans *spans, page_longest_visit *visit, void *context);
-/* Sets how many rows the tracks need (lists.h), once all spans are there. */
+/* Sets how many rows the tracks need (lists.h), once all spans were taken. */
 void page_spans_tell_depths(const struct page_spans *spans);
 /* Makes cells twice as long. */
 int page_spans_halve(struct page_spans *spans);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* spans_queue.c: hands spans to a thread.
  *
- * `filled` and `taken` count buffers under the lock. The reader waits where it is BUFFERS
- * ahead of the thread, the thread where the reader is not ahead of it at all. A buffer
- * has entries, one behind the other: kind, size, and then the bytes of the entry. */
+ * `filled` and `taken` count buffers under the lock. The reader waits when it is BUFFERS
+ * ahead of the thread; the thread waits when the reader is not ahead of it. A buffer is a
+ * sequence of entries: kind, size, and then the bytes of the entry. */
 #include "view/spans_queue.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ enum { BUFFERS = 4, BUFFER = 256 << 10 };
 enum kind { OWN, BEGIN, SPAN, PLAIN, BATCH, HALVE };
 
 struct entry {
-  uint32_t kind, size; /* size: with what is behind it, a multiple of 8 */
+  uint32_t kind, size; /* size: including what is behind it; a multiple of 8 */
 };
 
 struct own {
@@ -32,7 +32,7 @@ struct buffer {
   size_t used;
   union {
     max_align_t aligned;
-    char bytes[BUFFER + PAGE_VALUE_PLACE]; /* the rest may be read behind a short value */
+    char bytes[BUFFER + PAGE_VALUE_PLACE]; /* reading a short value may go beyond it */
   };
 };
 
@@ -43,7 +43,7 @@ struct page_spans_queue {
   pthread_cond_t changed;
   unsigned filled, taken;
   bool has_thread, over;
-  int status; /* of the spans, under the lock */
+  int status; /* result of the spans, under the lock */
   struct buffer buffer[BUFFERS];
 };
 
@@ -79,8 +79,8 @@ static int take_own(struct page_spans *spans, const struct own *from) {
   return page_spans_own(spans, from->track, &from->owner);
 }
 
-/* Takes an entry. (A value is copied here: memory that one thread allocates and another
-   one frees makes them wait for each other.) */
+/* Takes an entry. (This thread copies the value: memory that one thread allocates and
+   another one frees makes them wait for each other.) */
 static inline int take_entry(struct page_spans *spans, struct entry *entry) {
   void *data = entry + 1;
   switch ((enum kind)entry->kind) {
@@ -109,7 +109,7 @@ static int take_buffer(struct page_spans *spans, struct buffer *buffer) {
   enum { AHEAD = 8 };
   const bool looks = page_spans_names(spans) > AHEAD * AHEAD;
   int status = EVENTRING_OK;
-  size_t ahead[2] = {0, 0}; /* where each step is */
+  size_t ahead[2] = {0, 0}; /* position of each step */
   for (int i = 0; i < AHEAD && looks; i++) {
     ahead[0] = look_ahead(spans, buffer, ahead[0], 0);
     if (i >= AHEAD / 2) ahead[1] = look_ahead(spans, buffer, ahead[1], 1);
@@ -125,7 +125,7 @@ static int take_buffer(struct page_spans *spans, struct buffer *buffer) {
   return status;
 }
 
-/* Waits for a full buffer. Returns false: there will be no more. */
+/* Waits for a full buffer. Returns false if no more will come. */
 static bool next_full(struct page_spans_queue *queue) {
   pthread_mutex_lock(&queue->lock);
   while (queue->taken == queue->filled && !queue->over)
@@ -150,7 +150,8 @@ static void *take_all(void *context) {
 
 /* ---- Handing over ----------------------------------------------------------------- */
 
-/* Hands over the buffer, which is full. (If there is no thread, it is taken here.) */
+/* Hands over the buffer, which is full. (Without a thread, this function takes its
+   entries.) */
 static int turn(struct page_spans_queue *queue) {
   if (!queue->has_thread) {
     queue->over = false;
@@ -170,8 +171,8 @@ static int turn(struct page_spans_queue *queue) {
   return status;
 }
 
-/* Makes an entry. Returns where its `size` bytes go; NULL: no memory, here or
-   in the spans. */
+/* Makes an entry. Returns where its `size` bytes go; NULL: no memory, also if the spans
+   have run out of it. */
 static inline void *put(struct page_spans_queue *queue, enum kind kind, size_t size) {
   struct buffer *buffer = &queue->buffer[queue->filled % BUFFERS];
   const size_t all = (sizeof(struct entry) + size + 7) & ~(size_t)7;
@@ -193,8 +194,8 @@ int page_spans_queue_own(struct page_spans_queue *queue, uint32_t track,
   return EVENTRING_OK;
 }
 
-/* Copies bytes. (If the compiler knew that there are few, it would take an instruction
-   that is slow to start.) */
+/* Copies bytes. (Not inlined: if the compiler knew that there are few, it would choose an
+   instruction that is slow to start.) */
 static __attribute__((noinline)) void copy_many(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
 }
@@ -232,7 +233,7 @@ struct page_plain_span *page_spans_queue_plain(struct page_spans_queue *queue) {
 
 int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,
                            uint32_t track) {
-  /* No span of the batch began in it. */
+  /* no span of the batch began in it */
   if (batch->ended_count == batch->depth - batch->depth_around) return EVENTRING_OK;
   const size_t ended = batch->ended_count * sizeof *batch->ended;
   const size_t opened = batch->opened_count * sizeof *batch->opened;

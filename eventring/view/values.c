@@ -109,7 +109,7 @@ struct page_texts {
   struct page_run *run;
   struct text *text;
   size_t count, room, bytes;
-  struct evr_table table; /* index plus 1 */
+  struct evr_table table; /* maps a text to its index plus 1 */
 };
 
 struct page_texts *page_texts_new(struct page_run *run) {
@@ -135,7 +135,7 @@ static bool is_text(const void *context, uintptr_t value, const void *key) {
   return strcmp(texts->text[value - 1].text, key) == 0;
 }
 
-/* Returns the index of a text, which it takes over. */
+/* Returns the index of a text, and takes ownership of it. */
 static int intern(struct page_texts *texts, char *text) {
   const uint64_t hash = evr_hash_text(evr_hash_seed(), text);
   const size_t size = strlen(text);
@@ -187,11 +187,11 @@ int page_text_of(struct page_texts *texts, struct page_value *value, enum page_t
 
 static void *begin(struct page_run *run) { return run->events->texts; }
 
-/* Returns how many bytes of a text are shown at a level of less. */
+/* Returns how many bytes of a text are shown at a level of reduction. */
 static size_t shown(const char *text, unsigned level) {
   size_t most = level ? (size_t)128 >> (2 * (level - 1)) : SIZE_MAX, size = strlen(text);
   if (size <= most) return size;
-  /* Only whole characters are shown. */
+  /* show only whole characters */
   while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) most--;
   return most;
 }

@@ -6,12 +6,13 @@
 #include "writer.h"
 
 struct write_backend {
-  /* Starts a write of `size` bytes; `token` comes back with the result. At most the depth
-     of the backend are in flight. Returns 0, or an errno; EAGAIN: try again later. */
+  /* Starts a write of `size` bytes; `token` comes back with the result. At most as many
+     writes as the backend's depth are in flight. Returns 0, or an errno; EAGAIN: try
+     again later. */
   int (*start)(struct write_backend *self, const void *from, size_t size, uint64_t offset,
                void *token);
-  /* Waits, at most `timeout_ns` (0: not at all), for the end of a write. Returns true
-     after it has stored the token, and the bytes that were written or -errno. */
+  /* Waits at most `timeout_ns` (0: not at all) for the end of a write. If one has ended,
+     stores its token, and the bytes written or -errno, and returns true. */
   bool (*collect)(struct write_backend *self, uint64_t timeout_ns, void **token,
                   ssize_t *result);
   /* Frees the backend, when nothing is in flight any more. */

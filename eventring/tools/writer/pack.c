@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c: makes packets of a packed recording, in threads.
  *
- * There are two queues, of jobs that wait and of jobs that are finished, guarded by one
- * lock. A thread is made for each job that finds none idle, up to the number allowed.
- * Each thread has a context of its own, which it makes for its first job. */
+ * One lock guards two queues: of waiting jobs and of finished jobs. A job that finds no
+ * idle thread gets a new one, up to the number allowed. Each thread has a context of its
+ * own, which it makes for its first job. */
 #include "pack.h"
 
 #include <errno.h>
@@ -96,8 +96,8 @@ static ZSTD_CCtx *make_context(int level) {
   return NULL;
 }
 
-/* Makes a packet. (zstd fails only if it is out of memory: there is room for all that a
-   frame may need.) */
+/* Makes a packet. (zstd fails only when out of memory, as there is room for the largest
+   possible frame.) */
 static void pack(ZSTD_CCtx *context, struct pack_job *job) {
   size_t header = eventring_packet_header_bytes(job->count);
   size_t frame = context ? make_frame(context, job, job->to + header, job->room - header) : 0;
@@ -142,7 +142,7 @@ static void *work(void *of) {
   return NULL;
 }
 
-/* Makes a thread that gets no signals: they are for the user's thread. */
+/* Makes a thread that gets no signals, which are for the user's thread. */
 static void make_thread(struct packer *packer) {
   sigset_t all, before;
   sigfillset(&all);

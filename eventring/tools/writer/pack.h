@@ -2,8 +2,8 @@
 /* pack.h: makes packets of a packed recording, in threads.
  *
  * A job is a packet: the pieces of a buffer, compressed with zstd into memory that the
- * user gives. Jobs are finished in any order. What becomes of them is up to the user: a
- * place in the file is known when the size is.
+ * user gives. Jobs are finished in any order. The user gives a finished packet its place
+ * in the file, since its size is known only then.
  *
  * A packer and its jobs belong to one thread. Nothing here ends the process or prints. */
 #ifndef EVENTRING_TOOL_PACK_H
@@ -18,37 +18,38 @@
 enum { PACK_LEAST_LEVEL = 1, PACK_MOST_LEVEL = 19, PACK_MOST_THREADS = 64 };
 
 struct pack_job {
-  /* set by the user, and unchanged while the job is under way: */
+  /* set by the user, and unchanged while the job is under way */
   const uint8_t *buffer;
   const struct eventring_piece *pieces; /* of the buffer */
   size_t count;                         /* of pieces, at least 1 */
   uint64_t sequence, plain_bytes;       /* as eventring_packet_header takes them */
   bool is_last;
   uint8_t *to;
-  size_t room; /* pack_room at least */
-  /* when it is finished: */
+  size_t room; /* at least pack_room */
+  /* set when the job is finished */
   size_t size; /* of the packet */
-  int error;   /* errno; 0: it is made */
+  int error;   /* errno; 0: success */
   /* the packer's: */
   struct pack_job *after;
 };
 
 /* Tells whether this was built with zstd. */
 bool pack_is_built(void);
-/* Returns what a packet of `count` pieces with `bytes` bytes takes at most. */
+/* Returns the most bytes that a packet of `count` pieces with `bytes` bytes takes. */
 size_t pack_room(size_t bytes, size_t count);
 struct packer;
-/* Makes a packer with up to `threads` threads. Returns NULL, with errno, if it cannot
+/* Makes a packer with up to `threads` threads. Returns NULL, with errno, on failure
    (ENOSYS: this build has no zstd). */
 struct packer *packer_open(int level, unsigned threads);
-/* Queues a job. Blocks only if no thread can be made: then the job is done at once. */
+/* Queues a job. Blocks only if no thread can be made; then this thread does the job at
+   once. */
 void packer_submit(struct packer *packer, struct pack_job *job);
 /* Returns a finished job; waits for one, at most `timeout_ns`. Returns NULL if none is
    finished. */
 struct pack_job *packer_reap(struct packer *packer, uint64_t timeout_ns);
 /* Returns how many jobs were submitted and not returned. */
 unsigned packer_jobs(const struct packer *packer);
-/* Waits for jobs that have begun. Those that were not returned are forgotten. */
+/* Waits for running jobs. Jobs that were not returned are forgotten. */
 void packer_close(struct packer *packer);
 
 #endif /* EVENTRING_TOOL_PACK_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* writer.c: the rules of writing (writer.h), for all backends.
  *
- * The jobs under way are a list in the order in which they were submitted; `running` ones
- * are in flight. A job is started when none before it touches one of its units, and there
- * is room in the backend. Finished jobs leave the list and wait to be returned. */
+ * The jobs under way are a list in the order of submission; `running` ones are in flight.
+ * A job is started when no earlier job touches one of its units and the backend has room.
+ * Finished jobs leave the list and wait to be returned. */
 #include "backend.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static bool must_wait(const struct writer *writer, const struct write_job *job) 
   return false;
 }
 
-/* Finishes a job. Jobs that wait for one that failed fail with it. */
+/* Finishes a job. If it failed, jobs that wait for it fail, too. */
 static void finish(struct writer *writer, struct write_job *job, int error) {
   job->error = error;
   take_out(&writer->under_way, job);
@@ -74,7 +74,7 @@ static void finish(struct writer *writer, struct write_job *job, int error) {
 
 /* ---- Starting ----------------------------------------------------------------- */
 
-/* Tries a job again after a pause, or finishes it if it has been tried often enough. */
+/* Tries a job again after a pause, or finishes it after too many tries. */
 static void postpone(struct writer *writer, struct write_job *job, int error) {
   if (++job->tries > MOST_TRIES) {
     finish(writer, job, error);
@@ -156,7 +156,7 @@ static void nap(uint64_t ns) {
   nanosleep(&time, NULL);
 }
 
-/* Takes the results that are there, and waits for one if there is none. */
+/* Takes the results that have come, and waits for one if there is none. */
 static void collect(struct writer *writer, uint64_t wait_ns) {
   void *token;
   ssize_t result;

@@ -7,8 +7,8 @@
  *   writer_aio.c      POSIX AIO
  *
  * A job is a piece of memory and an offset in the file. Jobs may be finished in any
- * order, except that those that touch the same unit of the file (of a size that the user
- * chooses) are written one after the other, as they were submitted; if one of them fails,
+ * order, with one exception: jobs that touch the same unit of the file (of a size that
+ * the user chooses) are written one after the other, as submitted. If one of them fails,
  * those that wait for it fail, too.
  *
  * Rules: after a short write, the rest is written. After EINTR, the write is tried again;
@@ -29,25 +29,25 @@ enum writer_kind { WRITER_SERIAL, WRITER_THREADS, WRITER_AIO, WRITER_KINDS };
 extern const char *const writer_names[]; /* of the kinds; ends with NULL */
 
 struct write_job {
-  /* set by the user, and unchanged while the job is under way: */
+  /* set by the user, and unchanged while the job is under way */
   const void *from;
   size_t size;
   uint64_t offset;
-  /* when it is finished: */
+  /* set when the job is finished */
   size_t written;
   int error; /* errno; 0: all is written */
   /* the writer's: */
-  struct write_job *before, *after; /* of those under way, in order */
+  struct write_job *before, *after; /* in the list of those under way, in order */
   uint64_t number;
   bool running;
-  unsigned tries;       /* in vain */
+  unsigned tries;       /* failed attempts */
   uint64_t not_before;  /* CLOCK_MONOTONIC, ns */
 };
 
 struct writer;
 /* Makes a writer with up to `depth` (1 to 64) writes in flight, of a file with units of
-   `unit` bytes. Returns NULL, with errno, if it cannot (ENOSYS: this build or this
-   machine does not have the kind). */
+   `unit` bytes. Returns NULL, with errno, on failure (ENOSYS: this build or this machine
+   lacks the kind). */
 struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth, size_t unit);
 /* Queues a job. Blocks only with WRITER_SERIAL. */
 void writer_submit(struct writer *writer, struct write_job *job);
@@ -56,7 +56,7 @@ void writer_submit(struct writer *writer, struct write_job *job);
 struct write_job *writer_reap(struct writer *writer, uint64_t timeout_ns);
 /* Returns how many jobs were submitted and not returned. */
 unsigned writer_jobs(const struct writer *writer);
-/* Waits for what is in flight. Jobs that were not returned are forgotten. */
+/* Waits for writes in flight. Jobs that were not returned are forgotten. */
 void writer_close(struct writer *writer);
 
 #endif /* EVENTRING_TOOL_WRITER_H */

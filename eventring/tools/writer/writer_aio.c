@@ -66,7 +66,7 @@ static bool collect(struct write_backend *self, uint64_t timeout_ns, void **toke
   int count = 0;
   for (unsigned i = 0; i < aio->depth; i++)
     if (aio->slots[i].used) aio->list[count++] = &aio->slots[i].block;
-  /* that the time is up, or a signal came, does not matter */
+  /* it does not matter whether the time is up or a signal came */
   aio_suspend(aio->list, count, &time);
   return take(aio, token, result);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* writer_serial.c: the caller writes, and waits. For comparison. */
+/* writer_serial.c: writes in the caller's thread, which blocks; for comparison. */
 #include "backend.h"
 
 #include <errno.h>

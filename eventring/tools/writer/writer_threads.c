@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* writer_threads.c: threads that call pwrite.
  *
- * There are a ring of orders and one of results, guarded by one lock; the depth limits
- * both. A thread is made for each write that finds none idle, up to the depth. */
+ * One lock guards a ring of orders and a ring of results, each of `depth` elements. A
+ * write that finds no idle thread gets a new one, up to the depth. */
 #include "backend.h"
 
 #include <errno.h>
@@ -28,12 +28,12 @@ struct threads {
   unsigned depth;
   pthread_mutex_t lock;
   pthread_cond_t has_order, has_result;
-  /* guarded by the lock: */
+  /* guarded by the lock */
   bool ends;
   unsigned idle;
   struct order *orders, *results; /* rings of `depth` */
   unsigned order_first, orders_waiting, result_first, results_waiting;
-  /* of the user's thread: */
+  /* used by the user's thread only */
   unsigned count;
   pthread_t *thread;
 };
@@ -67,7 +67,7 @@ static void *work(void *context) {
   return NULL;
 }
 
-/* Makes a thread that gets no signals: they are for the user's thread. */
+/* Makes a thread that gets no signals, which are for the user's thread. */
 static int make_thread(struct threads *threads) {
   sigset_t all, before;
   sigfillset(&all);
