@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* self.c: a cursor on the recording of this process. The one place that knows the
- * producer and the reader.
+/* self.c: a cursor on the recording of this process. This is the only file that knows
+ * both the producer and the reader.
  *
- * A process that has changed its user may not be able to open the file that it created
- * before, by whatever name. It reads that file through the memory of its recording.
+ * A process that has changed its user may be unable to open, by any name, the file that
+ * it created before. It reads that file through the memory of its recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ static bool is_stream(const struct evr_source *lent) {
 }
 
 /* Opens a cursor on a stream. Only the present chunks of a stream are mapped, so it is
-   read from its file, through the descriptor of the recording, which also finds a file
-   that was renamed or removed; `path` is tried if that fails. Closes `lent`. */
+   read from its file, through the descriptor of the recording, which also works if the
+   file was renamed or removed; if that fails, through `path`. Closes `lent`. */
 static int open_stream(eventring_cursor **cursor, struct evr_source lent, const char *path,
                        unsigned flags, struct eventring_error *error) {
   char name[32];
@@ -69,10 +69,10 @@ int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned fl
   return own ? eventring_open_self(cursor, flags, error) : status;
 }
 
-/* Opens the recording of the process with this number. A number always means a
-   process, whatever lies in the current directory: somebody else may have put a file
-   there. If no such process can be opened but a file has this name, the error says how
-   to name the file. */
+/* Opens the recording of the process with this number. A number always means a process,
+   even if the current directory has a file of that name, because somebody else may have
+   put it there. If no such process can be opened but a file has this name, the error says
+   how to name the file. */
 static int open_number(eventring_cursor **cursor, const char *number, unsigned flags,
                        struct eventring_error *error) {
   struct eventring_error why;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collector.c: the tries of threads that have ended, or of one moment of those that go
- * on.
+/* collector.c: the tries of threads that have ended, and copies at one moment of those of
+ * threads that go on.
  *
- * A trie is copied when it is posted, so its thread may go on or end, and nothing waits
- * for a thread to come to rest. A mutex guards all. Each copy takes a part of the budget:
- * as much as it needs, and half as much again for what is merged into it later.
+ * A trie is copied when it is posted, so its thread may go on or end, and nobody waits
+ * for a thread to stop. A mutex guards everything. Each copy takes a part of the budget:
+ * what it needs, plus half of that for later merges.
  */
 #include "calls/collector.h"
 #include "calls/inside.h"

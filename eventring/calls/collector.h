@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* collector.h: the tries of all threads of a process, in its memory. Not a part of the
- * interface: a recording has the newest profile of each domain
- * (eventring_calls_write), also of domains that have ended and of a process that was
- * killed, without a lock or a copy of the nodes at a safepoint. This is the other way,
- * which tests compare with it.
+ * interface. A recording has the newest profile of each domain (eventring_calls_write),
+ * also of domains that have ended and of a process that was killed, and takes no lock and
+ * copies no nodes at a safepoint. The collector is the alternative with which tests
+ * compare that.
  */
 #ifndef EVENTRING_CALLS_COLLECTOR_H
 #define EVENTRING_CALLS_COLLECTOR_H
@@ -12,7 +12,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Collects the tries of threads, as they end, and lets them be read. Any thread. */
+/* Collects the tries of threads as they end, for others to read. Any thread. */
 typedef struct evc_collector evc_collector;
 
 evc_collector *evc_collector_new(size_t budget);
@@ -21,12 +21,12 @@ void evc_collector_free(evc_collector *collector);
 enum evc_posted {
   EVC_POSTED,
   EVC_PARTLY, /* some of its paths found no room: their calls are flat in the copy */
-  EVC_REFUSED /* no memory: counted */
+  EVC_REFUSED /* no memory; the refusal is counted */
 };
 /* Copies a trie; tries of the same thread are merged. On the thread of the trie. */
 enum evc_posted evc_post(evc_collector *collector, const eventring_calls *calls,
                          uint64_t thread);
-/* Returns the number of tries that there are, or that were refused. */
+/* Returns the number of tries that were collected, or that were refused. */
 size_t evc_collected(evc_collector *collector);
 uint64_t evc_refused(evc_collector *collector);
 
@@ -42,10 +42,10 @@ struct evc_buffer {
   const uint64_t *words;
   size_t count;
 };
-/* Returns the next buffer, {NULL, 0} after the last one; then it begins anew. What it
-   returned is valid until the next call for the collector. */
+/* Returns the next buffer, or {NULL, 0} after the last one; the call after that begins
+   anew. A buffer is valid until the next call for the collector. */
 struct evc_buffer evc_serialize(evc_collector *collector);
-/* Forgets all. */
+/* Drops all tries. */
 void evc_collector_reset(evc_collector *collector);
 
 #pragma GCC visibility pop

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* flat.c: flat calls, those on paths for which a trie that is full has no room.
+/* flat.c: flat calls: calls on paths for which a full trie has no room.
  *
- * A flat node lies in the table and the array of nodes like any other; nobody is its
- * parent, and no path leads on from it: what a flat call calls is flat. Once the trie is
- * full it stays full, so flat nodes come after all others.
+ * A flat node lies in the table and the array of nodes like any other. It has no parent,
+ * and no path leads on from it: what a flat call calls is flat. A full trie stays full,
+ * so flat nodes come after all others.
  *
- * While a flat node is current, `charge` is the lost time of the nearest function that is
- * not flat, as its inclusive time must have it at any moment. The flat node gets its part
- * when another one becomes current or somebody reads it (evc_settle): what `charge` has
- * more than then (`settled`). So the sums of both are the same. Both entry and exit of a
- * flat call take the slow path: a flat node has entered nothing last, and the base of the
- * stack is the frame of the call.
+ * While a flat node is current, time goes through `charge` to the lost time of the
+ * nearest function that is not flat, because its inclusive time must have it at any
+ * moment. The flat node gets its time when another node becomes current or somebody reads
+ * it (evc_settle): what `charge` has grown since `settled` was noted. So both sums agree.
+ * Entry and exit of a flat call take the slow path: the `last` of a flat node is never
+ * the callee, and the base of the stack is the frame of the call.
  */
 #include "calls/inside.h"
 

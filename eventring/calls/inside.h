@@ -18,28 +18,29 @@ struct evc_wide {
 
 struct eventring_calls_inside {
   struct evc_lines nodes, wides, stacks, segments;
-  size_t budget, pool; /* bytes; pool: of those, what is left */
-  size_t reserved;     /* likewise, of those that are kept for flat nodes */
-  size_t path_room;    /* most nodes of paths; when the trie is full: their number */
+  size_t budget, pool; /* bytes; pool: what is left of the budget */
+  size_t reserved;     /* bytes that are left for flat nodes */
+  size_t path_room;    /* most nodes that are not flat; in a full trie: their number */
   bool full;           /* no path is added any more */
   uint64_t settled;    /* what `charge` had when the current flat node was charged last */
   uint32_t *table;     /* of the nodes, by parent and id (nodes.c) */
-  size_t places;       /* of the table: a power of 2 */
-  unsigned bits;       /* its logarithm */
+  size_t places;       /* size of the table: a power of 2 */
+  unsigned bits;       /* log2 of places */
   struct eventring_calls_rest *rests; /* of each node, by number */
   struct eventring_calls_lost *lost;  /* likewise */
   struct eventring_calls_node none;    /* the last child of a node that has no child */
-  struct eventring_calls_node nowhere; /* of flat calls that found no room for a node */
+  struct eventring_calls_node nowhere; /* node of flat calls that found no room for one of
+                                          their own */
   struct eventring_calls_rest rest_of_nowhere;
   eventring_calls_stack first;
 };
 
-/* Returns the frames that the running stack has, or the bytes of its budget that a trie
-   uses. */
+/* Returns the number of frames of the running stack, or the bytes of its budget that a
+   trie uses. */
 size_t evc_depth(const eventring_calls *calls);
 size_t evc_used(const eventring_calls *calls);
 /* Adds the counts and times of `from` to `into`; returns false when some paths found no
-   room, so that their calls are flat there (merge.c). */
+   room, so that their calls are flat in `into` (merge.c). */
 bool evc_merge(eventring_calls *into, const eventring_calls *from);
 
 /* ---- nodes (nodes.c) --------------------------------------------------------------- */
@@ -50,8 +51,8 @@ void evc_end_nodes(struct eventring_calls_inside *in);
 /* Makes a node, which is not in the table yet; NULL: there is no room. */
 struct eventring_calls_node *evc_make_node(struct eventring_calls_inside *in, uint32_t parent,
                                            uint64_t id);
-/* Finds or makes the node that `caller`, which is not flat, enters with this id; NULL:
-   the trie is full. */
+/* Finds or makes the callee of `caller` with this id; NULL: the trie is full. `caller` is
+   not flat. */
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id);
 /* Sets `current` and `charge` to those of the callee. Returns false when it is flat. */
@@ -60,12 +61,11 @@ bool evc_descend(eventring_calls *calls, uint64_t id);
    full from now on. */
 struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint64_t id);
 /* Charges the current node, if it is flat, with the time up to the last report. Only the
-   owner of the trie may. */
+   owner of the trie may call it. */
 void evc_settle(const eventring_calls *calls);
 /* Returns the number of flat nodes (flat.c). */
 size_t evc_flat_count(const eventring_calls *calls);
-/* Begins to measure what the current node is to be charged: it, and `charge`, have
-   changed. */
+/* Begins to measure the time of the current node, after it and `charge` have changed. */
 static inline void evc_begin_settling(const eventring_calls *calls) {
   calls->inside->settled = *calls->charge;
 }
@@ -75,17 +75,17 @@ static inline bool evc_is_flat(const struct eventring_calls_node *node) {
 /* Returns the rest of any node, `nowhere` included. */
 struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
                                       const struct eventring_calls_node *node);
-/* Returns the calls of each range of durations: bucket 0 has the calls that took less
-   than 128 ticks, bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all
-   others. A bucket is exact as long as there was memory to carry it; after that all
-   buckets of the node are halved whenever one has 65,536. */
+/* Returns the number of calls in each range of durations: bucket 0 has the calls that
+   took less than 128 ticks, bucket k those that took at least 2^(6+k) and less than
+   2^(7+k), the last one all longer ones. A bucket is exact as long as there was memory to
+   carry it; after that all buckets of the node are halved whenever one has 65,536. */
 void evc_histogram(const eventring_calls *calls, const struct eventring_calls_node *node,
                    uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
 /* Adds to a histogram. */
 void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls_node *node,
                        unsigned bucket, uint64_t calls);
 
-/* Returns the lost calls to which the time goes. */
+/* Returns the structure that `charge` is a member of, while a flat call runs. */
 static inline struct eventring_calls_lost *evc_lost_of(eventring_calls *calls) {
   return (struct eventring_calls_lost *)(void *)calls->charge;
 }
@@ -102,8 +102,7 @@ static inline struct eventring_calls_node *evc_above(const struct eventring_call
                                                      const struct eventring_calls_node *node) {
   return node->parent != EVENTRING_CALLS_ROOT ? evc_node(in, node->parent) : NULL;
 }
-/* Returns where the time of flat calls below the current node, which is not flat,
-   goes. */
+/* Returns where the time of flat calls below the current node (not flat) goes. */
 static inline uint64_t *evc_lost_ticks(const eventring_calls *calls) {
   return &calls->inside->lost[evc_number(calls->inside, calls->current)].ticks;
 }

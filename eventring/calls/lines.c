@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* lines.c: an allocator of blocks of one size under a budget.
  *
- * All blocks lie in one mapping of the size of the budget, one behind the other, so a
- * block has a number and none shares a cache line with another one. The mapping is made
- * when the first block is taken, and the kernel gives pages as they are touched: what is
- * not used costs address space only. Several allocators may draw on one pool, so that
- * what one does not need is there for the others.
+ * All blocks lie one behind the other in one mapping of the size of the budget. So a
+ * block has a number, and no two blocks share a cache line. The mapping is made when the
+ * first block is taken, and the kernel supplies pages as they are touched: unused budget
+ * costs only address space. Several allocators may draw on one pool, so that what one
+ * does not need is left to the others.
  */
 #include "calls/lines.h"
 

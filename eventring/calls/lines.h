@@ -14,27 +14,27 @@ enum { EVC_LINE = 64 };
 struct evc_lines {
   size_t block_bytes; /* a multiple of EVC_LINE */
   size_t budget;      /* bytes, likewise */
-  size_t used;        /* bytes from `memory` on that were handed out once */
+  size_t used;        /* bytes from `memory` on that were ever handed out */
   char *memory;       /* NULL: not taken yet */
-  void *returned;     /* blocks that were given back, each with the address of the next */
-  bool borrowed;      /* the memory is somebody else's */
-  size_t *pool;       /* bytes that it and others may take yet; NULL: there is none */
-  size_t cost;        /* of a block, for the pool */
+  void *returned;     /* blocks that were given back: a list, each block has the address
+                         of the next */
+  bool borrowed;      /* the caller owns the memory */
+  size_t *pool;       /* bytes that its users may still take; NULL: no pool */
+  size_t cost;        /* bytes of the pool for each new block */
 };
 
 /* Begins an allocator of at most `budget` bytes, rounded up to one block. Takes no memory
    yet. */
 void evc_lines_init(struct evc_lines *lines, size_t budget, size_t block_bytes);
-/* Begins an allocator in memory of somebody else, which begins at a cache line. */
+/* Begins an allocator in memory of the caller, which begins at a cache line. */
 void evc_lines_init_in(struct evc_lines *lines, void *memory, size_t bytes, size_t block_bytes);
-/* Takes, from now on, `cost` bytes out of the pool, which others may share, for each new
-   block. */
+/* Makes each new block take `cost` bytes out of the pool, which allocators may share. */
 void evc_lines_draw_on(struct evc_lines *lines, size_t *pool, size_t cost);
 /* Returns a block; NULL: the budget is used up, or there is no memory. A new block is all
-   zero, one that was given back is not. */
+   zero; a block that is used again is not. */
 void *evc_lines_take(struct evc_lines *lines);
 void evc_lines_give_back(struct evc_lines *lines, void *block);
-/* Frees what it has taken. */
+/* Frees the allocator's memory. */
 void evc_lines_end(struct evc_lines *lines);
 
 #pragma GCC visibility pop

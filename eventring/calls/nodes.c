@@ -2,31 +2,32 @@
 /* nodes.c: the nodes of a trie of calls.
  *
  * Nodes are blocks of one allocator, so a node has a number and parents come before their
- * children. A node is asked first for what it entered last, then a hash table. So a
- * look-up touches one line of the table besides the node itself.
+ * children. A look-up of a callee tries first the node that the caller entered last, then
+ * a hash table. So it touches one line of the table besides the node itself.
  *
- * Places. What a wide program costs is decided by the bytes that its calls touch, for
- * which the nearest caches have room or not: a node is one line, and a place of the table
- * 4 bytes. A table of 2^k places has fewer than 2^k nodes, and the first k of the 32 bits
- * of a hash say where it belongs. So a place has the other 32 - k bits of the hash, and
- * in k bits the number of the node + 1. The table doubles when it is half full, in the
- * order of the nodes, each of which is read for its hash. It begins small because places
- * in use must lie close together: in a table as large as the budget allows, 10,000 nodes
- * have 10,000 lines of their own.
+ * Places. The cost of a program with many paths depends on whether the bytes that its
+ * calls touch fit into the nearest caches. So a node is one cache line, and a place of
+ * the table is 4 bytes. A table of 2^k places has fewer than 2^k nodes, and the first k
+ * of the 32 bits of a hash say where it belongs. So a place has the other 32 - k bits of
+ * the hash, and in k bits the number of the node + 1. The table doubles when it is half
+ * full; it is then filled again in the order of the nodes, each of which is read for its
+ * hash. It begins small because places in use must lie close together: in a table as
+ * large as the budget allows, 10,000 nodes would touch 10,000 lines.
  *
- * The processor reads its clock when all that was begun before is done. So a look-up
- * costs as much as its longest chain of steps that wait for each other, however few they
- * are, and steps beside that chain cost nothing. It is: the current node, its hash, the
- * place, the node found.
+ * The processor reads its clock only when all earlier instructions are done. So the cost
+ * of a look-up is its longest chain of dependent steps; steps beside that chain cost
+ * nothing. The chain is: the current node, its hash, the place, the node found.
  *
- * What few calls need lies apart: the rest of a node (an array by number: calls of 4096
- * ticks and more, suspended ones, those that began before the start), times of flat calls
- * below it (another one, touched only once the trie is full) and what histograms carried
- * (struct evc_wide, for nodes with more than 65,535 calls in a bucket).
+ * What few calls need lies apart: the rest of a node (an array by number, for calls of
+ * 4096 ticks and more, suspended ones, and those that began before the start), times of
+ * flat calls below it (another array, touched only once the trie is full), and counts
+ * carried out of histograms (struct evc_wide, for nodes with more than 65,535 calls in a
+ * bucket).
  *
  * Flat nodes (flat.c) are in the same array and table, as callees of `nowhere`. The first
- * call of a flat function walks up the path, for the rule of recursion below; so does one
- * from another caller than the last. All others find both in the table.
+ * call of a flat function walks up the path, for the rule of recursion below; so does a
+ * call whose caller is not that of the last one. All other calls find caller and function
+ * in the table.
  *
  * Recursion. A node is not made for a function that has two nodes on the path: that of
  * its innermost activation is used. The rule depends on the path alone, so it need not be
@@ -41,33 +42,33 @@
 _Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
 
 enum {
-  FLAT_SHARE = 12,    /* of the nodes, one in so many is kept for flat ones, a
-                         sixteenth of the budget */
+  FLAT_SHARE = 12,    /* 1 of FLAT_SHARE nodes is reserved for flat ones: a sixteenth of
+                         the budget */
   LEAST_PLACES = 256, /* of the table */
   MOST_PLACES = 4,    /* of the table, for each node */
-  MOST_REPEATS = 1    /* of a function above it on the path */
+  MOST_REPEATS = 1    /* nodes of the same function above a node on its path, at most */
 };
 
 /* ---- the table --------------------------------------------------------------------- */
 
-/* Returns the hash of a child. One multiplication does not wait for the other, nor for
-   the number of the caller. The place is that of the highest bits, which sequences of ids
-   spread best. */
+/* Returns the hash of a child. Neither multiplication depends on the other, nor on the
+   number of the caller. The highest bits select the place, because sequences of ids
+   spread them best. */
 static inline uint32_t hash_of(const struct eventring_calls_node *caller, uint64_t id) {
   return (uint32_t)((id * 0x9e3779b97f4a7c15u + (uintptr_t)caller * 0xd6e8feb86659fd93u) >> 32);
 }
 static inline size_t first_place(const struct eventring_calls_inside *in, uint32_t hash) {
   return hash >> (32 - in->bits);
 }
-/* Returns what a place has of the hash: the bits that its position does not say. */
+/* Returns the bits of the hash that a place stores: its position implies the others. */
 static inline uint32_t rest_of_hash(const struct eventring_calls_inside *in, uint32_t hash) {
   return hash << in->bits;
 }
-/* Returns the number of the node of a place, if it has this hash. If it has another one,
-   or is free (0), the result is not less than the number of places - 1. */
+/* Returns the number of the node of a place, if it has this hash. If the place has
+   another hash, or is free (0), the result is at least the number of places - 1. */
 static inline uint32_t number_in(uint32_t place, uint32_t rest) { return place - rest - 1; }
 
-/* Returns the place of the child in the table, or the free one where it belongs. */
+/* Returns the place of the child in the table, or the free place where it belongs. */
 static uint32_t *place_of(const struct eventring_calls_inside *in, uint32_t parent,
                           uint64_t id, uint32_t hash) {
   const size_t mask = in->places - 1;
@@ -108,8 +109,8 @@ static bool map_table(struct eventring_calls_inside *in, size_t places) {
   return true;
 }
 
-/* Makes room for one more node than the `count` that there are. Without memory the table
-   may become three quarters full; after that it returns false. */
+/* Makes room in the table for one node more than `count`. When out of memory, lets the
+   table become three quarters full; after that returns false. */
 static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   uint32_t *old = in->table;
   size_t places = in->places;
@@ -123,15 +124,15 @@ static bool grow_table(struct eventring_calls_inside *in, size_t count) {
 
 /* ---- nodes ------------------------------------------------------------------------- */
 
-/* Maps an array of zeros; pages are there when they are touched. */
+/* Maps an array of zeros, whose pages take memory when they are touched. */
 static void *map_array(size_t count, size_t size) {
   void *made = mmap(NULL, count * size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return made != MAP_FAILED ? made : NULL;
 }
 
-/* Makes the memory of nodes. `budget` covers nodes, their rests, their places in the
-   table, and their lost ones. */
+/* Makes the memory of nodes. `budget` covers the nodes, their rests, their places in the
+   table, and the array `lost`. */
 bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget) {
   size_t node = sizeof(struct eventring_calls_node);
   size_t cost = node + sizeof *in->rests + MOST_PLACES * sizeof *in->table + sizeof *in->lost;
@@ -183,7 +184,7 @@ static size_t nodes_of(const struct eventring_calls_inside *in) {
   return in->nodes.used / sizeof(struct eventring_calls_node);
 }
 
-/* Makes only flat nodes from now on, out of what is kept for them. */
+/* Lets only flat nodes be made from now on, out of the reserve for them. */
 static void become_full(struct eventring_calls_inside *in) {
   if (in->full) return;
   in->full = true;
@@ -200,8 +201,8 @@ static struct eventring_calls_node *add_node(struct eventring_calls_inside *in, 
   return made;
 }
 
-/* Makes the callee that is not in the table, or returns that of a recursion; NULL: the
-   trie is full. */
+/* Makes a callee that is not in the table, or returns the node that a recursive call uses
+   again; NULL: the trie is full. */
 static __attribute__((noinline)) struct eventring_calls_node *
 new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *caller, uint64_t id,
            uint32_t hash) {
@@ -215,8 +216,8 @@ new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *calle
   return made;
 }
 
-/* Returns where a flat node keeps the number + 1 of the last caller whose call was flat;
-   such calls of that caller stay flat. */
+/* Returns where a flat node keeps the number + 1 of the last caller from which it was
+   entered; calls from that caller stay flat. */
 static uint64_t *flat_caller(struct eventring_calls_inside *in,
                              const struct eventring_calls_node *flat) {
   return &in->lost[evc_number(in, flat)].ticks;
@@ -282,7 +283,7 @@ static __attribute__((noinline)) void find_slow(eventring_calls *calls, uint64_t
   calls->stack->base = calls->stack->top; /* where its frame will be */
 }
 
-/* Finds the callee. The first place mostly has it. */
+/* Finds the callee; mostly in the first place of the table. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id) {
   const struct eventring_calls_inside *in = calls->inside;
   struct eventring_calls_node *caller = calls->current;
@@ -327,7 +328,7 @@ static struct evc_wide *make_wide(struct eventring_calls_inside *in,
   return wide_of(in, rest->carried);
 }
 
-/* Carries a bucket that has passed its end, and is 0. */
+/* Carries a bucket that has overflowed to 0. */
 void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *node,
                            unsigned bucket) {
   struct eventring_calls_inside *in = calls->inside;

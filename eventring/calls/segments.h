@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* segments.h: an array in segments that never moves its elements.
  *
- * Its segments are blocks of an allocator (lines.h), which several arrays may share. Only
- * its end grows and shrinks; segments that become empty are kept for the next elements.
+ * The segments are blocks of an allocator (lines.h), which several arrays may share. The
+ * array grows and shrinks only at its end; segments that become empty are kept for the
+ * next elements.
  */
 #ifndef EVENTRING_SEGMENTS_H
 #define EVENTRING_SEGMENTS_H
@@ -19,7 +20,7 @@ struct evc_array {
   struct evc_lines *lines;
   size_t element_bytes, per_segment; /* elements of a segment: at least 1 */
   size_t size;
-  struct evc_segment *first, *last; /* the last that has elements; NULL: none has */
+  struct evc_segment *first, *last; /* the last one with elements; NULL: none */
 };
 
 /* A position: between two elements, or at an end. */
@@ -46,7 +47,7 @@ void evc_array_end(struct evc_array *array);
 /* Returns the position before the first element, or behind the last one. */
 struct evc_position evc_array_begin(struct evc_array *array);
 struct evc_position evc_array_finish(struct evc_array *array);
-/* Moves a position, not beyond the ends, and returns where it was. */
+/* Moves a position by one, not beyond the ends, and returns the former position. */
 struct evc_position evc_position_advance(struct evc_position *position);
 struct evc_position evc_position_go_back(struct evc_position *position);
 bool evc_position_equal(struct evc_position a, struct evc_position b);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* trie.c: the trie of calls: its stacks, and what comes and goes (what it is:
- * <eventring/calls.h>; its nodes: nodes.c).
+/* trie.c: the trie of calls: its stacks, and entries and exits. <eventring/calls.h> says
+ * what a trie is; its nodes are in nodes.c.
  *
- * Stacks. The first frames of a stack lie in it, further ones in segments. The lowest
- * place of the stack and of each segment has no frame of its own: that of the stack has
- * the node below which its frames are, that of a segment repeats the frame before. So the
- * frame below the innermost one is always the place before it, and `top - 1 == base` says
- * that there is none in this segment.
+ * Stacks. The first frames of a stack lie in the structure, further ones in segments. The
+ * lowest place of the stack and of each segment holds no frame of its own: in the stack
+ * it has the node below which the frames are, in a segment it repeats the frame before.
+ * So the frame below the innermost one is always at the place before it, and `top - 1 ==
+ * base` says that this segment has no frame.
  *
  * Exhaustion. `current` is never NULL: in a flat call (flat.c) it is a flat node, and
  * `charge` is the lost time of the nearest function that is not flat; frames keep both,
- * so everything finds its way back. Without memory for a frame, frames are only counted
- * (`unpushed`), and their functions with them; their time is that of `nowhere`. While the
- * innermost call is flat or has no frame, `base` is the innermost frame: every exit takes
- * the slow path.
+ * so an exit restores both. When out of memory, frames are only counted (`unpushed`),
+ * their calls are flat, and their time goes to `nowhere`. While the innermost call is
+ * flat or has no frame, `base` is the innermost frame: every exit takes the slow path.
  *
- * Budget. Nodes, stacks and segments draw on one pool. Nodes leave a quarter of it to the
- * others, which may take all that nodes have not: 200,000 frames, at 40 bytes, are half
- * of the usual budget. What is kept for flat nodes is not in the pool.
+ * Budget. Nodes, stacks and segments draw on one pool. Nodes leave a quarter of it to
+ * stacks and segments, which may take all that nodes have not taken: 200,000 frames, at
+ * 40 bytes, are half of the usual budget. The reserve for flat nodes is not in the pool.
  */
 #include "calls/inside.h"
 
@@ -70,7 +69,7 @@ void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *s
   evc_lines_give_back(&calls->inside->stacks, stack);
 }
 
-/* Returns the lowest place of a segment; NULL: that of the stack. */
+/* Returns the lowest place of a segment; segment NULL: that of the stack. */
 static struct eventring_calls_frame *bottom_of(const eventring_calls_stack *stack,
                                                struct eventring_calls_segment *segment) {
   return segment ? segment->frames : (struct eventring_calls_frame *)stack->first;
@@ -82,7 +81,7 @@ static void enter_segment(eventring_calls_stack *stack, struct eventring_calls_s
   stack->limit = stack->base + (segment ? (size_t)SEGMENT_FRAMES : (size_t)FIRST_FRAMES);
 }
 
-/* Returns the segment after the present one; NULL: there is no room. */
+/* Returns the segment after the present one, perhaps a new one; NULL: no room. */
 static struct eventring_calls_segment *segment_after(eventring_calls *calls,
                                                      eventring_calls_stack *stack) {
   struct eventring_calls_segment **link =
@@ -95,7 +94,7 @@ static struct eventring_calls_segment *segment_after(eventring_calls *calls,
   return *link = made;
 }
 
-/* Makes the time that of `nowhere` from now on. */
+/* Makes the time go to `nowhere` from now on. */
 static void go_nowhere(eventring_calls *calls) {
   evc_settle(calls);
   if (!evc_is_flat(calls->current)) calls->charge = evc_lost_ticks(calls);
@@ -104,8 +103,8 @@ static void go_nowhere(eventring_calls *calls) {
   calls->stack->base = calls->stack->top - 1;
 }
 
-/* Makes room where the segment is full; returns true if there is room now. If not, the
-   frame is only counted, and what is within it is flat. */
+/* Makes room for a frame when the segment is full; returns true if there is room now. If
+   not, counts the frame only; calls within it are flat. */
 static bool make_room(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_segment *segment =
@@ -128,8 +127,7 @@ bool eventring_calls_extend(eventring_calls *calls, uint64_t id) {
   return false;
 }
 
-/* Returns the innermost frame, after going back to the segment that has it. NULL: there
-   is none. */
+/* Returns the innermost frame, after going back to its segment. NULL: there is none. */
 static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
   if (stack->top - 1 == bottom_of(stack, stack->segment)) {
     if (!stack->segment) return NULL;
@@ -139,7 +137,7 @@ static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
   return stack->top - 1;
 }
 
-/* Takes `current`, `charge` and `base` from the innermost frame. */
+/* Sets `current`, `charge` and `base` from the innermost frame. */
 static void go_on_below(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   calls->current = stack->top[-1].node;
@@ -189,7 +187,7 @@ static bool has_frame(const eventring_calls_stack *stack, uint64_t id) {
 
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
-  if (stack->unpushed) { /* their ids are not known: the exit is the innermost one's */
+  if (stack->unpushed) { /* their ids are not known: take the innermost one */
     pop_unpushed(calls);
     return;
   }
@@ -229,8 +227,8 @@ size_t evc_depth(const eventring_calls *calls) {
 
 /* ---- switches ---------------------------------------------------------------------- */
 
-/* Finds the nodes of the frames from `frame` to `top`, which lie behind that at `frame` -
-   1. */
+/* Finds the nodes of the frames from `frame` to `top`, below the node of the frame at
+   `frame` - 1. */
 static void move_frames(eventring_calls *calls, struct eventring_calls_frame *frame,
                         const struct eventring_calls_frame *top) {
   for (; frame < top; frame++) {

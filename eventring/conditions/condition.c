@@ -11,9 +11,9 @@
  *              | "p" digits ["." digits]
  *   compared   = ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
  *
- * A name alone, without a figure, is an error: `mimor > 1ms` would never be noticed.
- * What is wrong in itself (a time of a heap) is an error here; what depends on the
- * recording (is `minor` a span?) is one where it is used.
+ * A bare name without a figure is an error, because a misspelt `mimor > 1ms` would never
+ * be noticed. What is wrong in itself (a time of a heap) is an error here. What depends
+ * on the recording (is `minor` a span?) is checked where the condition is used.
  */
 #include "eventring/conditions.h"
 
@@ -71,7 +71,7 @@ static bool read_quantile(struct evr_word word, uint32_t *quantile) {
   return *quantile > 0 && *quantile < PER_UNIT;
 }
 
-/* Returns the figure of this name; EVENTRING_EACH: it is none. */
+/* Returns the figure of this name; EVENTRING_EACH: the word is no figure. */
 static uint8_t figure_of(struct evr_word word, uint32_t *quantile) {
   for (unsigned i = EVENTRING_EACH + 1; i < EVENTRING_QUANTILE; i++)
     if (evr_word_is(word, figures[i])) return (uint8_t)i;
@@ -139,7 +139,7 @@ static void read_subject_word(struct evr_scan *s, struct eventring_condition *c,
     keep_name(s, c, word);
 }
 
-/* Reads what a figure is taken of, and the bracket behind it. */
+/* Reads the subject of a figure, and the closing bracket. */
 static void read_figured_subject(struct evr_scan *s, struct eventring_condition *c) {
   size_t at = s->at;
   if (s->at < s->size && s->text[s->at] == '"') {
@@ -210,14 +210,14 @@ static bool read_comparison(struct evr_scan *s, struct eventring_condition *c) {
   return false;
 }
 
-/* Tells whether it is a duration. */
+/* Tells whether the compared value is a duration. */
 static bool is_time(const struct eventring_condition *c) {
   return (c->subject == EVENTRING_SUBJECT_PAUSE || c->subject == EVENTRING_SUBJECT_SPAN) &&
          c->figure != EVENTRING_FIGURE_COUNT;
 }
 
-/* Tells whether it may be a duration. For a name, that is found out where the condition
-   is used. */
+/* Tells whether the compared value may be a duration. For a name, this is known only
+   where the condition is used. */
 static bool may_be_time(const struct eventring_condition *c) {
   return is_time(c) ||
          (c->subject == EVENTRING_SUBJECT_NAME && c->figure != EVENTRING_FIGURE_COUNT);
@@ -285,7 +285,7 @@ static void read_condition(struct evr_scan *s, struct eventring_condition *c) {
   read_value(s, c);
   if (read_comparison(s, c)) {
     read_compared(s, c);
-  } else if (is_event(c)) { /* it is one */
+  } else if (is_event(c)) { /* no comparison: it happened */
     c->comparison = EVENTRING_DIFFERENT;
   } else {
     evr_scan_fail(s, "a comparison: <, <=, >, >=, ==, !=");
@@ -366,7 +366,7 @@ static bool is_whole(double number) {
   return number < 0x1p53 && number > -0x1p53 && (double)(int64_t)number == number;
 }
 
-/* Writes the number, in the largest unit of which it is a whole number. */
+/* Writes the number in the largest unit that makes it a whole number. */
 static void put_number(struct text *t, const struct eventring_condition *c) {
   char digits[64];
   const char *suffix = c->unit == EVENTRING_TIME ? "ns" : "";

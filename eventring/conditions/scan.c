@@ -14,7 +14,7 @@ static bool is_letter(char c) {
 }
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-/* Returns the next character, or 0 at the end, which no character of the language is. */
+/* Returns the next character; 0 (no character of the language) at the end. */
 static char next(const struct evr_scan *s) {
   return !s->failed && s->at < s->size ? s->text[s->at] : 0;
 }

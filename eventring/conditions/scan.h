@@ -9,8 +9,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A place in a text of `size` bytes. After an error, `failed` is true, `at` is where, and
-   nothing more is read. */
+/* A place in a text of `size` bytes. After an error, `failed` is true, `at` is its place,
+   and nothing more is read. */
 struct evr_scan {
   const char *text;
   size_t size, at;
@@ -24,15 +24,16 @@ struct evr_word { /* a name in the text; size 0: there is none */
   size_t size;
 };
 
-/* Fails at the present place: "column N: ..." with what is there. Returns E_CONFIG. */
+/* Fails at the present place: "column N: ..." with what is found there. Returns
+   E_CONFIG. */
 int evr_scan_fail(struct evr_scan *scan, const char *expected);
 /* Fails at byte `at`: "column N: " and the text. Returns E_CONFIG. */
 int evr_scan_fail_at(struct evr_scan *scan, size_t at, const char *text);
 void evr_scan_spaces(struct evr_scan *scan);
 /* Takes this character, and the spaces behind it, if it is next. */
 bool evr_scan_accept(struct evr_scan *scan, char c);
-/* Takes a word, and the spaces behind it: letters, digits, `_`, `.`, `:` and `-`, of
-   which the first is a letter or `_`. Its size is 0 if there is none. */
+/* Takes a word and the spaces behind it. A word has letters, digits, `_`, `.`, `:` and
+   `-`, and begins with a letter or `_`. Its size is 0 if there is none. */
 struct evr_word evr_scan_word(struct evr_scan *scan);
 bool evr_word_is(struct evr_word word, const char *text);
 /* Takes a text in quotes, 1 to EVR_MOST_WORD bytes of UTF-8 without control characters;

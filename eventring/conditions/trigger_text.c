@@ -66,7 +66,7 @@ static void read_most(struct evr_scan *s, struct evr_trigger_text *t) {
 
 /* ---- Paths ------------------------------------------------------------------------- */
 
-/* Reads a path in quotes, which may have `,` and `;`, too. */
+/* Reads a path in quotes, which may contain `,` and `;`. */
 static void read_quoted_path(struct evr_scan *s, struct evr_trigger_text *t) {
   size_t size = 0, begin = s->at++;
   while (s->at < s->size && s->text[s->at] != '"') {
@@ -136,7 +136,7 @@ static void read_condition(struct evr_scan *s, struct eventring_condition *c) {
                                  "signal, without a figure (count, p99 ...) and `within'");
     return;
   }
-  const char *text = strchr(error.text, ':'); /* behind its own column */
+  const char *text = strchr(error.text, ':'); /* skips its own column */
   for (const char *at = error.text + 7; *at >= '0' && *at <= '9'; at++)
     column = column * 10 + (size_t)(*at - '0');
   evr_scan_fail_at(s, begin + column - 1, text ? text + 2 : error.text);

@@ -27,8 +27,8 @@ static inline bool evr_grow(void *array, size_t size, void *room, size_t room_si
   return true;
 }
 
-/* Makes room for one element more in `array`, of whose `room` elements `count` are used.
-   `array` and `room` are lvalues: a pointer, and a uint32_t or size_t. */
+/* Makes room for one more element in `array`, which has room for `room` elements and uses
+   `count`. `array` and `room` are lvalues: a pointer, and a uint32_t or size_t. */
 #define EVR_MAKE_ROOM(array, room, count, first) \
   ((count) < (room) || evr_grow(&(array), sizeof *(array), &(room), sizeof(room), first))
 

@@ -9,9 +9,9 @@
 #pragma GCC visibility push(hidden)
 
 /* ---- Fences ---------------------------------------------------------------------
- * ThreadSanitizer does not know fences. In a build for it they are a
- * read-modify-write of one word, which orders more than a fence does: it then
- * finds what no fence could excuse, and reports nothing that a fence does. */
+ * ThreadSanitizer does not know fences. In a build for it, a fence is a read-modify-write
+ * of one word, which orders more than a fence does. So ThreadSanitizer finds races that
+ * no fence would prevent, and does not report those that fences prevent. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define EVR_TSAN 1
@@ -31,9 +31,9 @@ static inline void evr_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQU
 static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 #endif
 
-/* ---- Test points --------------------------------------------------------------
- * The steps of the block transition by name (lane.c, block.c), and two moments of a
- * reader. A race test that is compiled with EVENTRING_TESTPOINTS holds a thread at one of
+/* ---- Test points -------------------------------------------------------------- Names
+ * for the steps of the block transition (lane.c, block.c), and for two moments of a
+ * reader. A race test that is compiled with EVENTRING_TESTPOINTS stops a thread at one of
  * them. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
@@ -49,7 +49,7 @@ void eventring_testpoint(enum evr_step step);
 #define evr_testpoint(step) ((void)0)
 #endif
 
-/* Stores whole words into memory that readers may be reading, each relaxed. */
+/* Stores whole words into memory that readers may be reading, each by a relaxed store. */
 static inline void evr_store_words(void *to, const void *from, size_t bytes) {
   uint64_t *word = (uint64_t *)to;
   for (size_t i = 0; i < bytes / sizeof *word; i++) {
@@ -60,7 +60,8 @@ static inline void evr_store_words(void *to, const void *from, size_t bytes) {
 }
 
 /* Stores zeros to 64-bit words, each by a relaxed store. The string instruction stores
-   quadwords, in any order among themselves, but before the stores that follow it. */
+   whole quadwords. Their order among themselves is undefined, but all come before the
+   stores that follow. */
 static inline void evr_store_zeros(uint64_t *words, size_t count) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");

@@ -3,15 +3,16 @@
  *
  * Two sums of 64-bit words, the second weighted by position, as in Fletcher's checksum
  * (J. G. Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), but modulo
- * 2^64: 16 words are added at once and nothing is multiplied on the way. The weights of
- * single words follow from sums of each of the 16 columns:
+ * 2^64: 16 words are added at once, and no multiplication is needed in the loop. The
+ * weights of single words follow from sums of each of the 16 columns:
  *
  *   word i = 16 k + j, of K rows:  n - i = 16 (K - k) + (n - 16 K - j)
  *
- * A column's sum of sums counts row k (K - k) times, its plain sum once. The sums of all
- * columns are multiplied and added at the end. One sum is rotated before both are added,
- * so that a change of a high bit, which changes both alike, does not cancel out; the
- * upper half of a product with an odd constant depends on each bit of the sum.
+ * A column's weighted sum counts row k (K - k) times, its plain sum counts it once. At
+ * the end the sums of all columns are multiplied by their weights and added. One of the
+ * two sums is rotated before they are added, so that a change of a high bit, which
+ * changes both alike, does not cancel out. The result is the upper half of a product with
+ * an odd constant, which depends on each bit of the sum.
  */
 #include "format/checksum.h"
 
@@ -20,7 +21,7 @@
 
 enum { COLUMNS = 16 };
 
-/* Returns the sums over `count` words, made of the sums of the columns of `rows` rows. */
+/* Returns the sums over `count` words, computed from the column sums of `rows` rows. */
 static struct evr_sums sums_of_columns(const uint64_t *plain, const uint64_t *weighted,
                                    uint32_t rows, uint32_t count) {
   struct evr_sums sums = {0, 0};
@@ -96,7 +97,7 @@ static struct evr_sums sums_of(const uint64_t *words, uint32_t count) {
   return sums;
 }
 
-/* Makes the sums what they would be if words[i] were 0. */
+/* Removes words[i] from the sums, as if it were 0. */
 static void leave_out(struct evr_sums *sums, const uint64_t *words, uint32_t i, uint32_t count) {
   sums->plain -= words[i];
   sums->weighted -= (count - i) * words[i];

@@ -9,25 +9,25 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Returns the checksum of words[0 .. count-1], the header first, with its
-   FORMAT_SEAL_WORD taken as 0. `count` is from FORMAT_BLOCK_HEADER_WORDS to
+/* Returns the checksum of words[0 .. count-1] of a block, its header included. Takes
+   FORMAT_SEAL_WORD as 0. `count` is from FORMAT_BLOCK_HEADER_WORDS to
    FORMAT_BLOCK_WORDS. */
 uint32_t evr_checksum(const uint64_t *words, uint32_t count);
 
-/* The sums for a checksum of words that come one after the other; begins zeroed. */
+/* The state of a checksum to which words are added one by one; begins zeroed. */
 struct evr_sums {
   uint64_t plain, weighted;
 };
 static inline void evr_sums_add(struct evr_sums *sums, const uint64_t *words, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     sums->plain += words[i];
-    sums->weighted += sums->plain; /* adds 1 to the weight of each word before, too */
+    sums->weighted += sums->plain; /* adds 1 to the weight of all words so far */
   }
 }
 uint32_t evr_sums_checksum(const struct evr_sums *sums);
 
-/* Returns the checksum of the words of a block of records that were written so far;
-   FORMAT_SO_FAR_WORD is taken as 0, too. */
+/* Returns the checksum of the words written so far of a block of records. Takes
+   FORMAT_SO_FAR_WORD as 0, too. */
 uint32_t evr_checksum_so_far(const uint64_t *words, uint32_t count);
 /* Returns the checksum of the file header. */
 uint32_t evr_header_checksum(const struct format_header *header);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* clock.c: the clock of a recording.
  *
- * Probes read the cheapest clock that can be trusted, raw: the time stamp
- * counter of x86-64 when the processor calls it invariant and the kernel has
- * not struck it from its list of clock sources; the virtual counter of arm64;
- * else CLOCK_MONOTONIC, at the price of the slow path for each event. Readers
- * convert.
+ * Probes read raw ticks of the cheapest clock that can be trusted: the time stamp counter
+ * of x86-64 if the processor reports it as invariant and the kernel has not removed it
+ * from its list of clock sources; the virtual counter of arm64; else CLOCK_MONOTONIC,
+ * which means the slow path for each event. Readers convert ticks to ns.
  *
- * The processor states how many nanoseconds a tick has (CPUID leaf 0x15, often empty
- * in virtual machines, or CNTFRQ_EL0); else that is measured against CLOCK_MONOTONIC.
+ * The processor states how many nanoseconds a tick has (CPUID leaf 0x15, often empty in
+ * virtual machines, or CNTFRQ_EL0); else the library measures it against CLOCK_MONOTONIC.
  * Starting must be quick, so the first measurement is rough (as long as the start itself
- * took) and is refined while the program runs. A refinement must not change what has been
- * converted before, nor jump: it adds a segment that begins a little in the future, where
- * the former segment ends, and has the rate that brings it in line with the clock at the
- * next refinement. These become rarer, down to one an hour, and never end: temperature
- * and the adjustments of CLOCK_MONOTONIC change its rate.
+ * took) and is refined while the program runs. A refinement must not change earlier
+ * conversions, nor make time jump. So it adds a segment that begins a little in the
+ * future, where the former segment ends, with a rate that reaches CLOCK_MONOTONIC at the
+ * next refinement. Refinements become rarer, down to one an hour, and never end, because
+ * temperature and adjustments of CLOCK_MONOTONIC change the rate.
  *
- * Not covered: a machine whose counter restarts from zero when it resumes from
- * sleep although it calls it invariant. Events after that have wrong times.
+ * Not covered: a machine that reports its counter as invariant but restarts it from zero
+ * when it resumes from sleep. Events after that have wrong times.
  */
 #include "format/clock.h"
 
@@ -52,13 +51,13 @@ int64_t evr_wall_ns(void) {
   return (int64_t)timespec_ns(&t);
 }
 
-/* In a virtual machine each CPUID takes some 10 us; the C library has run most of them
-   already. */
+/* In a virtual machine each CPUID instruction takes some 10 us; the C library has kept
+   the results of most. */
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
 static bool processor_says_invariant(void) { return CPU_FEATURE_PRESENT(INVARIANT_TSC); }
 
-/* Tells whether this is a virtual machine: these leave the leaf with the frequency
-   empty. */
+/* Tells whether this is a virtual machine. Virtual machines leave the leaf with the
+   frequency empty. */
 static bool is_virtual(void) {
   return __x86_get_cpuid_feature_leaf(CPUID_INDEX_1)->cpuid_array[2] >> 31;
 }
@@ -73,12 +72,12 @@ static bool is_virtual(void) { return false; }
 
 #if defined(__x86_64__)
 
-/* Tells whether the kernel lists "tsc": it takes it off when it finds it unstable. */
+/* Tells whether the kernel lists "tsc" as a clock source: it removes an unstable one. */
 static bool kernel_lists_tsc(void) {
   char list[256];
   int fd = open("/sys/devices/system/clocksource/clocksource0/"
                 "available_clocksource", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true; /* no sysfs here: the processor's word counts */
+  if (fd < 0) return true; /* no sysfs here: trust the processor */
   ssize_t length = read(fd, list, sizeof list - 1);
   close(fd);
   if (length <= 0) return true;
@@ -110,8 +109,8 @@ uint64_t evr_clock_ticks(enum format_clock kind) {
   return kind == FORMAT_CLOCK_MONOTONIC ? evr_monotonic_ns() : eventring_ticks();
 }
 
-/* Returns the closest of a few readings of one clock between two readings of the
-   other. */
+/* Reads one clock between two readings of the other, a few times, and returns the pair
+   with the shortest interval. */
 struct evr_pair evr_clock_pair(enum format_clock kind) {
   struct evr_pair best = {0, 0};
   uint64_t narrowest = UINT64_MAX;
@@ -157,7 +156,7 @@ uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to) {
 /* ---- Conversion ------------------------------------------------------------------ */
 
 uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks) {
-  uint32_t low = 0, high = conversion->segments; /* that of `low` does not begin after */
+  uint32_t low = 0, high = conversion->segments; /* `low` begins at `ticks` or before */
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
     if (conversion->segment[middle].from_ticks <= ticks) low = middle;
@@ -190,7 +189,7 @@ bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
   if (begin <= last->from_ticks) begin = last->from_ticks + 1;
   uint64_t from_ns = evr_segment_ns(last, begin);
   uint64_t target = extrapolated_ns(rate, now, begin + interval);
-  uint64_t multiplier = 1; /* ahead by more than the interval: as slow as possible */
+  uint64_t multiplier = 1; /* ahead by more than the interval: go as slowly as possible */
   if (target > from_ns)
     multiplier = (uint64_t)(((unsigned __int128)(target - from_ns) << FORMAT_CLOCK_SHIFT) /
                             interval);

@@ -20,30 +20,30 @@ struct evr_pair { /* one moment on both clocks */
 struct evr_pair evr_clock_pair(enum format_clock kind);
 /* Returns the nanoseconds per tick, times 2^40, that the processor states, or 0. */
 uint64_t evr_clock_nominal(enum format_clock kind);
-/* Returns the nanoseconds per tick, times 2^40, measured between two moments, or 0. */
+/* Returns the nanoseconds per tick, times 2^40, measured between two readings, or 0. */
 uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to);
 
-/* Straight pieces that join (doc/FORMAT.md, section 5, kind 7), ordered by from_ticks. */
+/* Linear segments that join (doc/FORMAT.md, section 5, kind 7), ordered by from_ticks. */
 struct evr_conversion {
   const struct format_segment *segment;
   uint32_t segments; /* at least 1 */
 };
-/* Returns the nanoseconds, by one segment, of ticks that are not before it. */
+/* Converts ticks, which are not before the segment, to nanoseconds. */
 static inline uint64_t evr_segment_ns(const struct format_segment *s, uint64_t ticks) {
   return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) * s->multiplier >>
                                  FORMAT_CLOCK_SHIFT);
 }
-/* Returns the index of the last segment that does not begin after `ticks`; 0 for earlier
-   ticks. */
+/* Returns the index of the last segment that begins at `ticks` or before; 0: none
+   does. */
 uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks);
 uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
 /* Tells whether this segment may follow `before` (NULL: be the first), by "valid if and
    only if" of doc/FORMAT.md. */
 bool evr_segment_valid(const struct format_segment *s, const struct format_segment *before);
-/* Makes two segments that follow `last`: the first begins `lead` ticks after `now`, or
-   later if `last` does, and brings the conversion in line with the clock `interval` ticks
-   later; from there on the second goes on at the rate between `then` and `now`. Returns
-   false when the readings give no rate. */
+/* Makes two segments that follow `last`. The first begins `lead` ticks after `now`, or
+   later if `last` does, and reaches the true time `interval` ticks later. The second
+   begins there and has the rate measured between `then` and `now`. Returns false when the
+   readings give no rate. */
 bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
                        struct evr_pair now, uint64_t lead, uint64_t interval,
                        struct format_segment next[2]);

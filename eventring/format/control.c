@@ -3,28 +3,28 @@
  *
  * Two words say what is recorded. `wanted` has the classes that are to be recorded while
  * the recording runs, and in bit 0 whether it runs; everyone changes it by
- * compare-and-exchange. `gate`, which probes test, follows from it (format_gate). Whoever
- * has changed `wanted` brings the gate in line: it stores the gate and checks again,
- * until nothing has changed in between. All these accesses are sequentially consistent:
- * of two that change `wanted` at the same time, the one that stores the gate last has
- * seen both changes, or checks again.
+ * compare-and-exchange. `gate`, which probes test, follows from it (format_gate). A
+ * changer of `wanted` then brings the gate in line: it stores the gate and checks
+ * `wanted` again, until nothing has changed in between. All these accesses are
+ * sequentially consistent: when two change `wanted` at the same time, the one that stores
+ * the gate last has seen both changes, or checks again.
  *
- * Any process of the user may store anything here, or die between its two steps. So the
+ * Any process of the user may store any value here, or die between the two steps. So the
  * producer checks both words on its slow paths (at block transitions and safepoints): it
  * replaces a `wanted` that is not valid by the last valid one that it saw, counts that in
- * the status page, and brings the gate in line. Until then the garbage may switch probes
- * on or off; no value can do more than that.
+ * the status page, and brings the gate in line. Until then a bad value may switch probes
+ * on or off, but nothing worse.
  *
  * A probe writes nothing while its class is off, and a reader must not match an end after
- * such a gap with a begin before it (the end may be of another span of the same id). So
- * whoever switches classes on first appends the time and these classes to the log of the
- * page, and afterwards the time at which the gate was open. A probe that tested the gate
- * before it was closed may still write its begin between these two times, and its end may
- * be suppressed. So a reader that comes to an event later than the first time tears all
- * spans of these classes that began before the second time; then it cannot mismatch any
- * (testsuite/model/control_page.pml). A changer that dies between the two leaves an entry
- * without a second time: no span of these classes is matched until 64 more entries have
- * pushed it out.
+ * such a gap with a begin before it (the end may be of another span of the same id). So a
+ * process that switches classes on first appends the time and these classes to the log of
+ * the page, and afterwards adds the time at which the gate was open. A probe that tested
+ * the gate before it was closed may still write its begin between these two times, and
+ * its end may be suppressed. So when a reader reaches an event later than the first time,
+ * it tears all spans of these classes that began before the second time. Then it cannot
+ * mismatch any (testsuite/model/control_page.pml). A changer that dies between the two
+ * leaves an entry without a second time: no span of these classes is matched until 64
+ * more entries have pushed it out.
  */
 #include "format/control.h"
 
@@ -41,14 +41,14 @@
 
 static struct format_switch *log_switch(struct format_control *control,
                                         enum format_clock clock, uint64_t classes) {
-  /* acq_rel: pairs with that of another changer, which gets another number, and with the
-     acquire loads of `switches` in apply_switches (lane.c) and was_off (traces.c); an
-     entry itself is published by its number */
+  /* acq_rel: pairs with this operation of another changer, which gets another number, and
+     with the acquire loads of `switches` in apply_switches (lane.c) and was_off
+     (traces.c); an entry itself is published by its number */
   uint32_t n = __atomic_fetch_add(&control->switches, 1, __ATOMIC_ACQ_REL);
   struct format_switch *entry = &control->log[n % FORMAT_LOG_ENTRIES];
   __atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
-  /* release fence: whoever sees the new ticks or classes sees the entry invalid or new;
-     pairs with the acquire fence in evr_control_entry */
+  /* release fence: a reader that sees the new ticks or classes also sees the entry as
+     invalid or new; pairs with the acquire fence in evr_control_entry */
   evr_fence_release();
   __atomic_store_n(&entry->ticks, evr_clock_ticks(clock), __ATOMIC_RELAXED);
   __atomic_store_n(&entry->classes, classes, __ATOMIC_RELAXED);
@@ -59,8 +59,8 @@ static struct format_switch *log_switch(struct format_control *control,
   return entry;
 }
 
-/* Notes when the change that an entry announces had been made, or that it was not
-   made. */
+/* Completes a log entry with the time at which its change had been made, or notes that it
+   was not made. */
 static void complete_switch(struct format_switch *entry, enum format_clock clock, bool made) {
   if (!made) __atomic_store_n(&entry->classes, 0, __ATOMIC_RELAXED);
   /* release: pairs with the acquire load of `until` in evr_control_entry, which then sees
@@ -70,11 +70,11 @@ static void complete_switch(struct format_switch *entry, enum format_clock clock
 
 enum { TAKE_OVER_MS = 100 };
 
-/* Makes the version odd, for a writer; takes over from a writer that has died meanwhile.
+/* Makes the version odd, for a writer; takes over from a writer that seems to have died.
    Returns the odd version. */
 static uint32_t open_list(struct format_list *list) {
-  /* acquire, of each load of the version here: pairs with the release of the writer
-     before, at the end of evr_control_write_list, whose words are then stored before
+  /* acquire, of each load of the version here: pairs with the release of the previous
+     writer, at the end of evr_control_write_list, whose words are then stored before
      ours */
   uint32_t version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE), stuck = version;
   uint64_t since = evr_monotonic_ns();
@@ -87,7 +87,7 @@ static uint32_t open_list(struct format_list *list) {
       version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE); /* as above */
     } else if (__atomic_compare_exchange_n(&list->version, &version, version + (odd ? 2 : 1),
                                            false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
-      /* acquire, as above; nothing needs the release half: a fence orders what follows */
+      /* seq_cst, for its acquire half, as above; a release fence orders what follows */
       return version + (odd ? 2 : 1);
     }
   }
@@ -98,15 +98,14 @@ void evr_control_write_list(struct format_list *list, const char *text) {
   const size_t size = text ? strlen(text) : 0;
   if (size) memcpy(words, text, size);
   uint32_t version = open_list(list);
-  /* release fence: pairs with the acquire fence of evr_control_read_list: whoever sees a
-     word of this text sees the odd version */
+  /* release fence: pairs with the acquire fence of evr_control_read_list: a reader that
+     sees a word of this text also sees the odd version */
   evr_fence_release();
   __atomic_store_n(&list->bytes, (uint32_t)size, __ATOMIC_RELAXED);
   evr_store_words(list->text, words, sizeof words);
-  /* Fails for a writer that was taken over from but is not dead: it leaves the version to
-     the writer that took over, odd until that one ends; nobody takes the text before.
-     release: pairs with the acquire loads of the version in evr_control_read_list and
-     open_list */
+  /* Fails if another writer has taken over from this one: the version then stays odd
+     until that writer ends, and nobody reads the text before. release: pairs with the
+     acquire loads of the version in evr_control_read_list and open_list */
   __atomic_compare_exchange_n(&list->version, &version, version + 1, false, __ATOMIC_RELEASE,
                               __ATOMIC_RELAXED);
 }
@@ -126,15 +125,15 @@ int evr_control_read_list(const struct format_list *list, char *text, uint32_t *
   return size <= FORMAT_LIST_BYTES ? (int)size : 0;
 }
 
-/* Wakes everyone who waits for `call_profile`. The futex is not private: a waiter may
-   have another mapping of the file, in another process. */
+/* Wakes everyone who waits for `call_profile`. The futex is not private: a waiter may be
+   another process, with its own mapping of the file. */
 static void wake(struct format_control *control) {
   syscall(SYS_futex, &control->call_profile, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void evr_control_call(struct format_control *control, uint32_t bits) {
   /* release: pairs with the acquire loads of call_profile in question.c and last_stack.c:
-     whoever sees the bit sees what was written before */
+     a domain that sees the bit sees what was written before */
   __atomic_fetch_or(&control->call_profile, bits, __ATOMIC_RELEASE);
   wake(control);
 }
@@ -148,7 +147,7 @@ void evr_control_profile(struct format_control *control, bool on) {
   wake(control);
 }
 
-/* A process that changes the page all the time must not block anyone. */
+/* Bounds the loop: a process that changes the page all the time must not block others. */
 enum { ATTEMPTS = 16 };
 
 bool evr_control_settle(struct format_control *control, enum format_clock clock) {
@@ -167,7 +166,7 @@ bool evr_control_settle(struct format_control *control, enum format_clock clock)
     bool made = __atomic_compare_exchange_n(&control->gate, &gate, next, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     if (entry) complete_switch(entry, clock, made);
-    /* what writes these events must be installed: hosts see it at their safepoints */
+    /* hosts must install what writes these events: they test this at their safepoints */
     if (made && (next & ~gate) >> EVENTRING_CLASS_CALLS & 1)
       evr_control_call(control, FORMAT_PROFILE_SPANS);
   }
@@ -220,12 +219,12 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
   entry->number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
   if (entry->number != (uint64_t)n + 1) return false;
   entry->ticks = __atomic_load_n(&from->ticks, __ATOMIC_RELAXED);
-  /* acquire: pairs with the release in complete_switch: with that time come the final
-     classes */
+  /* acquire: pairs with the release in complete_switch: a reader that sees that time sees
+     the final classes */
   entry->until = __atomic_load_n(&from->until, __ATOMIC_ACQUIRE);
   entry->classes = __atomic_load_n(&from->classes, __ATOMIC_RELAXED);
   /* acquire fence: pairs with the release fence in log_switch: if any of these members is
-     of a newer entry, the number has changed */
+     from a newer entry, the number has changed */
   evr_fence_acquire();
   return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == entry->number;
 }
@@ -244,7 +243,7 @@ void evr_control_ask_stacks(struct format_control *control, bool on) {
                        __ATOMIC_RELAXED);
     return;
   }
-  /* 0 means that nothing is asked */
+  /* skip 0, which means that nothing is asked */
   if (__atomic_add_fetch(&control->stacks, 1, __ATOMIC_RELAXED) == 0)
     __atomic_fetch_add(&control->stacks, 1, __ATOMIC_RELAXED);
   evr_control_call(control, FORMAT_PROFILE_STACKS);

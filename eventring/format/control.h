@@ -11,8 +11,9 @@
 
 enum evr_gate_change { EVR_PAUSE, EVR_RESUME, EVR_ADD, EVR_REMOVE };
 
-/* Changes the classes wanted, then the gate; logs what is switched on. Lock-free, any
-   process. Classes that are not `named` are ignored. Returns the word `wanted` before. */
+/* Changes the word `wanted`, then the gate, and logs the classes that are switched on.
+   Ignores classes that are not `named`. Returns `wanted` as it was before. Lock-free, any
+   process. */
 uint64_t evr_control_change(struct format_control *control, enum format_clock clock,
                             uint64_t named, enum evr_gate_change change, uint64_t classes);
 /* Brings the gate in line with the classes wanted. Returns true if it was not. Any
@@ -20,8 +21,7 @@ uint64_t evr_control_change(struct format_control *control, enum format_clock cl
 bool evr_control_settle(struct format_control *control, enum format_clock clock);
 /* Tells whether the word `wanted` has only bits of classes that have a name. */
 bool evr_wanted_valid(uint64_t wanted, uint64_t named);
-/* Replaces a word `wanted` that is not valid; returns false when it has changed
-   already. */
+/* Replaces an invalid word `wanted`; returns false when it has changed already. */
 bool evr_control_repair(struct format_control *control, enum format_clock clock,
                         uint64_t bad, uint64_t good);
 /* Reads entry n of the log; returns false when it is not (or no longer) there. */
@@ -31,26 +31,25 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);
 
-/* Replaces the text of a list; NULL: by an empty one. At most FORMAT_LIST_BYTES. Any
+/* Replaces the text of a list (at most FORMAT_LIST_BYTES; NULL: an empty one). Any
    process. */
 void evr_control_write_list(struct format_list *list, const char *text);
 /* Copies the text, FORMAT_LIST_BYTES, and its version. Returns its size, or -1 while it
    is being changed. */
 int evr_control_read_list(const struct format_list *list, char *text, uint32_t *version);
 
-/* Sets bits of call_profile, by which hosts see at their safepoints that something is
-   asked, and wakes everyone who waits for that word. Any process. */
+/* Sets bits of call_profile, which hosts test at their safepoints, and wakes all waiters
+   of that word. Any process. */
 void evr_control_call(struct format_control *control, uint32_t bits);
-/* Asks for a profile of calls, or (`on` false) for its end. Any process. */
+/* Asks for a profile of calls, or, with `on` false, for its end. Any process. */
 void evr_control_profile(struct format_control *control, bool on);
-/* Asks all domains for their stacks, or (`on` false) no longer; wakes everyone who waits
-   for that. */
+/* Asks all domains for their stacks, or (`on` false) ends that. Wakes the waiters. */
 void evr_control_ask_stacks(struct format_control *control, bool on);
-/* Asks domains to see to the request for lines that stands in their memory
-   (<eventring/introspection.h>), or (`on` false) no longer. */
+/* Asks domains to read the request for lines in their memory
+   (<eventring/introspection.h>), or, with `on` false, ends that. */
 void evr_control_ask_lines(struct format_control *control, bool on);
-/* Sleeps for `ns`, or until somebody wakes the waiters of this word, if the word is as it
-   was seen; it may end early. Returns false when the system cannot do that. */
+/* Sleeps while the word is still `seen`, for `ns` or until somebody wakes its waiters;
+   may return early. Returns false when the system cannot do that. */
 bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns);
 
 #pragma GCC visibility pop

@@ -26,7 +26,7 @@ static inline bool evr_copy_file(int from, int to) {
     if (end < at || !evr_copy_run(from, to, at, end)) return false;
     at = end;
   }
-  return at >= 0 || errno == ENXIO; /* a hole up to the end */
+  return at >= 0 || errno == ENXIO; /* ENXIO: a hole up to the end */
 }
 
 #endif /* EVENTRING_COPY_FILE_H */

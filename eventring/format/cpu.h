@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu.h: which instructions this processor has.
  *
- * The C library has found this out already, at no cost; the compiler's own way runs CPUID
- * at each start of a program, which in a virtual machine takes as long as starting a
+ * Asks the C library, which knows it already. The compiler's builtin runs CPUID at each
+ * start of a program, which in a virtual machine takes as long as starting a
  * recording. */
 #ifndef EVENTRING_CPU_H
 #define EVENTRING_CPU_H
 
-/* A test compiles sources with EVENTRING_PLAIN_RUNS too: they are then what other
-   processors have. */
+/* A test also compiles sources with EVENTRING_PLAIN_RUNS: the code for other
+   processors. */
 #if defined(__x86_64__) && !defined(EVENTRING_PLAIN_RUNS)
 #define EVR_AVX2 1
 #include <immintrin.h>

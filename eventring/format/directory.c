@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* directory.c: see directory.h. The path is walked component by component, each opened in
- * the directory before it and checked on its descriptor: what others exchange meanwhile
- * changes nothing about what was checked. (The kernel can do this where
- * fs.protected_symlinks is set, in sticky directories.) */
+/* directory.c: see directory.h. Walks the path component by component. Each is opened in
+ * the directory before it and checked through its descriptor, so nobody can exchange it
+ * after the check. (With fs.protected_symlinks the kernel does this, but only in sticky
+ * directories.) */
 #include "format/directory.h"
 
 #include <errno.h>
@@ -27,8 +27,7 @@ static int refuse(int error) {
   return -1;
 }
 
-/* Closes the descriptor of the link in any case. Puts what the link says before the
-   rest. */
+/* Puts the target of the link before the rest. Always closes the link's descriptor. */
 static int follow(struct walk *w, int link) {
   char target[PATH_MAX], rest[PATH_MAX];
   struct stat st;

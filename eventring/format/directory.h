@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* directory.h: opens a directory that others may have put links on the way to. */
+/* directory.h: opens a directory whose path may contain other users' links. */
 #ifndef EVENTRING_DIRECTORY_H
 #define EVENTRING_DIRECTORY_H
 
@@ -7,8 +7,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Opens the directory PATH (O_PATH), through symbolic links of this user and of root
-   only; with `make`, makes it, for this user alone, if it is not there. Returns the
+/* Opens the directory PATH (O_PATH). Follows only symbolic links of this user and of
+   root. With `make`, makes a missing directory, for this user alone. Returns the
    descriptor, or -1 with errno; ELOOP: another user's link is on the way, or there are
    too many. */
 int evr_open_directory(const char *path, bool make);

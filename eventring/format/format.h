@@ -37,7 +37,7 @@ enum {
   FORMAT_CONTROL_OFFSET = 8192,
   FORMAT_DOMAINS_OFFSET = 12288,
   FORMAT_RUNS_OFFSET = 45056,
-  FORMAT_FRONT_BYTES = 65536, /* all of the above, mapped as one piece */
+  FORMAT_FRONT_BYTES = 65536, /* all of the above: mapped together */
   /* domain table and run table */
   FORMAT_TABLES_BYTES = FORMAT_FRONT_BYTES - FORMAT_DOMAINS_OFFSET,
   FORMAT_BLOCKS_OFFSET = 65536,
@@ -47,13 +47,13 @@ enum {
   FORMAT_BLOCK_HEADER_WORDS = 8,
   FORMAT_PAYLOAD_WORDS = 127, /* most words that may follow an event word */
   FORMAT_MAX_OPEN = 64,       /* open spans listed in a block's header */
-  FORMAT_OPEN_WORDS = 4,      /* words of each */
+  FORMAT_OPEN_WORDS = 4,      /* words of each entry */
   FORMAT_END_SEARCH = 64,     /* innermost spans of a context that an end may close */
 
   FORMAT_MIN_RING_BLOCKS = 4,
   FORMAT_MAX_RING_BLOCKS = 32768,
-  FORMAT_MORE_RUNS = 4,       /* of a ring, beyond its first */
-  FORMAT_RUN_UNIT = 16,       /* they begin at multiples of this many blocks */
+  FORMAT_MORE_RUNS = 4,       /* runs of a ring beyond its first */
+  FORMAT_RUN_UNIT = 16,       /* runs begin at multiples of this many blocks */
   FORMAT_UNIT = 16,           /* blocks of a stream come in units of this many */
   FORMAT_MAX_BLOCKS = 1 << 30, /* blocks of a file: 4 TiB */
 
@@ -61,7 +61,7 @@ enum {
   FORMAT_LOG_ENTRIES = 64
 };
 
-/* The event of class user that has the ids of a span: <eventring/trace.h>. */
+/* Name of the event of class user that has the ids of a span: <eventring/trace.h>. */
 #define FORMAT_TRACE_NAME "trace"
 enum { FORMAT_TRACE_BYTES = 33 };
 
@@ -106,28 +106,27 @@ enum format_kind {
 #define FORMAT_KIND(name, kind, budget, full) FORMAT_##name = kind,
   FORMAT_RECORD_KINDS(FORMAT_KIND)
 #undef FORMAT_KIND
-  FORMAT_KINDS = 64 /* that the status page counts */
+  FORMAT_KINDS = 64 /* kinds that the status page counts */
 };
 
 /* Tells whether blocks of this kind are rewritten in place, each by its own owner.
-   Several have the same sequence number then, and only the newest copy of one means
-   something. */
+   Several blocks may then have the same sequence number; only the newest copy counts. */
 static inline bool format_is_in_place(unsigned kind) {
   return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES || kind == FORMAT_FOOTPRINTS ||
          kind == FORMAT_TOTALS || kind == FORMAT_HISTOGRAMS;
 }
 
-/* Word kind 7: not an event but a remark to the reader; the id says which. */
+/* Word kind 7: not an event but a remark to the reader; its id says which remark. */
 enum { FORMAT_WORD_REMARK = 7 };
 enum format_remark {
   FORMAT_REMARK_REBASE = 0,      /* payload: the new base */
-  FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of what follows */
+  FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of the events that follow */
   FORMAT_REMARK_SUSPEND = 2,     /* payload: none (the present context) or a context */
   FORMAT_REMARK_RESUME = 3,      /* payload: as above */
   FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
 };
 
-/* A head beyond this is not valid (thousands of years of blocks). */
+/* The largest valid head (thousands of years of blocks). */
 #define FORMAT_MAX_SEQUENCE ((uint64_t)1 << 56)
 
 /* Bit 63 of the first payload word of a string or bytes event. */
@@ -135,8 +134,8 @@ enum format_remark {
 /* Bit 63 of the suspended time in the list of open spans. */
 #define FORMAT_OPEN_SUSPENDED ((uint64_t)1 << 63)
 
-/* These structures lie over memory that is also read and written as 64-bit words:
-   the compiler must not assume that the two never meet. */
+/* These structures lie over memory that is also read and written as 64-bit words: the
+   compiler must not assume that these accesses do not alias. */
 #define FORMAT_ALIAS __attribute__((may_alias))
 
 /* ---- File header ------------------------------------------------------- */
@@ -162,8 +161,8 @@ struct format_header {
   uint64_t start_ns;
   int64_t start_wall_ns;
   uint32_t wsize;
-  uint32_t grow_blocks; /* that rings may grow by, all together */
-  uint32_t checksum; /* of the header, this field taken as 0; 0: not said */
+  uint32_t grow_blocks; /* blocks by which all rings together may grow */
+  uint32_t checksum; /* of the header, with this field taken as 0; 0: none */
   uint32_t flags;    /* FORMAT_INCOMPLETE ... */
   uint32_t reserved[10];
   char program[EVENTRING_MAX_PROGRAM + 1];
@@ -203,8 +202,8 @@ _Static_assert(sizeof(struct format_header) == 1576, "format_header");
 /* header.flags */
 enum {
   FORMAT_INCOMPLETE = 1,   /* blocks may be missing */
-  FORMAT_COPY = 2,         /* a complete copy of another recording, as that was then:
-                              nobody writes into it */
+  FORMAT_COPY = 2,         /* a complete copy of another recording at one moment: nobody
+                              writes into it */
   FORMAT_WENT_ON = 4       /* of a copy: the process went on */
 };
 
@@ -225,17 +224,17 @@ struct format_status { /* written by the producer under its lock */
   uint32_t slots;      /* slots 0 .. slots-1 have been used; release */
   uint64_t claimed;    /* blocks 0 .. claimed-1 are claimed; release */
   uint64_t end_ticks;  /* valid when ended */
-  uint64_t rejected;   /* malformed control words put right (fetch_add) */
+  uint64_t rejected;   /* malformed control words that were corrected (fetch_add) */
   uint64_t obeys;      /* bit n: the producer acts on control word n */
   uint32_t end_reason; /* enum format_end_reason; release; valid when ended, and
                           FORMAT_END_SIGNAL when the process is dead */
   uint32_t end_detail;
   uint32_t preserve;   /* enum format_preserve */
-  uint32_t checksum;   /* of this page, this field taken as 0, domain and run table, when
-                          nothing writes into them any more; 0: not said */
-  uint32_t no_room;    /* rings that had no room when they last looked; release */
+  uint32_t checksum;   /* of this page (with this field taken as 0), domain table and run
+                          table, once nothing writes into them any more; 0: none */
+  uint32_t no_room;    /* rings that found no room at their last attempt; release */
   uint32_t unrecorded; /* domains that found the domain table full, so far */
-  uint64_t no_room_ticks; /* since when that is not 0 */
+  uint64_t no_room_ticks; /* since when no_room is not 0 */
   uint64_t redacted;   /* classes that are never recorded, whoever switches them on */
   uint64_t reserved[54];
   struct format_count kind[FORMAT_KINDS];
@@ -255,8 +254,9 @@ FORMAT_AT(format_status, redacted, 72);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
 
-/* What became of the triggers of the process (<eventring/conditions.h>), behind the
-   status; not in its checksum. Each number is for itself: an entry may be changing. */
+/* What became of the triggers of the process (<eventring/conditions.h>). Lies behind the
+   status, outside its checksum. Members are consistent only one by one: an entry may be
+   changing. */
 struct format_trigger { /* written by the producer, under the lock of the triggers */
   uint32_t number; /* 0: there is none */
   uint16_t event;  /* id of its event; 0: none */
@@ -278,7 +278,8 @@ enum format_end_reason {
   FORMAT_END_STOPPED = 1,
   FORMAT_END_EXIT = 2,  /* detail: the exit status */
   FORMAT_END_SIGNAL = 3, /* detail: its number */
-  FORMAT_END_DELETED = 4 /* the file was deleted: the process records on in another */
+  FORMAT_END_DELETED = 4 /* the file was deleted: the process goes on recording in
+                            another */
 };
 
 enum format_preserve { /* what becomes of the file at the end */
@@ -288,7 +289,7 @@ enum format_preserve { /* what becomes of the file at the end */
   FORMAT_PRESERVE_ON_ERROR = 3
 };
 
-/* Tells whether the recording has ended and was kept because it was configured so. */
+/* Tells whether the recording has ended and was kept because of its configuration. */
 static inline int format_is_preserved(const struct format_status *s) {
   return s->state == FORMAT_ENDED && (s->preserve == FORMAT_PRESERVE_ALWAYS ||
                                       s->preserve == FORMAT_PRESERVE_NOT_SAID);
@@ -296,8 +297,8 @@ static inline int format_is_preserved(const struct format_status *s) {
 
 /* ---- Control page ------------------------------------------------------ */
 
-/* A log of the moments at which classes were switched on (again). A span of
-   such a class that began before has a part that was not recorded. */
+/* A log entry: when classes were switched on (again). A span of such a class that began
+   before was not recorded completely. */
 struct format_switch {
   uint64_t number; /* of this entry + 1, stored last, with release; 0: being written */
   uint64_t ticks;
@@ -318,7 +319,7 @@ enum format_control_word {
 };
 
 struct format_question { /* eventring/question.h */
-  uint32_t number; /* 0: none is open; written by the asker, and to 0 by the producer */
+  uint32_t number; /* 0: none is open; written by the asker; the producer clears it */
   uint32_t kinds;
   int32_t asker;   /* pid of the asker; 0: nobody */
   uint32_t last;   /* the number of the last question */
@@ -331,17 +332,17 @@ struct format_question { /* eventring/question.h */
 /* Bits of format_control.call_profile. */
 enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
-  FORMAT_PROFILE_SPANS = 2, /* class calls, or the list of its functions, has changed */
+  FORMAT_PROFILE_SPANS = 2, /* class calls, or its list of functions, has changed */
   FORMAT_PROFILE_QUESTION = 4, /* a question is open */
-  FORMAT_PROFILE_OBEYED = 8, /* the producer's own: it keeps a profile because of CALLS */
-  /* each domain is to write its stack once for the number `stacks` */
+  FORMAT_PROFILE_OBEYED = 8, /* the producer's: it keeps a profile because of CALLS */
+  /* each domain is to write its stack once for each value of `stacks` */
   FORMAT_PROFILE_STACKS = 16,
   FORMAT_PROFILE_LINES = 32 /* a request for lines stands in the memory of the process */
 };
 
 enum { FORMAT_LIST_BYTES = 480, FORMAT_TRIGGERS_BYTES = FORMAT_LIST_BYTES };
 
-/* A text that others replace as a whole. */
+/* A text that other processes replace as a whole. */
 struct format_list {
   uint32_t version; /* odd while the text changes */
   uint32_t bytes;
@@ -351,14 +352,14 @@ FORMAT_AT(format_list, text, 8);
 _Static_assert(sizeof(struct format_list) == 488, "format_list");
 
 struct format_control { /* written by the producer and by tools, atomically */
-  uint64_t gate;         /* classes in force (what probes test); follows from: */
+  uint64_t gate;         /* classes in force, which probes test; follows from `wanted` */
   uint64_t wanted;       /* classes wanted; bit 0: the recording runs */
   uint64_t sample_rate;  /* an IEEE 754 double */
   uint32_t call_profile;
   uint32_t reserved;
-  uint64_t hold_ns;      /* that rings grow for; 0: they do not grow */
+  uint64_t hold_ns;      /* time that rings grow to hold; 0: they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
-  uint32_t stacks;       /* number of what is asked for by FORMAT_PROFILE_STACKS */
+  uint32_t stacks;       /* number of the request of FORMAT_PROFILE_STACKS */
   uint64_t reserved2[10];
   struct format_question question;
   uint64_t reserved3[44];
@@ -390,9 +391,10 @@ enum format_slot_state { FORMAT_SLOT_FREE = 0, FORMAT_SLOT_ALIVE = 1 };
 struct format_ring {
   uint64_t head;   /* sequence of the newest block, 0: none yet; written by the owner of
                       the slot; release */
-  uint32_t first;  /* where its first run of blocks begins; written once, before head */
-  uint32_t blocks; /* of that run, a power of 2; 0: not made; FORMAT_STREAM_RING: its
-                      blocks lie in units of a stream; written as `first` is */
+  uint32_t first;  /* first block of its first run; written once, before head */
+  uint32_t blocks; /* blocks of that run, a power of 2; 0: the ring is not made;
+                      FORMAT_STREAM_RING: its blocks lie in units of a stream; written
+                      when `first` is */
 } FORMAT_ALIAS;
 #define FORMAT_STREAM_RING 0x80000000u
 
@@ -423,7 +425,7 @@ _Static_assert(FORMAT_DOMAINS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct for
 /* How a ring has grown. Written by the owner of the slot, under the lock. */
 struct format_growth {
   uint32_t run[FORMAT_MORE_RUNS]; /* in the order of their places; release */
-  uint32_t rounds; /* the last run came when the head was this many times the places
+  uint32_t rounds; /* the last run was added when the head was this many times the places
                       before it; written before the run */
 } FORMAT_ALIAS;
 
@@ -434,8 +436,8 @@ _Static_assert(sizeof(struct format_runs) == 160, "format_runs");
 _Static_assert(FORMAT_RUNS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_runs) ==
                    FORMAT_FRONT_BYTES, "run table");
 
-/* Returns a word of format_growth.run: where the run begins, and the places that the ring
-   has with it. The word 0 means that there is no such run. */
+/* Returns a word of format_growth.run: where the run begins, and how many places the ring
+   has with this run included. The word 0 means that there is no run. */
 static inline uint32_t format_run(uint32_t first, uint32_t places) {
   return 1u << 31 | (uint32_t)__builtin_ctz(places) << 26 | first / FORMAT_RUN_UNIT;
 }
@@ -452,18 +454,18 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint16_t kind;       /* enum format_kind */
   uint16_t domain;     /* events: slot */
   uint8_t ring;        /* events */
-  uint8_t open_brief;  /* events: entries of the list of open spans of one word, and */
-  uint16_t open;       /* those before them, of FORMAT_OPEN_WORDS */
+  uint8_t open_brief;  /* events: open spans listed in one word each */
+  uint16_t open;       /* events: those before, in FORMAT_OPEN_WORDS each */
   uint64_t before;     /* events or records written before this block */
-  uint64_t base_ticks; /* events: that times refer to; records: FORMAT_SO_FAR_WORD */
-  uint64_t context;    /* events: of those that follow; IN_PLACE: reserved */
-  uint32_t incarnation;/* events: of those that follow; IN_PLACE: number of the profile */
-  uint32_t open_hidden;/* events: open spans that are not listed; IN_PLACE: of the page */
+  uint64_t base_ticks; /* events: base of their times; records: FORMAT_SO_FAR_WORD */
+  uint64_t context;    /* events: context of the first; IN_PLACE: reserved */
+  uint32_t incarnation;/* events: that of the first; IN_PLACE: number of the profile */
+  uint32_t open_hidden;/* events: open spans not listed; IN_PLACE: number of the page */
   uint32_t committed;  /* words of the block, header included, when it is finished; 0
                           while it is being filled; stored with the checksum; release */
   uint32_t checksum;
   uint32_t process;    /* events: number of the record of kind PROCESSES whose log of
-                          switches holds here; 0: that of the control page */
+                          switches applies; 0: that of the control page */
   uint32_t reserved2;
 } FORMAT_ALIAS;
 FORMAT_AT(format_block, kind, 8);
@@ -482,9 +484,10 @@ FORMAT_AT(format_block, process, 56);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
 enum {
-  FORMAT_SO_FAR_WORD = 3, /* of a block of records: words written so far, and above it
-                             their checksum; release */
-  FORMAT_SEAL_WORD = 6    /* of the header: committed, and the checksum above it */
+  FORMAT_SO_FAR_WORD = 3, /* of a block of records: words written so far in the low half,
+                             their checksum in the high half; release */
+  FORMAT_SEAL_WORD = 6    /* of the header: `committed` in the low half, the checksum in
+                             the high half */
 };
 
 /* One entry of the list of open spans; a brief one is the event word of the begin. */
@@ -492,7 +495,8 @@ struct format_open {
   uint64_t tail;      /* event word of kind BEGIN, length and time 0 */
   uint64_t ticks;     /* of the begin */
   uint64_t context;
-  uint64_t suspended; /* ticks up to base_ticks; FORMAT_OPEN_SUSPENDED: it is so then */
+  uint64_t suspended; /* ticks suspended up to base_ticks; FORMAT_OPEN_SUSPENDED: it is
+                         suspended at base_ticks */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_open) == 8 * FORMAT_OPEN_WORDS, "format_open");
 
@@ -506,7 +510,7 @@ static inline unsigned record_words(uint64_t first) { return first & 0xffff; }
 static inline unsigned record_type(uint64_t first) { return first >> 16 & 0xffff; }
 static inline uint32_t record_number(uint64_t first) { return first >> 32; }
 
-/* Types of records; those of kinds that have one type only are 1. */
+/* Types of records; a kind with a single type uses 1. */
 enum format_life { FORMAT_LIFE_START = 1, FORMAT_LIFE_STOP = 2, FORMAT_LIFE_RENAME = 3 };
 
 struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps */
@@ -523,8 +527,8 @@ struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps *
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_definition) == 32, "format_definition");
 
-/* Kind LIVES; the name follows, except for STOP; after that of a START perhaps a word,
-   the number of its process. */
+/* Kind LIVES. The name follows, except for STOP; after the name of a START there may be
+   one more word, the number of its process. */
 struct format_life_record {
   uint64_t first;       /* number: the slot */
   uint32_t incarnation;
@@ -551,7 +555,7 @@ struct format_switch_record {
 } FORMAT_ALIAS;
 
 struct format_ending { /* kind ENDINGS; the text follows */
-  uint64_t first; /* number: bytes of the whole text, of which these are the first */
+  uint64_t first; /* number: bytes of the whole text before it was cut */
   uint64_t ticks;
   uint64_t bytes; /* at most EVENTRING_MAX_END_TEXT */
 } FORMAT_ALIAS;
@@ -567,7 +571,7 @@ struct format_last_stack { /* kind LAST_STACKS; the text follows. Number: slot *
   uint8_t activity; /* at most FORMAT_STACK_ACTIVITIES */
   uint16_t bytes;   /* of the text, at most FORMAT_STACK_TEXT */
   uint32_t subject; /* what it waits for */
-  int64_t value;    /* of a step its ns; of a signal its number */
+  int64_t value;    /* of a step: its ns; of a signal: its number */
 } FORMAT_ALIAS;
 FORMAT_AT(format_last_stack, incarnation, 16);
 FORMAT_AT(format_last_stack, reason, 24);
@@ -589,7 +593,7 @@ struct format_profile { /* the first record of each block; number: which part, f
   uint64_t start_ticks, written_ticks;
   uint32_t functions, nodes;
   uint64_t backwards;
-  uint64_t multiplier; /* of its ticks; 0: that of the clock segment of that time */
+  uint64_t multiplier; /* of its ticks; 0: use that of the clock segment of its time */
   uint32_t flat;       /* records of flat calls */
   uint32_t reserved;
 } FORMAT_ALIAS;
@@ -602,14 +606,15 @@ struct format_profile_function { /* number: from 0; name and source follow, no g
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_profile_function) == 24, "format_profile_function");
 
-enum { /* figures of a node, each a word that is there if its bit is set */
+enum { /* figures of a node; each is a word that is present if its bit is set */
   FORMAT_NODE_COUNT, FORMAT_NODE_EXCLUSIVE, FORMAT_NODE_LEAST, FORMAT_NODE_MOST,
   FORMAT_NODE_SUSPENDED, FORMAT_NODE_LOST_CALLS, FORMAT_NODE_LOST_TICKS,
   FORMAT_NODE_FIGURES
 };
 struct format_profile_node { /* number: from 0; figures follow, then 32-bit buckets */
   uint64_t first;
-  /* UINT32_MAX in the root; FLAT: parent always; function: when it is not known */
+  /* UINT32_MAX: in the root; in FLAT, `parent` always, and `function` when it is not
+     known */
   uint32_t parent, function;
   uint16_t figures;          /* bits */
   uint8_t first_bucket, buckets;
@@ -618,7 +623,7 @@ struct format_profile_node { /* number: from 0; figures follow, then 32-bit buck
 _Static_assert(sizeof(struct format_profile_node) == 24, "format_profile_node");
 enum {
   FORMAT_PROFILE_BUCKETS = 25,
-  FORMAT_PROFILE_TEXT = 200 /* bytes at most of a name, of a source */
+  FORMAT_PROFILE_TEXT = 200 /* bytes of a name or a source, at most */
 };
 
 struct format_process { /* kind PROCESSES; the texts follow, without gaps */
@@ -630,7 +635,7 @@ struct format_process { /* kind PROCESSES; the texts follow, without gaps */
   uint64_t end_ticks;    /* 0: not known */
   int64_t start_wall_ns;
   int64_t shift_ns;      /* added to the times of its own recording */
-  uint64_t events, missed, lost; /* that came from there */
+  uint64_t events, missed, lost; /* that came from its recording */
   uint64_t error_ticks;  /* 0: it noted no error */
   uint16_t program_bytes, source_bytes, error_bytes, reserved;
 } FORMAT_ALIAS;
@@ -651,8 +656,8 @@ enum { FORMAT_STACK_NODE = 2 /* type of records of kind STACKS */ };
 struct format_stack_node { /* kind STACKS, type 2 */
   uint64_t first;    /* number: its id, from 1 */
   uint32_t parent;   /* id of the stack of the caller; less than its own; 0: none */
-  uint32_t function; /* id of the innermost function */
-  uint32_t line, column; /* where that is; 0: not known */
+  uint32_t function; /* id of the function of the innermost frame */
+  uint32_t line, column; /* its position; 0: not known */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_stack_node) == 24, "format_stack_node");
 
@@ -666,17 +671,17 @@ struct format_heap { /* kind HEAPS */
   uint64_t first;        /* number: that of the profile, from 1 */
   uint32_t slot, incarnation;
   uint64_t rate;         /* samples a word, an IEEE 754 double */
-  uint64_t start_ticks;  /* what was allocated from here on */
-  uint64_t ticks;        /* to here */
-  uint64_t collections;  /* in between */
+  uint64_t start_ticks;  /* covers what was allocated from here on */
+  uint64_t ticks;        /* up to here */
+  uint64_t collections;  /* collections in between */
   uint32_t pages, entries;
   uint64_t words;        /* allocated: counted, not estimated */
   uint64_t live_words;   /* of these, alive, counted; UINT64_MAX: not known */
   struct format_amount allocated, live, temporary;
-  uint64_t peak_samples; /* most that were alive at the end of a collection, */
-  uint64_t peak_ticks;   /* and when */
-  uint64_t lost_entries; /* that found no page; */
-  struct format_amount lost_allocated, lost_live; /* their part of the sums */
+  uint64_t peak_samples; /* most that were alive at the end of a collection */
+  uint64_t peak_ticks;   /* when that was */
+  uint64_t lost_entries; /* entries that found no page */
+  struct format_amount lost_allocated, lost_live; /* their share of the sums */
   uint32_t word_bytes;
   uint32_t over;         /* 1: the profile has ended */
 } FORMAT_ALIAS;
@@ -688,8 +693,8 @@ struct format_heap_entry { /* kind HEAP_PAGES */
   uint8_t kind, origin;
   uint32_t reserved;
   struct format_amount live, allocated;
-  struct format_amount temporary; /* that died in their first collection */
-  uint64_t peak_samples; /* alive when most were */
+  struct format_amount temporary; /* what died in its first collection */
+  uint64_t peak_samples; /* alive at peak_ticks of the profile */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_heap_entry) == 72, "format_heap_entry");
 
@@ -707,10 +712,10 @@ struct format_footprint { /* kind FOOTPRINTS, type 1: the first record of its bl
   uint32_t slot, incarnation;
   uint64_t ticks;          /* when it was written */
   uint64_t flags;          /* bit 0: what is resident was measured */
-  uint64_t resident_bytes; /* of the process; UINT64_MAX: not said, as below */
+  uint64_t resident_bytes; /* of the process; UINT64_MAX: not known, here and below */
   uint64_t shared_bytes;   /* of these, mapped from files, or shared */
   uint64_t malloc_used, malloc_free; /* of the arenas of the C library */
-  uint64_t malloc_mapped;  /* that have mappings of their own */
+  uint64_t malloc_mapped;  /* bytes of allocations with mappings of their own */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_footprint) == 72, "format_footprint");
 
@@ -724,25 +729,25 @@ _Static_assert(sizeof(struct format_footprint_row) == 32, "format_footprint_row"
 
 enum {
   FORMAT_TOTAL_BUCKETS = 32,
-  /* bucket n: durations below 2^(n + 6) ticks; the last: longer ones too */
+  /* bucket n: durations below 2^(n + 6) ticks; the last has longer ones, too */
   FORMAT_TOTAL_SHIFT = 6,
-  FORMAT_TOTAL_ROWS = 7,    /* of a block */
-  /* word of the header of page 1: the block of the ring up to which all events are in its
-     rows; UINT64_MAX: all are; release */
+  FORMAT_TOTAL_ROWS = 7,    /* rows of a block */
+  /* word of the header of page 1: number of the ring's block up to which all events are
+     counted in the rows; UINT64_MAX: all events are; release */
   FORMAT_TOTALS_FOLDED = 2
 };
 
 struct format_sums {
-  uint64_t through; /* with the events of the ring up to this block */
-  uint64_t count;   /* of spans that are whole; of other events */
-  uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or
-                       a double; of a histogram: of ns */
+  uint64_t through; /* includes the events of the ring up to this block */
+  uint64_t count;   /* complete spans, or other events */
+  uint64_t sum;     /* of ticks of spans; of values of counters (an integer or a double);
+                       of ns of a histogram */
   union {
     uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by ticks; of a histogram, by ns */
     struct {
-      uint64_t last;       /* of counters: the value that came last */
-      uint64_t last_ticks; /* and when; 0: there was none */
-      uint64_t negative;   /* how many runs of values had a negative one */
+      uint64_t last;       /* of counters: the last value */
+      uint64_t last_ticks; /* its time; 0: there was none */
+      uint64_t negative;   /* how many runs of values contained a negative one */
     };
   };
 } FORMAT_ALIAS;
@@ -751,10 +756,10 @@ struct format_total { /* kind TOTALS; number: id of the definition */
   uint64_t first;
   union {
     uint64_t payload; /* enum eventring_payload of the definition */
-    uint64_t reason;  /* of kind HISTOGRAMS, where `number` is the id of a span: the id
-                         that is the value of its begins */
+    uint64_t reason;  /* of kind HISTOGRAMS, where `number` is the id of a span: the value
+                         of the begins, also an id */
   };
-  struct format_sums sums[2]; /* they take turns */
+  struct format_sums sums[2]; /* written in turns */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_total) == 576, "format_total");
 _Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_TOTAL_ROWS * sizeof(struct format_total) / 8 ==
@@ -766,7 +771,7 @@ static inline unsigned format_total_bucket(uint64_t ticks) {
 }
 
 /* Upper bounds of the buckets of a histogram: 1, 2 and 5 times powers of ten, from 100 ns
-   to 10 s. What is longer is in the bucket after them. */
+   to 10 s. Longer durations are in the bucket after them. */
 enum { FORMAT_HISTOGRAM_BOUNDS = 25 };
 static const uint64_t format_histogram_bounds[FORMAT_HISTOGRAM_BOUNDS] = {
 #define FORMAT_DECADE(ns) ns, 2 * (ns), 5 * (ns)
@@ -782,8 +787,7 @@ static inline unsigned format_histogram_bucket(uint64_t ns) {
   return n;
 }
 
-/* Returns the sum of the values of a counter, integers or doubles, with one value
-   more. */
+/* Adds one more value, integer or double, to the sum of the values of a counter. */
 static inline uint64_t format_total_add(uint64_t payload, uint64_t sum, uint64_t value) {
   double total, more;
   if (payload != EVENTRING_DOUBLE) return sum + value;
@@ -805,12 +809,12 @@ _Static_assert(EVENTRING_WORD_ID_SHIFT + EVENTRING_WORD_ID_BITS ==
 _Static_assert(EVENTRING_MAX_EVENTS == 1 << EVENTRING_WORD_ID_BITS, "word");
 _Static_assert(FORMAT_PAYLOAD_WORDS == (1 << EVENTRING_WORD_LENGTH_BITS) - 1, "word");
 _Static_assert(EVENTRING_MAX_PAYLOAD == 8 * (FORMAT_PAYLOAD_WORDS - 1), "word");
-/* The largest event fits in a block whatever its list of open spans, with the remarks
+/* The largest event fits in a block with the longest list of open spans and the remarks
    that may come before it: rebase, incarnation, context. */
 _Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_MAX_OPEN * FORMAT_OPEN_WORDS +
                        6 + 1 + FORMAT_PAYLOAD_WORDS <= FORMAT_BLOCK_WORDS, "block");
 
-/* The length bits of an event word; then these with the bits of its kind. */
+/* The length bits of an event word; the length bits and the kind bits. */
 #define FORMAT_LENGTH_MASK ((uint64_t)FORMAT_PAYLOAD_WORDS << EVENTRING_WORD_LENGTH_SHIFT)
 #define FORMAT_WHAT_MASK (FORMAT_LENGTH_MASK | 7)
 #define FORMAT_TAIL_MASK (((uint64_t)1 << EVENTRING_WORD_TIME_SHIFT) - 1)
@@ -824,22 +828,22 @@ static inline unsigned word_id(uint64_t word) {
 }
 /* Returns the full time: the ticks nearest to `base` with these 41 low bits. */
 static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
-  /* the tail is shifted out, and nothing is borrowed from it */
+  /* the shift drops the tail, from which nothing is borrowed */
   uint64_t behind = word - (base << EVENTRING_WORD_TIME_SHIFT);
   return base + (uint64_t)((int64_t)behind >> EVENTRING_WORD_TIME_SHIFT);
 }
-/* Tells whether it is an event, and not a remark to the reader. */
+/* Tells whether the word is an event, and not a remark to the reader. */
 static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_REMARK; }
 
 /* What remarks say of the events that follow. */
 struct format_position {
-  uint64_t base;        /* that their times refer to */
+  uint64_t base;        /* base of their times */
   uint64_t context;
   uint32_t incarnation;
 };
 /* Applies a remark, which begins at `words` and may reach up to `end`. A remark that is
-   not known, or is cut off, changes nothing. Returns the context that a suspend or a
-   resume is about; for other remarks 0, without meaning. */
+   not known, or is cut off, changes nothing. Returns the context of a suspend or a
+   resume; 0 for other remarks, without meaning. */
 static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t *end,
                                            struct format_position *position) {
   int payload = word_length(*words) >= 1 && end - words >= 2;
@@ -865,7 +869,7 @@ static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t
   }
   return 0;
 }
-/* Ticks from a base on for which word_ticks is exact. */
+/* Distance from a base, in ticks, up to which word_ticks is exact. */
 #define FORMAT_TIME_SPAN (((uint64_t)1 << (EVENTRING_WORD_TIME_BITS - 1)) - 1)
 
 /* Returns the offset in the file of a block. */

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* guard.c: the mappings of a recording outlive their file.
  *
- * Whoever may write to the file of a recording may also cut it short, or punch a hole
- * into it on a full disk. The next store into a page that has lost its file raises SIGBUS
- * in the recorded program, which must not die of it. Disk space is reserved and sizes are
- * checked beforehand, but nothing can keep a file at its length (seals are for memfds,
- * which have no name in a directory), and copying events out with write() would make each
- * event pay for a rare fault.
+ * A process that may write to the file of a recording may also cut it short, or punch a
+ * hole into it on a full disk. The next store into a page that has lost its file raises
+ * SIGBUS in the recorded program, which must not die of it. Disk space is reserved and
+ * sizes are checked beforehand, but nothing can keep a file at its length (seals are for
+ * memfds, which have no name in a directory), and copying events out with write() would
+ * make each event pay for a rare fault.
  *
  * So each mapping of a file is entered in a table, and a handler of SIGBUS replaces *all*
  * mappings of the recording to which the address belongs by anonymous memory and returns;
  * the store is repeated and succeeds. The control page is among them and reads as zero
- * from then on: no class is on, all probes are off, the recording is over. A reader that
- * maps a file (window.c) is guarded in the same way: its loads return zeros, the first
- * word shows it that the mapping is lost, and it gets its error from the file.
+ * from then on: no class is on, all probes are off, and the recording is over. A reader
+ * that maps a file (window.c) is guarded in the same way: its loads return zeros, the
+ * first word shows that the mapping is lost, and the file itself gives the error.
  *
  * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the process
  * has a handler of SIGBUS (for good once it has recorded, else as long as it has a
- * window), which passes on what is not the library's. A thread that blocks SIGBUS is not
- * protected.
+ * window), which passes on foreign faults. A thread that blocks SIGBUS is not protected.
  *
  * A host may set a handler of its own later. While a recording goes on, the library
  * checks at changes of blocks and safepoints, every 100 ms at most (evr_guard_renew),
  * whether its handler is still that of the process; if not, it sets another one, which
- * passes on to the host's. The host's may call the handler that it has replaced, so each
- * of them is a function of its own, with its own predecessor: level 0 passes on to what
- * was there before the recording, level 1 to the handler that was set above level 0, and
- * so on. So a fault that is not the library's visits each handler once. After LEVELS
- * handlers of the host no further one is set. Until the next look, and then, a host's
- * handler that does not call its predecessor or eventring_repair_fault leaves the process
- * without this protection.
+ * passes faults on to the host's handler. That may call the handler that it has replaced.
+ * So each handler of the library is a function of its own, with its own predecessor:
+ * level 0 passes on to what was there before the recording, level 1 to the handler that
+ * was set above level 0, and so on. So a foreign fault visits each handler once. After
+ * LEVELS levels the library sets no further handler. Then, and until the next check, a
+ * host's handler that calls neither its predecessor nor eventring_repair_fault leaves the
+ * process without this protection.
  *
  * The handler reads the table on any thread while others enter and remove mappings, so it
  * can take no lock. `start` of an entry is 0 when the entry is free, else the address of
@@ -40,8 +39,9 @@
  *           mapping is replaced after it was unmapped
  *   repair  address -> address | BUSY, mmap over it, -> address
  *
- * Between BUSY and its end nobody accesses a mapped file. A fork copies the table of a
- * thread that is at neither place. So no one waits forever.
+ * While an entry is BUSY, its thread accesses no mapped file and does not fork. So nobody
+ * waits forever, except in a child that another thread forks at that moment: there the
+ * entry stays BUSY.
  */
 #include "format/guard.h"
 
@@ -67,8 +67,8 @@ static unsigned used; /* entries from here on have never been used; atomic */
 
 static bool claim(struct range *range) {
   uintptr_t expected = 0;
-  /* acquire: pairs with the release in remove_entry: whatever concerned the mapping that
-     had this entry comes before the new fields */
+  /* acquire: pairs with the release in remove_entry: all use of the mapping that had this
+     entry comes before the new fields */
   return __atomic_compare_exchange_n(&range->start, &expected, BUSY, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
@@ -98,8 +98,8 @@ bool evr_guard_add(void *map, size_t bytes, int protection, const void *group) {
   return false;
 }
 
-/* Sets the entry of a mapping to be removed to 0, as soon as no one repairs it. Returns
-   false if it is of another mapping. */
+/* Sets the entry of a mapping to 0 when no thread repairs it. Returns false if the entry
+   belongs to another mapping. */
 static bool remove_entry(struct range *range, uintptr_t start) {
   for (;;) {
     uintptr_t expected = start;
@@ -128,7 +128,7 @@ static uintptr_t address_of(uintptr_t start) { return start & ~(uintptr_t)BUSY; 
    failed, so the mapping is in use and is not removed during the search. */
 static const void *group_of(uintptr_t address, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
-    /* acquire: pairs with the release in evr_guard_add: the fields of this mapping */
+    /* acquire: pairs with the release in evr_guard_add: so its fields are seen */
     uintptr_t start = address_of(__atomic_load_n(&ranges[i].start, __ATOMIC_ACQUIRE));
     if (start && address - start < ranges[i].bytes) return ranges[i].group;
   }
@@ -150,7 +150,7 @@ static bool replace(struct range *range, const void *group) {
   void *map = mmap((void *)start, range->bytes, range->protection,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   /* release: pairs with the acquire in remove_entry and in replace on another thread: the
-     mapping is replaced before it is unmapped or looked at again */
+     mapping is replaced before it is unmapped or checked again */
   __atomic_store_n(&range->start, start, __ATOMIC_RELEASE);
   return map != MAP_FAILED;
 }
@@ -171,16 +171,17 @@ bool eventring_repair_fault(const void *address) {
 
 enum { LEVELS = 8 };
 
-/* by level: what the process did with SIGBUS before that handler */
+/* by level: the action for SIGBUS before that handler was set */
 static struct sigaction before[LEVELS];
-/* how many are installed: SIGBUS calls the library, directly or through other handlers */
+/* number of installed handlers; not 0: SIGBUS calls the library, directly or through
+   other handlers */
 static unsigned levels;
 static unsigned holders;
 static bool started;            /* a recording holds it, for good */
 static bool left;               /* the host wants no handler */
 
-/* Guards the five above. It is held while no other mutex of the library is taken, and
-   across a fork, so that it is free in the child. */
+/* Guards the five above. No other mutex of the library is taken while it is held. It is
+   held across a fork, so that it is free in the child. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* Acts as if the library were not there: calls the handler before, or does what the
@@ -195,7 +196,7 @@ static void pass_on(const struct sigaction *to, int number, siginfo_t *info, voi
     return; /* sent by a process, and ignored */
   } else if (by_default) {
     signal(number, SIG_DFL);
-    if (info->si_code <= 0) raise(number); /* a fault comes again by itself */
+    if (info->si_code <= 0) raise(number); /* a true fault comes again by itself */
   } else {
     to->sa_handler(number);
   }
@@ -232,8 +233,8 @@ static unsigned present_level(void) {
 
 static bool is_on_top(void) { return present_level() < LEVELS; }
 
-/* Sets the handler of the next level above what is there. It may be called at once, so
-   its predecessor is noted before. */
+/* Sets the handler of the next level above the present one. A fault may call it at once,
+   so its predecessor is noted first. */
 static void install(void) {
   struct sigaction action = {.sa_sigaction = handlers[levels],
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
@@ -241,7 +242,7 @@ static void install(void) {
   sigemptyset(&action.sa_mask);
   if (sigaction(SIGBUS, NULL, below) != 0 || sigaction(SIGBUS, &action, &replaced) != 0) return;
   levels++;
-  /* or what another thread has set just now */
+  /* correct it if another thread has set a handler just now */
   if (level_of(&replaced) != levels - 1) *below = replaced;
 }
 
@@ -282,7 +283,7 @@ void evr_guard_start(bool leave) {
   unlock_guard();
 }
 
-/* Leaves it to the next call if the mutex is taken: a handler of another signal may have
+/* Leaves the check to the next call if the mutex is taken: a signal handler may have
    interrupted its holder. */
 void evr_guard_renew(void) {
   if (is_on_top() || pthread_mutex_trylock(&mutex) != 0) return;
@@ -297,8 +298,8 @@ bool evr_guard_left(void) {
   return result;
 }
 
-/* Removes the library's handlers from the top. A handler that was set after the library's
-   may pass faults on to it: then that stays. */
+/* Removes the library's handlers from the top. A handler that was set above the library's
+   may pass faults on to it, so the library's handler below it stays. */
 static void uninstall(void) {
   while (levels > 0 && present_level() == levels - 1 &&
          sigaction(SIGBUS, &before[levels - 1], NULL) == 0)

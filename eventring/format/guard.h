@@ -8,22 +8,23 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Enters a mapping, which a fault replaces together with all of its group by anonymous
-   memory of this protection (PROT_...). Returns false when the table is full. Any
-   thread. */
+/* Enters a mapping in the table. A fault in it replaces all mappings of its group by
+   anonymous memory of this protection (PROT_...). Returns false when the table is full.
+   Any thread. */
 bool evr_guard_add(void *map, size_t bytes, int protection, const void *group);
 /* Removes a mapping from the table, before it is unmapped. Any thread. */
 void evr_guard_remove(void *map);
 /* Holds, or releases, the handler of SIGBUS, which is installed from the first hold to
-   the last release. evr_guard_hold returns true when it is the first to handle a fault:
-   no other handler was set above it. Any thread. */
+   the last release. evr_guard_hold returns true when the handler is the first to see a
+   fault: no other handler was set above it. Any thread. */
 bool evr_guard_hold(void);
 void evr_guard_release(void);
-/* Holds the handler for the rest of the process, at the start of a recording; unless the
-   host wants none (`leave`), which then holds for windows opened later as well. */
+/* Holds the handler for the rest of the process, at the start of a recording. With
+   `leave` the host wants no handler, neither now nor for windows that are opened
+   later. */
 void evr_guard_start(bool leave);
-/* Sets the handler once more where the host has set a handler above it. For rare moments:
-   takes a system call. Any thread, async-signal-safe. */
+/* Sets the handler once more if the host has set a handler above it. Costs a system call,
+   so call it rarely. Any thread, async-signal-safe. */
 void evr_guard_renew(void);
 /* Tells whether the host wants no handler. */
 bool evr_guard_left(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* header.h: what the header of each file has, whoever writes it. */
+/* header.h: what all writers put into the header of a file. */
 #ifndef EVENTRING_HEADER_H
 #define EVENTRING_HEADER_H
 

@@ -2,10 +2,10 @@
 /* law.h: laws of the library, asserted in debug builds (configure --enable-debug).
  *
  * A law that a design states stands once as EVR_LAW, at the end of the step that must
- * keep it. In other builds it costs nothing. A law speaks of what the process itself
- * keeps, and never of words in a mapped file: another process may write into these, and
- * what it writes must not end this one. `make check-laws` breaks each law in turn, and
- * expects that it is reported. */
+ * keep it. In other builds it costs nothing. A law is about private data of the process,
+ * never about words in a mapped file: another process may write those, and must not be
+ * able to end this one. `make check-laws` breaks each law in turn, and expects that it is
+ * reported. */
 #ifndef EVENTRING_LAW_H
 #define EVENTRING_LAW_H
 
@@ -15,7 +15,7 @@
 /* Its arguments are compiled only where laws are checked. */
 #define EVR_IN_DEBUG(...) __VA_ARGS__
 #else
-/* The condition is compiled, so that it stays correct, and not evaluated. */
+/* The condition is compiled, so that it stays valid, but not evaluated. */
 #define EVR_LAW(condition) ((void)(0 && (condition)))
 #define EVR_IN_DEBUG(...)
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.h: the memory of this process's present recording, which the producer lends to
- * readers in the process. Producer and reader do not know each other; self.c, which knows
- * both, fills this in. */
+ * readers in the same process. Producer and reader do not know each other; self.c knows
+ * both and connects them. */
 #ifndef EVENTRING_MEMORY_H
 #define EVENTRING_MEMORY_H
 
@@ -12,11 +12,12 @@
 
 struct evr_memory {
   void *recording; /* the first argument of the functions below */
-  /* Where `size` bytes at `offset` of the file are mapped, all of them within the front,
-     the catalogue or one block; NULL: nowhere yet. They stay there until the release. Any
-     thread. When this member is NULL, nothing is lent. */
+  /* Returns where `size` bytes at `offset` of the file are mapped; all of them lie within
+     the front, the catalogue or one block. NULL: not mapped yet. They stay mapped until
+     the release. Any thread. When this member is NULL, nothing is lent. */
   const uint64_t *(*words_at)(const void *recording, uint64_t offset, size_t size);
-  /* The descriptor of the file, which stays the lender's; -1: it has none any more. */
+  /* Returns the descriptor of the file, which the lender still owns; -1: there is
+     none. */
   int (*descriptor)(const void *recording);
   /* Gives everything back, once. Any thread. */
   void (*release)(void *recording);

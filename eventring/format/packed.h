@@ -2,9 +2,9 @@
 /* packed.h: the layout of a packed recording (doc/FORMAT.md, section 16).
  *
  * A packed recording stands for a file of the layout of format.h, its plain file. It is a
- * log: a header, then packets, each with bytes of some places of the plain file,
- * compressed. Where two packets have the same place, the one with the greater sequence
- * holds. */
+ * log: a header, then packets. Each packet has the compressed bytes of some extents of
+ * the plain file. Where two packets have the same place, the one with the greater
+ * sequence counts. */
 #ifndef EVENTRING_PACKED_H
 #define EVENTRING_PACKED_H
 
@@ -42,17 +42,17 @@ static_assert(sizeof(struct packed_header) == EVENTRING_PACKED_HEADER_BYTES, "")
 struct packet_header {
   uint8_t magic[8];
   uint64_t sequence;    /* from 1, in the order in which packets were handed out */
-  uint64_t plain_bytes; /* how long the plain file was by then */
+  uint64_t plain_bytes; /* length of the plain file at that time */
   uint32_t extents;
   uint32_t bytes;       /* of all extents */
-  uint32_t frame_bytes; /* that follow the extents */
+  uint32_t frame_bytes; /* bytes of the frame, which follows the extents */
   uint32_t checksum;    /* of header and extents, with this field taken as 0 */
   uint32_t flags;
   uint32_t reserved[5];
 };
 static_assert(sizeof(struct packet_header) == 64, "");
 
-/* All packets before it have been written, or could not be; none comes after it. */
+/* Flag of the last packet: all earlier ones were written or have failed. */
 enum { PACKET_IS_LAST = 1 };
 
 struct packet_extent { /* in blocks of EVENTRING_BLOCK_BYTES */
@@ -65,7 +65,7 @@ static_assert(sizeof(struct packet_extent) == 16, "");
 uint32_t evr_packed_header_checksum(const struct packed_header *header);
 uint32_t evr_packet_checksum(const struct packet_header *header,
                              const struct packet_extent *extents);
-/* Tells whether the sizes of a packet are possible, as far as the header says them. */
+/* Tells whether the sizes in the header of a packet are possible. */
 bool evr_packet_header_valid(const struct packet_header *header);
 /* Tells whether a packet with a valid header is valid, apart from its frame. */
 bool evr_packet_valid(const struct packet_header *header, const struct packet_extent *extents);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* process.c: whether a producer is alive.
  *
- * A producer holds a write lock on its file (an open-file-description lock: it
- * goes with the last descriptor, however the process ends, and means the same
- * in every pid namespace). Checking for it takes no lock. Where the file system
- * has no locks, the pid and the start time of the process decide.
+ * A producer holds a write lock on its file (an open-file-description lock: it ends with
+ * the last descriptor, however the process ends, and works in every pid namespace).
+ * Checking for it takes no lock. Where the file system has no locks, the pid and the
+ * start time of the process decide.
  */
 #include "format/process.h"
 
@@ -24,7 +24,7 @@ uint64_t evr_process_start(pid_t pid) {
   close(fd);
   if (length <= 0) return 0;
   line[length] = 0;
-  /* the name, in parentheses, may hold anything; field 22 counts from pid */
+  /* the name, in parentheses, may contain any character; field 22 counts from the pid */
   char *field = strrchr(line, ')');
   for (int i = 2; field && i < 22; i++) field = strchr(field + 1, ' ');
   return field ? strtoull(field, NULL, 10) : 0;
@@ -38,7 +38,7 @@ pid_t evr_process_own_pid(pid_t pid) {
   snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
   FILE *status = fopen(path, "re");
   while (status && own == 0 && getline(&line, &room, status) > 0) {
-    const char *last = strrchr(line, '\t'); /* of the numbers, outermost first */
+    const char *last = strrchr(line, '\t'); /* the last of the numbers, outermost first */
     if (last && strncmp(line, key, sizeof key - 1) == 0) own = (pid_t)strtol(last, NULL, 10);
   }
   free(line);
@@ -59,7 +59,7 @@ int evr_lock_out_producer(int fd) {
 bool evr_hold_dead(int fd, pid_t pid, uint64_t start) {
   int cause = evr_lock_out_producer(fd);
   if (cause == EAGAIN || cause == EACCES) return false;
-  /* a producer that could not lock its file has left its start time */
+  /* a producer that could not lock its file is recognized by its start time */
   return !(pid > 0 && start && evr_process_start(pid) == start);
 }
 

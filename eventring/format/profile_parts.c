@@ -62,7 +62,7 @@ void evr_profile_parts_function(struct evr_profile_parts *p, uint32_t number,
   add_record(p, words, size);
 }
 
-/* Appends the buckets from the first to the last that is not 0. */
+/* Appends the buckets, without those that are 0 at either end. */
 static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
                             const uint32_t *histogram) {
   unsigned first = 0, last = FORMAT_PROFILE_BUCKETS;

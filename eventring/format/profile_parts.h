@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_parts.h: the blocks of a profile of calls (kind 10) are put together in private
-   memory. Whoever writes them fills the head of each part when their number is known. */
+/* profile_parts.h: builds the blocks of a profile of calls (kind 10) in private memory.
+   The caller fills the head of each part when the number of parts is known. */
 #ifndef EVENTRING_PROFILE_PARTS_H
 #define EVENTRING_PROFILE_PARTS_H
 
@@ -14,7 +14,7 @@
 
 struct evr_profile_parts {
   uint64_t (*words)[FORMAT_BLOCK_WORDS];
-  uint32_t *ends; /* words of each */
+  uint32_t *ends; /* words of each part */
   uint32_t count, room, end_room;
   unsigned head_words; /* of each part, behind the header of the block: left 0 */
   bool failed;         /* no memory */

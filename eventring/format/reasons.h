@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reasons.h: spans that say why they run: the value of their begin is the id of another
- * definition. A recording has histograms of them (doc/FORMAT.md, kind 21), by reason. */
+/* reasons.h: spans with a reason: the value of their begin is the id of another
+ * definition. A recording has histograms of them by reason (doc/FORMAT.md, kind 21). */
 #ifndef EVENTRING_FORMAT_REASONS_H
 #define EVENTRING_FORMAT_REASONS_H
 

@@ -23,10 +23,9 @@ struct format_form {
 
 /* Returns the form of records of this kind and type; NULL: they are not known. */
 const struct format_form *evr_record_form(unsigned kind, unsigned type);
-/* Returns the bytes of a text of a record that has the words of its form. */
+/* Returns the size in bytes of a text of a record, which has the words of its form. */
 uint64_t evr_text_bytes(const uint64_t *record, const struct format_text *text);
-/* Tells whether a record, of `words` words, has what its form says, and room for its
-   texts. */
+/* Tells whether a record of `words` words has the words of its form, and its texts. */
 bool evr_record_fits(const struct format_form *form, const uint64_t *record, unsigned words);
 
 #pragma GCC visibility pop

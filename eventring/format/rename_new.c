@@ -16,7 +16,7 @@
 int evr_rename_new(int directory, const char *from, const char *to) {
   if (syscall(SYS_renameat2, directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  /* a file system that cannot do it at once; a link does not replace anything either */
+  /* the file system cannot do it atomically; a link does not replace anything either */
   if (linkat(directory, from, directory, to, 0) == 0)
     return unlinkat(directory, from, 0) == 0 ? 0 : errno;
   if (errno == EEXIST) return errno;

@@ -36,7 +36,7 @@ static inline struct eventring_sample format_sample(const uint64_t words[FORMAT_
       .kind = words[0] >> 46 & 63, .origin = words[0] >> 52 & 15};
 }
 
-/* What the library defines of class ALLOC, by enum eventring_memory_event. */
+/* The library's definitions of class ALLOC, by enum eventring_memory_event. */
 struct evr_memory_event {
   const char *name, *unit, *doc;
   uint8_t kind, payload;

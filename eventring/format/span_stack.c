@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* span_stack.c: the spans open in one ring, as a reader knows them.
  *
- * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
- * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
- * finds it when the context changes. A stack without spans is dropped as soon as another
- * context is entered, and all but one of those are freed, so a file cannot make the
- * reader keep more than EVR_MOST_SPANS of them. An end is compared with at most
- * FORMAT_END_SEARCH spans: a file full of ends that match nothing costs no more than its
- * length.
+ * The rules are those of doc/FORMAT.md, section 9; the producer follows them, too, for
+ * its block headers (producer/open_spans.c). Each context has a stack of its own; a hash
+ * table finds it when the context changes. A stack without spans is dropped as soon as
+ * another context is entered, and all but one of the dropped stacks are freed. So a file
+ * cannot make the reader keep more than EVR_MOST_SPANS stacks. An end is compared with at
+ * most FORMAT_END_SEARCH spans: a file full of ends that match nothing costs no more than
+ * its length.
  */
 #include "format/span_stack.h"
 
@@ -84,8 +84,8 @@ static void free_stack(struct evr_span_stack *stack) {
   free(stack);
 }
 
-/* Drops a stack, and keeps one to spare: where contexts change often, another one that
-   needs a stack soon follows. */
+/* Drops a stack, and keeps one as a spare: where contexts change often, the next one soon
+   needs a stack. */
 static void drop_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   enum { MOST_SPARE = 64 };
   struct evr_span_stack **link = bucket_of(stacks, stack->context);
@@ -128,8 +128,7 @@ struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
 
 /* ---- Suspension -------------------------------------------------------------------- */
 
-/* Returns what evr_spans_of returns, quicker for the present context, which is asked for
-   most. */
+/* Returns what evr_spans_of returns; faster for the present context, the usual case. */
 static struct evr_span_stack *near_stack(const struct evr_span_stacks *stacks, uint64_t context) {
   struct evr_span_stack *present = stacks->present;
   if (present->context == context && present != &stacks->homeless) return present;
@@ -184,8 +183,9 @@ void evr_spans_hide(struct evr_span_stack *stack, uint32_t index) {
   for (; index < stack->count; index++) stack->span[index].within |= EVR_NOT_SEEN;
 }
 
-/* Takes out what ran within the span at `index`, which ends, perhaps within others: what
-   ran stays at its depth. */
+/* Returns the innermost `within`, for the span at `index`, which ends, perhaps with
+   others open within it. Each other `within` stays at its depth, while the spans there
+   move out by one. */
 static uint64_t take_within(struct evr_span_stack *stack, uint32_t index) {
   uint32_t i = stack->count - 1;
   const uint64_t within = stack->span[i].within;

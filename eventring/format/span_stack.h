@@ -15,8 +15,8 @@ struct evr_span {
   uint64_t ticks;
   uint64_t ns;
   uint64_t suspended; /* ticks: of its context, before it began */
-  /* ns: running time of the spans directly within it that have ended; from EVR_NOT_SEEN
-     on: a part of it was not seen */
+  /* ns: running time of the spans directly within it that have ended; EVR_NOT_SEEN or
+     more: a part of it was not seen */
   uint64_t within;
   uint64_t id;
 };
@@ -24,24 +24,25 @@ struct evr_span {
 #define EVR_NO_SPAN UINT64_MAX           /* an id that no event has */
 
 struct evr_span_stack { /* of one context */
-  /* outermost first. Unless room is 0, span[-1] is one of EVR_NO_SPAN, so that no code
-     has to test whether there is a span around one */
+  /* outermost first. Unless room is 0, span[-1] has the id EVR_NO_SPAN, so that no code
+     has to test whether a span has one around it */
   struct evr_span *span;
   uint32_t count, room;
   uint64_t context;
   uint64_t suspended; /* ticks, since the reader first saw it */
-  uint64_t since;     /* ticks at which it was suspended; 0: it is not */
+  uint64_t since;     /* ticks at which it was suspended; 0: it is not suspended */
   struct evr_span_stack *next; /* in its bucket */
 };
 
 struct evr_span_stacks { /* of one ring; zeroed, then to be initialised */
   struct evr_span_stack *present;  /* of the events that follow; never NULL */
-  struct evr_span_stack **bucket;  /* all others that have spans, and the present one */
+  struct evr_span_stack **bucket;  /* stacks of other contexts that have spans, and the
+                                      present one */
   uint32_t buckets;                /* a power of 2, or 0 */
   uint32_t stacks, spans;          /* in all */
-  uint32_t hidden;                 /* open spans of which only the number is known */
+  uint32_t hidden;                 /* number of open spans that are not listed */
   struct evr_span_stack first;     /* of context 0 */
-  struct evr_span_stack homeless;  /* present when there is no memory: takes no span */
+  struct evr_span_stack homeless;  /* present when out of memory: takes no span */
   struct evr_span none;            /* of EVR_NO_SPAN */
   struct evr_span_stack *spare;    /* a stack that was dropped, for the next context */
 };
@@ -60,11 +61,11 @@ void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t
    begin is known, which is then in *begin, with `within` of its depth. */
 void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span);
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin);
-/* Notes that the spans from `index` on were not seen whole. */
+/* Notes that the spans from `index` on were not seen completely. */
 void evr_spans_hide(struct evr_span_stack *stack, uint32_t index);
 void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *stack,
                       uint32_t index);
-/* Forgets all; the present context is 0. */
+/* Drops all spans; the present context is then 0. */
 void evr_spans_clear(struct evr_span_stacks *stacks);
 /* Returns the stack of a context, NULL when it has none. */
 struct evr_span_stack *evr_spans_of(const struct evr_span_stacks *stacks, uint64_t context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* state_place.h: where recordings of services are, for those who make and who look for
-   them. */
+/* state_place.h: where recordings of services are, for producers and for tools that
+   search them. */
 #ifndef EVENTRING_STATE_PLACE_H
 #define EVENTRING_STATE_PLACE_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* for the machine; the folders in it belong to services (systemd:
+/* for the whole machine; its folders belong to services (systemd:
    StateDirectory=saros/NAME) */
 #define EVR_SYSTEM_PLACE "/var/lib/saros"
 

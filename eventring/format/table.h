@@ -2,16 +2,15 @@
 /* table.h: finds things by their keys: the hash table for everything outside shared
  * memory.
  *
- * A place has the hash of a key and a value: a pointer, or a number from 1 on. 0: it is
- * free. A search begins at the place that the hash says and goes on (open addressing, at
- * most half of the places are used); `same` says whether a value has the key, asked only
- * where all 64 bits of the hashes agree. A value that is dropped leaves no mark: those
- * behind it move up.
+ * A place has the hash of a key and a value: a pointer, or a number from 1 on; 0: the
+ * place is free. A search begins at the place that the hash selects and goes on to the
+ * next ones (open addressing, at most half of the places are used). `same` says whether a
+ * value has the key; it is called only where all 64 bits of the hashes agree. A dropped
+ * value leaves no mark: those behind it move up.
  *
- * Keys come from files, and a file that could choose which of them collide would make
- * each search as long as the table. So hashes begin with evr_hash_seed(), which no
- * file knows. Whoever goes through all places finds them in no order, another one each
- * time.
+ * Keys come from files, and a file that could choose colliding keys would make each
+ * search as long as the table. So hashes begin with evr_hash_seed(), which no file can
+ * know. The order of the places is arbitrary and differs between processes.
  *
  * An empty table is zeroed. Threads: one at a time for a table.
  */
@@ -33,7 +32,7 @@ struct evr_table {
   size_t room, used; /* room: 0 or a power of two */
 };
 
-/* Tells whether `value` has the key. `context` is that of the search. */
+/* Tells whether `value` has the key. `context` is what the search was given. */
 typedef bool evr_table_same(const void *context, uintptr_t value, const void *key);
 
 /* ---- Hashes ------------------------------------------------------------------------ */
@@ -44,7 +43,7 @@ static inline uint64_t evr_hash_seed(void) {
   uint64_t seed = __atomic_load_n(&drawn, __ATOMIC_RELAXED), none = 0;
   if (seed) return seed;
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-    seed = (uintptr_t)&seed; /* where the stack is: random, too */
+    seed = (uintptr_t)&seed; /* address of the stack: random, too */
   seed |= 1;
   if (__atomic_compare_exchange_n(&drawn, &none, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return seed;
@@ -65,11 +64,11 @@ static inline uint64_t evr_hash_text(uint64_t hash, const char *text) {
 
 /* ---- The table --------------------------------------------------------------------- */
 
-/* Inlined, so that `same` is, too. */
+/* Inlined, so that `same` is inlined, too. */
 #define EVR_TABLE_INLINE static inline __attribute__((always_inline))
 
-/* Returns the place of a key, or the free place where it would be. Only in a table that
-   has places. */
+/* Returns the place of a key, or the free place where it would be. The table must have
+   places. */
 EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table *table,
                                                          uint64_t hash, evr_table_same *same,
                                                          const void *context, const void *key) {
@@ -126,7 +125,7 @@ static inline void evr_table_drop(struct evr_table *table, uint64_t hash, uintpt
   size_t hole = hash & mask;
   while (places[hole].value != value) hole = (hole + 1) & mask;
   for (size_t at = (hole + 1) & mask; places[at].value; at = (at + 1) & mask) {
-    /* a value whose search begins behind the hole stays */
+    /* a value stays if its search begins behind the hole */
     if (((at - places[at].hash) & mask) < ((at - hole) & mask)) continue;
     places[hole] = places[at];
     hole = at;

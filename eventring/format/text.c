@@ -2,11 +2,11 @@
 /* text.c: checking, copying and showing texts (see text.h). UTF-8 is that of RFC 3629: no
  * overlong forms, no surrogates, nothing above U+10FFFF.
  *
- * Whoever shows text that someone else chose (names, payloads, paths, the environment) to
- * a person shows it through here: eventring_printable for output, evr_text_clean_message
- * for error texts, eventring_character_at where another notation is needed (JSON). What a
- * name in a file may contain is a smaller question (evr_text_check, doc/FORMAT.md): a
- * joiner between two letters is part of some languages, and shown as \xNN. */
+ * Text that someone else chose (names, payloads, paths, the environment) is shown to
+ * people only through this file: eventring_printable for output, evr_text_clean_message
+ * for error texts, eventring_character_at where another notation is needed (JSON). Names
+ * in a file are restricted less (evr_text_check, doc/FORMAT.md): a joiner between two
+ * letters is part of some languages; it is allowed, and shown as \xNN. */
 #include "format/text.h"
 
 #include <stdbool.h>
@@ -56,7 +56,7 @@ static bool is_control(const uint8_t *sequence, size_t length) {
 }
 
 /* Tells whether these bytes, at most eight, are ASCII without control characters. (A
-   borrow or a carry from one byte to the next can only make it say no.) */
+   borrow or a carry from one byte to the next can only make the result false.) */
 static bool is_plain(const char *bytes, size_t size) {
   uint64_t word = 0x2020202020202020;
   memcpy(&word, bytes, size);
@@ -84,7 +84,7 @@ size_t evr_text_copy(char *to, size_t room, const char *from) {
   return size;
 }
 
-/* Tells whether it is UTF-8, with whatever characters. */
+/* Tells whether a text is UTF-8, with any characters. */
 static bool is_utf8(const char *text, size_t size) {
   for (size_t at = 0, length; at < size; at += length) {
     length = size - at < 8 ? size - at : 8;
@@ -98,7 +98,7 @@ static bool is_utf8(const char *text, size_t size) {
 size_t eventring_text_fit(const void *text, size_t size, size_t room) {
   const char *bytes = text;
   if (size <= room) return size;
-  size_t last = room; /* where the character begins that does not fit */
+  size_t last = room; /* start of the character that does not fit */
   while (last > 0 && room - last < 3 && is_continuation((uint8_t)bytes[last])) last--;
   bool is_cut = evr_text_sequence(bytes + last, size - last) > room - last;
   return is_cut && is_utf8(bytes, last) ? last : room;
@@ -107,7 +107,7 @@ size_t eventring_text_fit(const void *text, size_t size, size_t room) {
 /* ---- What is not to reach a terminal -------------------------------------------- */
 
 /* Code points that a terminal obeys, that change the order or the lines of the text
-   around them, or that nobody sees, so that two names look alike. */
+   around them, or that are invisible, so that two names look alike. */
 static const struct { uint32_t first, last; } unprintable[] = {
     {0x0000, 0x001f},   /* C0 */
     {0x007f, 0x009f},   /* DEL, C1: 0x9b is ESC [ */
@@ -146,13 +146,13 @@ char *eventring_printable(char *safe, size_t room, const void *text, size_t size
   const uint8_t *from = text;
   char *to = safe;
   while (size > 0) {
-    if (*from >= ' ' && *from <= '~' && *from != '\\') { /* most text */
+    if (*from >= ' ' && *from <= '~' && *from != '\\') { /* the common case */
       if ((size_t)(to - safe) + 2 > room) break;
       *to++ = (char)*from++, size--;
       continue;
     }
     struct eventring_character c = eventring_character_at(from, size);
-    /* the backslash, which would make the escapes ambiguous, too */
+    /* also the backslash, which would make escapes ambiguous */
     bool escape = !c.printable || c.code == '\\';
     size_t needed = escape ? 4u * c.size : c.size;
     if ((size_t)(to - safe) + needed + 1 > room) break;

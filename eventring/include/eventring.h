@@ -72,8 +72,8 @@ struct eventring_config {
                              recording ends; default: ON_ERROR */
   uint64_t classes;       /* class mask at the start; EVENTRING_CLASSES_DEFAULT: the
                              classes that are on by default */
-  /* Called on the thread that finds out, and must not call this library. NULL: no
-     warnings. It is called
+  /* Receives warnings, on the thread that finds the problem. It must not call this
+     library. NULL: no warnings. It is called
      - at most once for each domain that cannot be recorded, or not any further (there is
        no memory, for example; also when eventring_domain_start returns the same error);
      - when the file was taken from the recording (eventring_repair_fault);
@@ -82,10 +82,10 @@ struct eventring_config {
      - once when a ring finds no room on the disk and goes on in the blocks that it has,
        or a stream finds none and events are lost, until there is room again
        (EVENTRING_LOSING);
-     - once for each trigger of which a copy cannot be saved (EVENTRING_UNSAVED);
-     - when the file was deleted and recording goes on in a new one, and once if there can
-       be none (EVENTRING_DELETED: words of the control page, as eventring_calls_word
-       returns them, must be asked for again);
+     - once for each trigger whose copy cannot be saved (EVENTRING_UNSAVED);
+     - when the file was deleted and recording goes on in a new one, and once if no new
+       file can be made (EVENTRING_DELETED: words of the control page, as
+       eventring_calls_word returns them, must be asked for again);
      - with E_LEFT when the recording has ended, also at exit, and its file could not be
        removed. */
   void (*warn)(void *context, const struct eventring_error *error);
@@ -100,18 +100,18 @@ struct eventring_config {
      since 1970>.eventring. When a live process uses the name, eventring_start fails with
      E_EXISTS. */
   const char *name;
-  /* Rings that would hold less than the last hold_ns nanoseconds grow, until they hold
-     them or the rings have grown by grow_bytes bytes together, one ring by a quarter of
-     that at most. 0: rings keep the size that wsize says; grow_bytes 0:
+  /* A ring that would hold less than the last hold_ns nanoseconds grows until it holds
+     them. All rings together grow by at most grow_bytes bytes, and one ring by at most a
+     quarter of that. 0: rings keep the size that wsize says; grow_bytes 0:
      EVENTRING_DEFAULT_GROW. */
   uint64_t hold_ns;
   uint64_t grow_bytes;
-  /* With preserve ON_ERROR: at most this many recordings of dead processes with the same
-     name of the program stay in the directory, 1 to EVENTRING_MAX_KEEP, 0: no bound;
-     default: EVENTRING_DEFAULT_KEEP. At a start, and at an end that keeps the file, the
-     oldest are removed; never those that were to be preserved ALWAYS, snapshots, and
-     files of another user. With `keep_preserved` the same holds for preserve ALWAYS, and
-     for recordings that were to be preserved ALWAYS. */
+  /* With preserve ON_ERROR: how many recordings of dead processes with the same program
+     name stay in the directory, at most: 1 to EVENTRING_MAX_KEEP, 0: no bound; default:
+     EVENTRING_DEFAULT_KEEP. A start, and an end that keeps the file, remove the oldest.
+     They never remove snapshots, files of another user, or recordings that were to be
+     preserved ALWAYS. With `keep_preserved` the bound holds with preserve ALWAYS, too,
+     and counts and removes recordings that were to be preserved ALWAYS. */
   unsigned keep;
   /* The child of a fork is recorded as its parent was (eventring_fork_pending), unless it
      execs or exits soon. Default: false. */
@@ -119,10 +119,10 @@ struct eventring_config {
   bool no_cpu_time;       /* do not measure for how long threads are not on a processor:
                              eventring_off_cpu_begin returns 0, and definitions of spans
                              do not say OFF_CPU */
-  /* A path makes this recording a stream: its file is there and not in `directory`, with
-     a name that is a template like `name`, and blocks of events are appended to it, so
-     that nothing is overwritten. The file stays at the end, whatever `preserve` says.
-     While there is no room for more, events are lost, and counted; `warn` is called once.
+  /* A path makes this recording a stream: blocks of events are appended to the file at
+     this path (not in `directory`), so that nothing is overwritten. Its last component is
+     a template like `name`. The file stays at the end, whatever `preserve` says. While
+     the file has no room for more, events are lost and counted; `warn` is called once.
      The path ends before a comma. NULL or empty: rings. Rings without a stream
      (stream_rings) are in the same file, used in a circle. */
   const char *stream;
@@ -147,27 +147,27 @@ struct eventring_config {
   const char *triggers;
   bool answers;           /* the host answers questions of tools
                              (<eventring/question.h>); default: false */
-  bool closed;            /* other processes change nothing: what they write into the
-                             control page is ignored, and their commands say so.
-                             Default: false. (In a process with privileges that its
-                             user does not have, or that is not dumpable, they can
-                             pause and resume and switch classes, no more.) */
+  bool closed;            /* other processes cannot change the recording: the library
+                             ignores what they write into the control page, and their
+                             commands say so. Default: false. (In a process with
+                             privileges that its user does not have, or that is not
+                             dumpable, they can only pause, resume and switch classes.) */
   bool keep_preserved;    /* `keep` bounds those preserved ALWAYS, too; default: false */
   bool lets_read;         /* every process of the same user may read the memory of this
                              one while it records, also where kernel.yama.ptrace_scope
                              is 1 (PR_SET_PTRACER of prctl(2), which is 0 afterwards);
                              default: false */
-  /* Answers a question for a domain that is asleep, and so comes to no safepoint: see
+  /* Answers a question for a domain that is asleep and so reaches no safepoint: see
      <eventring/question.h>. NULL: such a domain does not answer. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
-  /* What is never to be in the file: a list of classes (not lifecycle), and of names in
-     quotes, where a * at the end stands for any end: `calls,"card","tenant*"`; a
-     backslash takes the next character as it is. Events of the classes are not recorded,
-     whoever switches them on. Names are those of classes USER and CALLS. A name that is
-     registered by itself while this holds gets EVENTRING_ID_OTHER; one that was
-     registered before, or in a table, is written as "(redacted ID)". (What a program
-     writes with such an event, its payload and its link, is not looked at, nor are
-     conditions of triggers.) At most 4095 bytes. It replaces that of an earlier
+  /* Lists what must never be in the file: classes (not lifecycle), and names in quotes,
+     such as `calls,"card","tenant*"`. A * at the end of a name stands for any ending; a
+     backslash takes the next character as it is. Events of these classes are not
+     recorded, whoever switches them on. Names are matched in classes USER and CALLS. A
+     matching name gets EVENTRING_ID_OTHER when it is registered alone during this
+     recording; if it was registered before, or in a table, the file has "(redacted ID)"
+     in its place. (Payloads and links of such events are not checked, and neither are
+     conditions of triggers.) At most 4095 bytes. The list replaces that of an earlier
      recording. NULL or empty: nothing. */
   const char *redact;
 };
@@ -175,7 +175,8 @@ struct eventring_config {
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
 
-/* Fills *config with the defaults (mode OFF), as the program knows them. Any thread. */
+/* Fills *config with the defaults (mode OFF) of the header that the program was compiled
+   with. Any thread. */
 static inline void eventring_config_init(struct eventring_config *config) {
   memset(config, 0, sizeof *config);
   config->size = sizeof *config;
@@ -226,10 +227,10 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
 
 /* Starts recording as config->start says; OFF does nothing and returns 0. From STANDBY, a
    second call with ON starts recording in the same file. When the process records
-   already, that recording goes on unchanged, the caller has joined it, and the result is
-   EVENTRING_JOINED: several hosts in one process, such as two language runtimes, need not
-   know of each other. Starts and stops are counted, and the last stop ends the recording.
-   After that, a new start makes a new file.
+   already, the caller joins that recording, which goes on unchanged, and the result is
+   EVENTRING_JOINED. So several hosts in one process, such as two language runtimes, need
+   not know of each other. Starts and stops are counted, and the last stop ends the
+   recording. After that, a new start makes a new file.
      The result is EVENTRING_ELSEWHERE, and *error has a line that names the file and the
      reason, when config->directory is not set and the current directory cannot be used.
      The file is then in the first of these from which no other user but root could remove
@@ -238,7 +239,7 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
      Errors: E_LIBRARY (compiled for another version, see eventring_check_version),
      E_ARGUMENT (*config was not made by eventring_config_init), E_CONFIG (a member is out
      of range), E_DIRECTORY, E_PERMISSION, E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM,
-     E_STATE (stopped and started again too often while domains of other threads had no
+     E_STATE (stopped and started again too often while domains of other threads ran no
      probe). Any thread. */
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
@@ -250,17 +251,17 @@ int eventring_start(const struct eventring_config *config,
    this very moment may be missing. Returns 0, also when nothing was started; E_LEFT: the
    recording has ended, but its file could not be removed (`warn` gets a text that names
    it and says why); E_STATE only in a child made by the clone system call itself
-   (eventring_fork_pending). Any thread. At exit the library does the same, and the file
-   says the exit status. */
+   (eventring_fork_pending). Any thread. At exit the library ends the recording in this
+   way itself, and the file has the exit status. */
 int eventring_stop(void);
 
 /* Records the error with which the process is about to end: `size` bytes of text, usually
    a message and a traceback, cut to EVENTRING_MAX_END_TEXT bytes at a character boundary;
    control characters except newline and tab, and bytes that are not UTF-8, become '?'. No
-   event overwrites it. Of several texts the last holds. With preserve ON_ERROR the file
-   is then kept whatever the exit status is. Call it before eventring_stop. Returns 0;
-   E_STATE: nothing is recorded; E_SPACE: the text found no room (the file is kept all the
-   same); E_ARGUMENT: no text. Any thread. */
+   event overwrites it. A later text replaces an earlier one. With preserve ON_ERROR the
+   file is then kept whatever the exit status is. Call it before eventring_stop. Returns
+   0; E_STATE: nothing is recorded; E_SPACE: the text found no room (the file is kept all
+   the same); E_ARGUMENT: no text. Any thread. */
 int eventring_note_error(const char *text, size_t size);
 
 /* Records the number of the signal that is about to end the process, for handlers that
@@ -270,35 +271,37 @@ int eventring_note_error(const char *text, size_t size);
    async-signal-safe. */
 void eventring_note_signal(int number);
 
-/* Defers a signal, as the first call of a handler that waits for other threads. Returns
-   true if the signal has interrupted this library on this thread while it holds a mutex,
-   for which other threads may wait. Then the handler must return at once; the signal is
-   raised again when the mutex is released. Any thread, async-signal-safe. */
+/* Defers a signal if this thread holds a mutex of the library. A handler that waits for
+   other threads calls it first. Returns true if the signal has interrupted the library
+   while it holds a mutex that other threads may wait for. The handler must then return at
+   once; the signal is raised again when the mutex is released. Any thread,
+   async-signal-safe. */
 bool eventring_defer_signal(int number);
 
 /* Ends the recording in a handler of a signal that ends the process, right before the
-   default action: has the effect of eventring_stop on readers and on the file, which with
-   preserve ON_ERROR is kept if a signal was noted. Nothing is recorded afterwards. Any
-   thread, async-signal-safe. */
+   default action. Its effect on readers and on the file is that of eventring_stop; with
+   preserve ON_ERROR the file is kept if a signal was noted. Nothing is recorded
+   afterwards. Any thread, async-signal-safe. */
 void eventring_end_in_handler(void);
 
-/* Repairs an access to memory of the library whose file was cut short. Anyone who may
-   write to the file of a recording can cut it short; the next store into it then raises
-   SIGBUS. Unless config.leave_sigbus is set, eventring_start sets a handler of that
-   signal. It puts anonymous memory in the place of the file and so ends the recording for
-   good: the state is STOPPED, and the recording's `warn` is called at the next stop or
-   start. It passes on every other SIGBUS to the handler that was there before. A host
-   that has a handler of its own sets it before the start. Where it sets one later, the
-   library sets its own above that, at most seven times, and passes on to it: when it
-   begins a block or at eventring_domain_check, if it has not looked for 100 ms. Until
-   then, and with leave_sigbus, the host's handler calls this function. Returns true if
-   `address` (si_addr) was in memory of the library and the access can be repeated. A
-   thread that blocks SIGBUS is not protected. Any thread, async-signal-safe. */
+/* Repairs an access to mapped memory of the library whose file was cut short. Anyone who
+   may write to the file of a recording can cut it short; the next store into it then
+   raises SIGBUS. Unless config.leave_sigbus is set, eventring_start sets a handler of
+   that signal. It replaces the mapped file by anonymous memory and so ends the recording
+   for good: the state is STOPPED, and the recording's `warn` is called at the next stop
+   or start. It passes on every other SIGBUS to the handler that was there before. A host
+   that has a handler of its own sets it before the start. If the host sets one later, the
+   library sets its own above that, at most seven times, and passes signals on to it. The
+   library checks for this when it begins a block or at eventring_domain_check, if its
+   last check was 100 ms ago. Until then, and with leave_sigbus, the host's handler must
+   call this function. Returns true if `address` (si_addr) was in memory of the library
+   and the access can be repeated. A thread that blocks SIGBUS is not protected. Any
+   thread, async-signal-safe. */
 bool eventring_repair_fault(const void *address);
 
-/* Pauses the recording: nothing is recorded; rings and file stay. Or resumes it:
-   recording goes on, or starts if it stands by. Spans that are open across the gap are
-   delivered as torn. Returns 0, also when that is the state already; E_STATE when
+/* Pauses the recording (nothing is recorded; rings and file stay) or resumes it (a
+   recording that stands by starts). Spans that are open across the gap are delivered as
+   torn. Returns 0, also when the recording is in that state already; E_STATE when
    stopped. Any thread. */
 int eventring_pause(void);
 int eventring_resume(void);
@@ -309,26 +312,26 @@ enum eventring_state eventring_state(void);
    the terminating 0. Returns the full length of the path, 0 when stopped. Any thread. */
 size_t eventring_path(char *buffer, size_t size);
 
-/* Switches classes (bits) on or off, also while paused, and leaves the others alone,
-   which another thread or a tool may be switching at this moment. Bits of classes without
-   a name are ignored, and class lifecycle stays on. Returns 0, or E_STATE when stopped,
-   or when a class that is to be on must not be recorded (config.redact): then nothing
-   changes. Any thread. */
+/* Switches classes (bits) on or off, also while paused. Leaves the other classes alone,
+   because another thread or a tool may be switching them at the same time. Ignores bits
+   of classes without a name; class lifecycle stays on. Returns 0; E_STATE when stopped,
+   or when a class to be switched on must not be recorded (config.redact). Nothing changes
+   then. Any thread. */
 int eventring_switch_classes(uint64_t classes, bool on);
 /* Stores the mask of the classes wanted in *classes. Returns 0, or E_STATE when stopped.
    Any thread. */
 int eventring_get_classes(uint64_t *classes);
 
 /* Gives a class of the host its name, and says whether it is on by default. `index` is
-   EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. A recording
-   has the classes that were defined when it was started: one that is defined later is off
-   in it. For a class that the library names, it says whether this process has it, so that
-   it is offered only where it has events: `name` is the library's, as at the start, or
-   NULL when the process writes none of its events. `lifecycle` and `user` are always
+   EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. A class
+   that is defined after a recording was started is off in that recording. For a class
+   that the library names, the call says whether this process has events of that class;
+   tools offer the class only then. `name` is the library's name (the default), or NULL
+   when the process writes no events of the class. `lifecycle` and `user` are always
    there. Returns 0, E_ARGUMENT (index, or not the library's name), E_NAME, E_CONFLICT
-   (another class has this name; or events of a class to be taken out are registered) or
-   E_STATE (the class has another name or is to be taken out, and a recording is started
-   or stands by). Any thread. */
+   (another class has this name; or `name` is NULL, and events of the class are
+   registered) or E_STATE (the name differs from the present one or is NULL, and a
+   recording is started or stands by). Any thread. */
 int eventring_define_class(unsigned index, const char *name, bool on);
 /* Gives a ring of the host, EVENTRING_RING_HOST to 7, its name for readers, which
    otherwise show its number. `name` is as that of a class. Returns 0, E_ARGUMENT (index),
@@ -336,8 +339,9 @@ int eventring_define_class(unsigned index, const char *name, bool on);
    recording is started or stands by). Any thread. */
 int eventring_define_ring(unsigned index, const char *name);
 /* Returns the index of the class with this name in this process, E_NOT_FOUND, or E_STATE
-   when the library names such a class and this process has none of its events; and the
-   name of a class, or NULL. Any thread, but not while another defines classes. */
+   when the library names such a class and this process has none of its events.
+   eventring_class_name returns the name of a class, or NULL. Any thread, but not while
+   another defines classes. */
 int eventring_class_by_name(const char *name);
 const char *eventring_class_name(unsigned index);
 
@@ -346,15 +350,16 @@ const char *eventring_class_name(unsigned index);
 uint64_t eventring_now(void);
 
 /* Measures for how long a thread was not on a processor (it waited for one, or slept), in
-   two calls on the same thread. The first is made before what is to be measured, a span
-   for instance, and returns what the second gets; 0: it is not measured
-   (config.no_cpu_time). The second returns the nanoseconds in between; 0 when begun is 0.
-   Less than 2 us in one go does not count. Such pairs may be nested; the difference of
-   two results of the first is the time off the processor between them. Each call costs
-   about 10 ns as long as the thread is not interrupted; otherwise, and once in a tick of
-   the kernel (1 to 10 ms), it reads two clocks, one of them by a system call. Where the
-   kernel has no restartable sequences that can be used (glibc before 2.35, valgrind),
-   each call does that. Any thread. */
+   two calls on the same thread. eventring_off_cpu_begin is called before the measured
+   part, a span for instance, and returns the value to pass to eventring_off_cpu_since; 0:
+   nothing is measured (config.no_cpu_time). eventring_off_cpu_since returns the
+   nanoseconds off the processor between the two calls; 0 when `begun` is 0. An
+   interruption of less than 2 us does not count. Pairs may be nested; the difference of
+   two results of eventring_off_cpu_begin is the time off the processor between them. Each
+   call costs about 10 ns as long as the thread is not interrupted. Otherwise, and once in
+   a tick of the kernel (1 to 10 ms), a call reads two clocks, one of them by a system
+   call. Without usable restartable sequences (glibc before 2.35, valgrind) each call
+   does. Any thread. */
 uint64_t eventring_off_cpu_begin(void);
 uint64_t eventring_off_cpu_since(uint64_t begun);
 
@@ -362,14 +367,14 @@ uint64_t eventring_off_cpu_since(uint64_t begun);
 
 /* Registers `count` definitions at consecutive ids, all or none, and stores the first id
    in *first. The ids of the first table of a process begin at EVENTRING_ID_HOST. A host
-   whose table is the first may therefore use constants; it then passes NULL as `first`,
-   and the call fails with E_CONFLICT when another host has registered events before. May
-   be called before or after the start; definitions stay for the life of the process.
-   Returns 0. Errors: E_ARGUMENT (a member is out of range, the class has no name, or no
-   probe writes this payload in an event of this kind), E_NAME (a name or unit),
-   E_CONFLICT (kind, class and name are defined already), E_FULL (not enough ids are
-   left), E_MEMORY. A definition that the file has no room for is counted as dropped; its
-   events are "(other)". Any thread. */
+   whose table is the first may therefore use constants as ids; it then passes NULL as
+   `first`, and the call fails with E_CONFLICT when another host has registered events
+   before. It may be called before or after the start; definitions stay for the life of
+   the process. Returns 0. Errors: E_ARGUMENT (a member is out of range, the class has no
+   name, or no probe writes this payload in an event of this kind), E_NAME (a name or
+   unit), E_CONFLICT (kind, class and name are defined already), E_FULL (not enough ids
+   are left), E_MEMORY. A definition that the file has no room for is counted as dropped;
+   its events are "(other)". Any thread. */
 int eventring_register_defs(const struct eventring_def *defs, size_t def_size, size_t count,
                             unsigned *first, struct eventring_error *error);
 static inline int eventring_register_table(const struct eventring_def *defs, size_t count,
@@ -378,12 +383,12 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
   return eventring_register_defs(defs, sizeof *defs, count, first, error);
 }
 
-/* Registers one definition and returns its id. The same kind, class and name again return
-   the same id when ring and payload agree, else E_CONFLICT; unit, doc and fields of the
-   first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the
-   definition is counted as dropped. For a name in config.redact the result is
-   EVENTRING_ID_OTHER, too, and nothing is counted. Errors: E_ARGUMENT, E_NAME,
-   E_CONFLICT, E_MEMORY. Any thread; takes a lock, so keep the id. */
+/* Registers one definition and returns its id. Registering the same kind, class and name
+   again returns the same id when ring and payload agree, else E_CONFLICT; unit, doc and
+   fields of the first registration stay. When all ids are taken, the result is
+   EVENTRING_ID_OTHER, and the definition is counted as dropped. For a name in
+   config.redact the result is EVENTRING_ID_OTHER, too, and nothing is counted. Errors:
+   E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any thread; takes a lock, so keep the id. */
 int eventring_register_def(const struct eventring_def *def, size_t def_size,
                            struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,
@@ -424,13 +429,13 @@ eventring_domain *eventring_domain_start(const char *name,
    Its open spans stay open in the recording. NULL is allowed. Owner.
      A domain that is not stopped ends when its thread exits, after the thread's
    destructors (pthread_key_create) have run; destructors may still use and stop it. After
-   that the pointer is invalid. A thread that ends without destructors (by the system call
-   itself) leaves its slot in use until no other is free. */
+   that the pointer is invalid. When a thread ends without destructors (by the exit system
+   call itself), its slot stays in use until no other is free. */
 void eventring_domain_stop(eventring_domain *domain);
-/* Keeps the domain when the thread that started it exits. For hosts that continue a
-   domain in another thread: one thread at a time may then be its owner, and one of them
-   stops it. For the start and stop of recordings it remains a domain of the thread that
-   started it. Owner. */
+/* Keeps the domain when the thread that started it exits, for hosts that continue a
+   domain in another thread. One thread at a time may then be its owner, and one of them
+   must stop it. When recordings start and stop, it still counts as a domain of the thread
+   that started it. Owner. */
 void eventring_domain_unbind(eventring_domain *domain);
 /* Gives a domain another name, cut to EVENTRING_MAX_DOMAIN_NAME bytes. The recording
    keeps the former name with its time. Returns 0, E_NAME (not UTF-8, or a control
@@ -438,8 +443,8 @@ void eventring_domain_unbind(eventring_domain *domain);
 int eventring_domain_rename(eventring_domain *domain, const char *name);
 /* Returns the slot of a domain, 0 to 127; -1 when it is not recorded. Owner. */
 int eventring_domain_slot(const eventring_domain *domain);
-/* Lets a domain notice what happened elsewhere: a start, also from standby, or a stop.
-   For the safepoints of hosts; not needed where probes run. Owner. */
+/* Lets a domain notice a start (also from standby) or a stop of the recording. Hosts call
+   it at safepoints; it is not needed where probes run. Owner. */
 void eventring_domain_check(eventring_domain *domain);
 /* Returns the bytes of the domain's rings; 0 when it is not recorded. Owner. */
 uint64_t eventring_domain_bytes(const eventring_domain *domain);
@@ -450,15 +455,16 @@ uint64_t eventring_domain_bytes(const eventring_domain *domain);
    eventring_start, which makes a file of its own. Spans that are open at the fork end in
    the parent; in the child, their ends are torn. A cursor on the parent's own recording
    (eventring_open_self) goes on reading that in the child.
-     With config.follow_forks such a recording starts by itself, with the settings of the
-     parent's and the classes that were wanted at the fork: at the child's first event in
-     ring EVENTRING_USER, its first call of eventring_domain_start, _start, _pause,
-     _resume, _state, _path, _open_self or a function of classes; or, 50 ms or more after
-     the fork, at any other event or at eventring_domain_check. If the parent stood by or
-     was paused, the child's recording stands by, from eventring_domain_check on. When it
-     cannot start, config.warn is called. It counts as started by all hosts that had
-     started the parent's. Its file has the child's pid in its name: where the template
-     has no %p, "-%p" is appended.
+     With config.follow_forks the child's recording starts by itself, with the settings of
+     the parent's recording and the classes that were wanted at the fork. It starts at the
+     child's first event in ring EVENTRING_USER, at its first call of
+     eventring_domain_start, _start, _pause, _resume, _state, _path, _open_self or a
+     function of classes; or, 50 ms or more after the fork, at any other event or at
+     eventring_domain_check. If the parent stood by or was paused, the child's recording
+     stands by, from eventring_domain_check on. When it cannot start, config.warn is
+     called. All hosts that had started the parent's recording count as having started the
+     child's. The file name has the child's pid: "-%p" is appended to a template without
+     %p.
      A child made by the clone system call itself, past the C library, shares its parent's
      rings. It must not run a probe. It may call eventring_domain_stop and eventring_stop,
      which do nothing there, and it may exec, _exit or exit.

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* calibration.c: the clock segments of a recording (clock.h).
  *
- * Starting must be quick, so the first rate is what the processor states, or a rough
+ * Starting must be quick, so the first rate is the processor's nominal one, or a rough
  * measurement over the start. It is refined while the program runs: soon after the start,
- * then at intervals that double up to MOST_MS. Each refinement adds two segments, the
- * first of which begins CALIBRATION_LEAD_MS later: what has been converted before does
- * not change.
+ * then at intervals that double up to MOST_MS. Each refinement adds two segments. The
+ * first begins CALIBRATION_LEAD_MS later, so earlier conversions do not change.
  */
 #include <string.h>
 
@@ -40,7 +39,7 @@ uint64_t evr_recording_ticks_of_ms(const struct evr_recording *r, uint64_t ms) {
   return ticks_of_ms(ms, r->multiplier);
 }
 
-/* Returns the time from calibration number n (0: the start) to the next. */
+/* Returns the time from calibration number n (0: the start) to the next one. */
 static uint64_t interval_ms(unsigned n) {
   static const uint32_t first[] = {20, 1000, 10000, 60000};
   enum { COUNT = sizeof first / sizeof first[0] };
@@ -58,8 +57,7 @@ static void plan_calibration(struct evr_recording *r, struct evr_pair now) {
   r->calibrate_at = done ? UINT64_MAX : now.ticks + interval;
 }
 
-/* Makes lanes take the slow path for the next calibration or for the next look at the
-   file. */
+/* Makes lanes take the slow path for the next calibration or check of the file. */
 static void plan_look(struct evr_recording *r, uint64_t now) {
   uint64_t look = now + ticks_of_ms_locked(r, EVR_LINK_LOOK_MS);
   uint64_t at = r->calibrate_at < look ? r->calibrate_at : look;
@@ -93,7 +91,7 @@ static void calibrate_again(struct evr_recording *r) {
     uint64_t interval = ticks_of_ms_locked(r, interval_ms(r->calibrations + 1));
     bool found = evr_next_segments(&r->segment[EVR_LAST_SEGMENT], r->calibrated, now, lead,
                                    interval, next);
-    /* after a delay here, the segments would change times already delivered */
+    /* after a delay here, the segments would change times that were already delivered */
     if (!found || evr_clock_ticks(r->clock) - now.ticks > lead / 2) continue;
     append_segment(r, next[0]);
     append_segment(r, next[1]);

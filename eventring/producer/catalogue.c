@@ -3,9 +3,9 @@
  *
  * Definitions stay for the life of the process, in the order of their ids, in a table
  * that only grows (chunks that never move, so that cursors may keep pointers). A hash
- * table finds them by kind, class and name: a guest may use the names of its host's
- * events in a class of its own. It grows with the definitions, so a program with few of
- * them touches little memory. The producer's mutex guards everything here.
+ * table finds them by kind, class and name, because a guest may use the names of its
+ * host's events in a class of its own. The table grows with the definitions, so a program
+ * with few of them touches little memory. The producer's mutex guards everything here.
  */
 #include "producer/catalogue.h"
 
@@ -149,13 +149,13 @@ static unsigned payloads_of(unsigned kind) {
     return PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(DOUBLE);
   case EVENTRING_DEF_LIFECYCLE:
     return PAYLOAD_BIT(INT);
-  default: /* eventring_emit_words writes any */
+  default: /* eventring_emit_words writes any kind */
     return ~0u;
   }
 }
 
-/* Checks that a probe can write the event as it is defined: otherwise it would reach
-   readers without a value, or never. */
+/* Checks that a probe can write the event as it is defined. Otherwise it would reach
+   readers without a value, or not at all. */
 static int check_use(const struct eventring_def *def, struct eventring_error *error) {
   static const char *const kinds[] = {
       [EVENTRING_DEF_SPAN] = "a span", [EVENTRING_DEF_COUNTER] = "a counter",
@@ -328,8 +328,7 @@ static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes
   return at + size;
 }
 
-/* Appends a definition; returns false when there is no room for it on the disk at
-   present. */
+/* Appends a definition; returns false when the disk has no room for it at present. */
 static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
   const struct definition *d = definition(id);
   bool measured = d->measure != EVENTRING_OFF_CPU || !r->no_cpu_time;
@@ -352,15 +351,16 @@ static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_t
   return true;
 }
 
-/* Notes whether definitions wait. Those that wait get the time at which the first of them
-   had no room: their events are there already. */
+/* Notes whether definitions wait for room. They later get the time at which the first of
+   them found none, because their events are there already. */
 static void set_waiting(struct evr_recording *r, bool waits) {
   if (waits && !r->definitions_wait) r->wait_since = evr_clock_ticks(r->clock);
   __atomic_store_n(&r->definitions_wait, waits, __ATOMIC_RELAXED);
 }
 
 /* Tells whether the recording gets this definition. A class that must not be recorded has
-   no events, so its definitions, which would show the program's names, are left out. */
+   no events. Its definitions are left out, because they would show the program's
+   names. */
 static bool is_written(const struct evr_recording *r, unsigned id) {
   const struct definition *d = definition(id);
   return d->kind && (id < EVENTRING_ID_HOST || !evr_redact_concerns(d->event_class) ||
@@ -370,7 +370,7 @@ static bool is_written(const struct evr_recording *r, unsigned id) {
 int evr_catalogue_publish_locked(struct evr_recording *r, struct eventring_error *error) {
   int status = define_builtins_locked(error);
   if (status != EVENTRING_OK) return status;
-  /* before the first event of the recording, or before the host has the id */
+  /* before the recording's first event, or before the host gets the id */
   uint64_t since = r->definitions_wait ? r->wait_since : r->shown ? evr_clock_ticks(r->clock) : 0;
   while (r->published < defined && (!is_written(r, r->published) ||
                                     append_record(r, r->published, since)))

@@ -11,9 +11,9 @@
    all or none; returns the first id or an error. */
 int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
                                 size_t count, struct eventring_error *error);
-/* Checks whether a table may be defined now: a host that relies on constants (`asks` is
-   false: it does not want to know its first id) may not when others have defined events
-   before. */
+/* Checks whether a table may be defined now. A host that relies on constants (`asks` is
+   false: it does not ask for its first id) may not define one after others have defined
+   events. */
 int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error);
 /* Returns the id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without
    a text, when it could be defined; or another error. */
@@ -21,14 +21,14 @@ int evr_catalogue_find_locked(const struct eventring_def *def,
                               struct eventring_error *error);
 /* Returns the name of a definition; NULL: no definition has this id. */
 const char *evr_catalogue_name_locked(unsigned id);
-/* Shows all definitions to evr_watch_define_locked. */
+/* Passes all definitions to evr_watch_define_locked. */
 void evr_catalogue_watch_locked(void);
 /* Counts, at the end, the definitions that never found room. */
 void evr_catalogue_finish_locked(struct evr_recording *recording);
 /* Counts a definition that found no room in the table. */
 void evr_catalogue_drop_locked(struct evr_recording *recording);
-/* Writes the definitions that the recording does not have yet. One that finds no room is
-   counted: its events have no name for readers. Fails with E_MEMORY only. */
+/* Writes the definitions that the recording does not have yet. Counts a definition that
+   finds no room: its events have no name for readers. Fails only with E_MEMORY. */
 int evr_catalogue_publish_locked(struct evr_recording *recording,
                                  struct eventring_error *error);
 

@@ -19,18 +19,18 @@ extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
 /* Payload of each id of an event. */
 extern uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
-/* For each id: is it a span whose begin has as its value the id of another definition,
-   which says why it runs? Such spans have histograms (totals.h). */
+/* For each id: whether it is a span with a reason: the value of its begin is the id of
+   another definition. Such spans have histograms (totals.h). */
 extern bool evr_has_reason[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
-/* The classes (bits) of events that are called so; NULL while none are defined (the
-   catalogue sets it, as it comes after the settings). */
+/* Returns the classes (bits) of events with this name; NULL while no events are defined.
+   The catalogue sets it, because it is initialised after the settings. */
 extern uint64_t (*evr_classes_of_events)(const char *name, size_t size);
 /* Defines a class or a ring, for eventring_define_class and eventring_define_ring.
-   `may_rename`: nothing is recorded. */
+   `may_rename`: no recording is present. */
 int evr_class_define(unsigned index, const char *name, bool on, bool may_rename);
 int evr_ring_define(unsigned index, const char *name, bool may_rename);
-/* Tells whether this is the name of a class that the library names, used by this process
+/* Tells whether the library names a class like this, whether this process uses that class
    or not. */
 bool evr_class_is_standard(const char *name, size_t size);
 /* Returns the index of the class, or of the ring, of this name, or
@@ -38,7 +38,7 @@ bool evr_class_is_standard(const char *name, size_t size);
 int evr_class_by_bytes(const char *name, size_t size);
 int evr_ring_by_bytes(const char *name, size_t size);
 
-/* Bit n: events of ring n are watched (watch.h), and take the slow path. Atomic; changed
+/* Bit n: events of ring n are watched (watch.h) and take the slow path. Atomic; changed
    under the mutex. */
 extern uint32_t evr_watched_rings;
 static inline bool evr_watch_covers(unsigned ring) {

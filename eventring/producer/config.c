@@ -130,7 +130,7 @@ static int parse_wsize(struct eventring_config *config, const struct variable *v
                        struct eventring_error *error) {
   int status =
       parse_number(&config->wsize, EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE, v, error);
-  /* whoever says how large rings are means that they stay so */
+  /* a given size means that rings keep this size */
   if (status == EVENTRING_OK && v->value[0]) config->hold_ns = 0;
   return status;
 }
@@ -187,7 +187,7 @@ static int parse_grow(struct eventring_config *config, const struct variable *v,
   return EVENTRING_OK;
 }
 
-/* Reads names of rings with a + between them. Returns false when one is not known. */
+/* Reads names of rings with a + between them. Returns false when a name is not known. */
 static bool read_rings(const char *text, const char *end, uint32_t *rings) {
   while (text < end) {
     size_t size = 0;
@@ -291,11 +291,11 @@ static int bad_class(const struct variable *v, const char *name, size_t size,
                   unused, text);
 }
 
-/* Reads a name in quotes, with a backslash before each `"` and `\\` in it, and returns in
-   `classes` what it means: the class of this name, and the classes of the events of this
-   name, except calls. `CLASS:NAME`, the name of an event that is defined when it first
-   occurs, means that class. There need be none. Moves *at behind the name; returns false
-   if the quotes do not end. */
+/* Reads a name in quotes, with a backslash before each `"` and `\\` in it. Sets *classes
+   to the class of this name and the classes of events with this name, except calls; it
+   may be empty. `CLASS:NAME` stands for that class: it is the name of an event that is
+   defined when it first occurs. Moves *at behind the name; returns false if the closing
+   quote is missing. */
 static bool parse_quoted(const char **at, uint64_t *classes) {
   char name[EVENTRING_MAX_NAME + 2];
   size_t size;
@@ -335,12 +335,12 @@ static int parse_classes(struct eventring_config *config,
     if (size == 3 && memcmp(at, "all", 3) == 0)
       bits = all;
     else if (index < 0 && !(size == 4 && memcmp(at, "none", 4) == 0) &&
-             !(remove && evr_class_is_standard(at, size))) /* which is off as it is */
+             !(remove && evr_class_is_standard(at, size))) /* it is off anyway */
       return bad_class(v, at, size, error);
     classes = remove ? classes & ~bits : classes | bits;
     at += size + (at[size] == ',');
   }
-  /* 0 would mean the defaults; lifecycle alone is as quiet as it gets */
+  /* 0 would mean the defaults; lifecycle, which is always on, alone means none */
   config->classes = classes ? classes
                             : EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   return EVENTRING_OK;
@@ -362,8 +362,8 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
 
 static char service_place[PATH_MAX]; /* "": none */
 
-/* Finds the directory that a service has for what it keeps. A directory that the process
-   cannot use counts as none. */
+/* Finds the state directory of a service. A directory that the process cannot use counts
+   as none. */
 static void find_service_place(void) {
   if (!evr_service_place(service_place) || access(service_place, W_OK | X_OK) != 0)
     service_place[0] = 0;

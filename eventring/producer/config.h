@@ -8,8 +8,8 @@
 #pragma GCC visibility push(hidden)
 
 /* Copies the settings of a program, which may be older than the library: members beyond
-   the end of its structure get the default. E_ARGUMENT when it was not made by
-   eventring_config_init. */
+   the end of its structure get the default. Returns E_ARGUMENT when *config was not made
+   by eventring_config_init. */
 int evr_config_take(struct eventring_config *full, const struct eventring_config *config,
                     struct eventring_error *error);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* deletion.c: the file of a recording that somebody has deleted, as a cleaner of /tmp
- * does.
+/* deletion.c: what happens when somebody deletes the file of a recording, as a cleaner of
+ * /tmp does.
  *
- * Its mappings stay, and so does what is written into them, but nobody finds it by its
- * name any more, and it is gone when the process is. So the process looks at the number
- * of its links at its safepoints and changes of blocks, and with its first event after
- * each EVR_LINK_LOOK_MS (calibration.c), and goes on in a new file (state.c,
- * replace_locked). Where that cannot be made it goes on where it is, and tries again at
- * the next look.
+ * The mappings stay, and so does what is written into them. But nobody finds the file by
+ * its name any more, and it is gone when the process ends. So the process checks the
+ * number of its links at safepoints and changes of blocks, and with its first event after
+ * each EVR_LINK_LOOK_MS (calibration.c). It then goes on in a new file (state.c,
+ * replace_locked). If that cannot be made, it goes on in the old one and tries again at
+ * the next check.
  *
- * While its domains are asleep in C, the helper looks (trigger/helper.c). A new file
- * would be empty, and all that there is would be gone if the process were killed now. So
- * the helper copies the deleted file to its name. The copy stays exact, as nobody writes;
- * and by its pid the process is still reached through its mapping. (A stream, which may
- * be large, is not copied.) The first domain that wakes up removes the copy, and makes
- * the new file.
+ * While all domains are asleep in C, the helper checks (trigger/helper.c). A new file
+ * would be empty, and all events so far would be lost if the process were killed. So the
+ * helper copies the deleted file to its name. The copy stays exact, because nobody
+ * writes; and by its pid the process is still reached through its mapping. (A stream,
+ * which may be large, is not copied.) The first domain that wakes up removes the copy and
+ * makes the new file.
  *
- * A process that ends before that, by a signal for example, copies what it has to the
- * name, if the file were to stay. Copies are locked as the file was, until the process is
- * gone.
+ * A process that ends before that, by a signal for example, copies the deleted file to
+ * its name if the file would have been kept. Copies are locked like the file, until the
+ * process is gone.
  */
 #include "producer/recording.h"
 
@@ -35,8 +35,8 @@ void (*evr_on_deleted)(enum evr_look look);
 
 /* ---- Is it deleted? ---------------------------------------------------------------- */
 
-/* Looks at the mapping instead, for a program that has closed our descriptor. Returns
-   false, too, where /proc does not say. */
+/* Checks the mapping instead, for a program that has closed our descriptor. Also returns
+   false if /proc does not say. */
 static bool is_mapped_as_deleted(const struct evr_recording *r) {
   static const char mark[] = " (deleted)";
   char name[64], path[PATH_MAX];
@@ -78,7 +78,7 @@ static bool make_copy(struct evr_recording *r) {
   return true;
 }
 
-/* Tells whether there is a copy; one that was deleted, too, does not count. */
+/* Tells whether there is a copy that has not been deleted, too. */
 static bool has_copy(struct evr_recording *r) {
   if (is_deleted(&r->rescued) > 0) evr_descriptor_close(&r->rescued);
   return evr_descriptor_holds(&r->rescued);

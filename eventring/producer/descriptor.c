@@ -30,8 +30,8 @@ int evr_descriptor_set(struct evr_descriptor *d, int fd) {
   return 0;
 }
 
-/* Tells whether the descriptor means this file. A file that cannot be examined, for
-   another reason than that it is closed, counts as ours. */
+/* Tells whether the descriptor refers to this file. If it cannot be examined for any
+   reason but being closed, it counts as ours. */
 static bool is_file_of(const struct evr_descriptor *d, int fd) {
   struct stat st;
   if (fd < 0) return false;
@@ -53,12 +53,12 @@ int evr_descriptor_use(struct evr_descriptor *d, const char *path) {
   if (fd < 0 || is_file_of(d, fd)) return fd;
   int again = evr_above_standard(open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (is_file_of(d, again)) {
-    evr_lock_file(again); /* the lock went with the descriptor */
+    evr_lock_file(again); /* the lock ended with the descriptor */
     if (__atomic_compare_exchange_n(&d->fd, &fd, again, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED))
       return again;
   }
   if (again >= 0) close(again);
-  fd = __atomic_load_n(&d->fd, __ATOMIC_RELAXED); /* that of a thread that was faster */
+  fd = __atomic_load_n(&d->fd, __ATOMIC_RELAXED); /* another thread was faster */
   return is_file_of(d, fd) ? fd : -1;
 }

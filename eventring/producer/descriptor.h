@@ -3,9 +3,9 @@
  *
  * Programs that become daemons close all descriptors, also those that they do not know.
  * The number then belongs to the next file that the program opens. So a descriptor is
- * used, and closed, only if it still means the file for which it was opened. Nor is one
- * of the numbers 0 to 2 taken: where they are closed the program would read and write
- * our file as its standard input and output.
+ * used and closed only if it still refers to the file for which it was opened. The
+ * numbers 0 to 2 are never used: a program that has closed them would read and write our
+ * file as its standard input and output.
  */
 #ifndef EVENTRING_DESCRIPTOR_H
 #define EVENTRING_DESCRIPTOR_H
@@ -21,17 +21,19 @@ struct evr_descriptor {
   ino_t inode;
 };
 
-/* Returns a descriptor above 2 for the same file; closes `fd` if it has to take another
-   number. Returns -1 with errno on failure, and also for -1. */
+/* Returns a descriptor above 2 for the same file; closes `fd` if another number is
+   needed. Returns -1 with errno on failure, and also for `fd` -1. */
 int evr_above_standard(int fd);
-/* Takes over a descriptor that was opened. Returns 0, or an errno: then it is closed. */
+/* Takes over a descriptor that was opened. Returns 0, or an errno, and then the
+   descriptor is closed. */
 int evr_descriptor_set(struct evr_descriptor *descriptor, int fd);
-/* Tells whether the descriptor still means its file; closes it if so. Both are
-   async-signal-safe. */
+/* Tells whether the descriptor still refers to its file; evr_descriptor_close closes it
+   if so. Both are async-signal-safe. */
 bool evr_descriptor_holds(const struct evr_descriptor *descriptor);
 void evr_descriptor_close(struct evr_descriptor *descriptor);
-/* Returns its number; if the program has closed it, the file is opened again by its path.
-   Returns -1 if the path means another file by now, or there was none. Any thread. */
+/* Returns the number of the descriptor; if the program has closed it, opens the file
+   again by its path. Returns -1 if the path refers to another file by now, or there was
+   no descriptor. Any thread. */
 int evr_descriptor_use(struct evr_descriptor *descriptor, const char *path);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* domains.c: the life of a domain (see domains.h). (It is long because its gates, its
-   place in a recording and the probes' slow path change together, and the compiler makes
-   one piece of that path.) */
+/* domains.c: the life of a domain (see domains.h). (The file is long because gates, the
+   place in a recording and the probes' slow path change together, and the compiler
+   inlines that path into one piece.) */
 #include "producer/last_stack.h"
 #include "producer/domains.h"
 
@@ -41,10 +41,10 @@ static void set_gate(struct evr_domain *d, const uint64_t *gate) {
 }
 
 /* Sends the next probes of other threads' domains of this recording into the slow path.
-   seq_cst (a release would do): pairs with the acquire loads of `attention` below, for
-   the gates that were set before. The barrier on all threads pairs with the signal fence
-   in evr_lane_publish_limit; without it (an old kernel) a domain that is changing blocks
-   right now might notice only at its next change. */
+   seq_cst (a release would do): pairs with the acquire loads of `attention` below, which
+   then see the gates that were set before. The barrier on all threads pairs with the
+   signal fence in evr_lane_publish_limit; without it (an old kernel) a domain that is
+   changing blocks right now might notice only at its next change. */
 static void request_attention_locked(const struct evr_recording *r) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
     if (d->recording == r) __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_SEQ_CST);
@@ -80,8 +80,8 @@ static void store_name(struct format_domain *e, const char *name) {
   evr_store_words(e->name, words, sizeof words);
 }
 
-/* Writes the entry of the domain table for a part of its life: a start, a stop or a new
-   name. The version is odd while the fields change: a seqlock (as in lane.c). */
+/* Writes the domain's entry in the domain table at a start, a stop or a new name. The
+   version is odd while the fields change: a seqlock (as in lane.c). */
 static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   struct evr_recording *r = d->recording;
   struct format_domain *e = evr_domain_entry(r, (unsigned)d->slot);
@@ -89,7 +89,7 @@ static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   uint32_t version = __atomic_load_n(&e->version, __ATOMIC_RELAXED) | 1;
   __atomic_store_n(&e->version, version, __ATOMIC_RELAXED);
   /* release fence: pairs with the second acquire fence in evr_metadata_domain
-     (reader/metadata.c): whoever sees a field stored below sees the odd version */
+     (reader/metadata.c): a reader that sees a field stored below sees the odd version */
   evr_fence_release();
   if (life != FORMAT_LIFE_STOP) store_name(e, d->name);
   if (life == FORMAT_LIFE_START) {
@@ -100,8 +100,8 @@ static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   bool alive = life != FORMAT_LIFE_STOP;
   __atomic_store_n(&e->stop_ticks, alive ? 0 : now, __ATOMIC_RELAXED);
   __atomic_store_n(&e->state, alive ? FORMAT_SLOT_ALIVE : FORMAT_SLOT_FREE, __ATOMIC_RELAXED);
-  /* release: pairs with the first acquire fence there: whoever sees this version sees the
-     fields */
+  /* release: pairs with the first acquire fence there: a reader that sees this version
+     sees the fields */
   __atomic_store_n(&e->version, version + 1, __ATOMIC_RELEASE);
   if (!r->ended)
     evr_records_life_locked(&r->records, life, (unsigned)d->slot, d->lanes.incarnation, d->tid,
@@ -140,7 +140,7 @@ static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) 
   else *list = d->next;
 }
 
-/* Counts a domain that ends with its thread: `change` is 1 when it begins, -1 when it
+/* Counts domains that end with their thread: `change` is 1 when one begins, -1 when it
    ends or may go on without its thread. */
 static void count_bound_locked(const struct evr_domain *d, int change) {
   if (!d->unbound) evr_producer.bound += (unsigned)change;
@@ -157,7 +157,7 @@ static void end_domain_locked(struct evr_domain *d) {
   link_locked(&evr_producer.ended_domains, d);
 }
 
-/* Ends the domains of threads that ended without destructors. */
+/* Ends the domains of threads that have ended without destructors. */
 static void end_domains_of_the_gone_locked(void) {
   unsigned left = evr_producer.bound;
   for (struct evr_domain *d = evr_producer.domains, *next; d && left > 0; d = next) {
@@ -168,9 +168,9 @@ static void end_domains_of_the_gone_locked(void) {
   }
 }
 
-/* Memory of domains that have ended, for the next ones, linked by `next`. malloc gives
-   such pieces back to the system, so a host that opens and closes thousands of states
-   would get fresh pages for each of them. */
+/* Memory of ended domains, linked by `next`, to be used again. malloc gives pieces of
+   this size back to the system, so a host that opens and closes thousands of states would
+   get fresh pages for each of them. */
 #define SPARES_MOST 2048
 static struct evr_domain *spares;
 static unsigned spare_count;
@@ -195,7 +195,7 @@ static void free_domain_locked(struct evr_domain *d) {
   spare_count++;
 }
 
-/* Frees those whose threads are gone: nobody can stop them any more. */
+/* Frees ended domains whose threads are gone: nobody can stop them any more. */
 static void free_ended_domains_locked(void) {
   for (struct evr_domain *d = evr_producer.ended_domains, *next; d; d = next) {
     next = d->next;
@@ -213,8 +213,8 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
     slot = free_slot_locked(r);
   }
   if (slot < 0) {
-    /* once for each domain, which does not try again; nothing else depends on this
-       number, so relaxed */
+    /* counted once for each domain, which does not try again; nothing else depends on
+       this number, so relaxed */
     __atomic_fetch_add(&evr_status(r)->unrecorded, 1, __ATOMIC_RELAXED);
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "domain \"%s\" is not recorded: %d are already", d->name,
@@ -230,7 +230,7 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
   return EVENTRING_OK;
 }
 
-/* Ends the recording of the domain until the next start. */
+/* Stops recording the domain until the next start. */
 static void fail_domain_locked(struct evr_domain *d) {
   d->failed = true;
   if (d->recording) detach_locked(d);
@@ -257,10 +257,10 @@ static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
 
 /* ---- Writing ----------------------------------------------------------------------- */
 
-/* A probe may stand between a call and its caller's use of errno: every function below
-   that makes system calls, or may, leaves errno as it was. */
+/* A probe may run between a call and the program's use of errno. So every function below
+   that may make system calls leaves errno as it was. */
 
-/* Ends the recording of a domain. Without the mutex. */
+/* Stops recording a domain. Without the mutex. */
 static __attribute__((cold, noinline)) void fail_domain(struct evr_domain *d) {
   int saved = errno;
   evr_lock();
@@ -276,7 +276,7 @@ static __attribute__((cold, noinline)) void warn_of(const struct eventring_error
 }
 
 /* Sends the next probe of each lane into the slow path if the file of the recording was
-   deleted; there the domain leaves it (leave_ended_recording). Owner. */
+   deleted; there the domain leaves the recording (leave_ended_recording). Owner. */
 static void see_deletion(struct evr_domain *d) {
   if (__builtin_expect(!__atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED), 1)) return;
   __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_RELAXED);
@@ -317,7 +317,7 @@ static void append_waiting(struct evr_recording *r) {
     append_definitions(r);
 }
 
-/* Opens a lane. Its ring is made when something is first written into it. */
+/* Opens a lane. The ring is made when something is first written into it. */
 static __attribute__((cold, noinline)) int open_lane(struct evr_domain *d,
                                                      enum eventring_ring ring,
                                                      struct eventring_error *error) {
@@ -358,7 +358,7 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
   }
 }
 
-/* Attends, at a change of blocks, to the gate, the file, the growth of the ring, and what
+/* Checks the gate and the file at a change of blocks, lets the ring grow, and writes what
    waited for room. */
 static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_t ticks) {
   struct evr_recording *r = d->recording;
@@ -371,19 +371,19 @@ static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_
   errno = saved;
 }
 
-/* Writes into an attached domain. When there is no memory for its ring, the event is
-   dropped, the domain is recorded no further, and the host is to be warned. Between
+/* Writes into an attached domain. When out of memory for the ring, drops the event and
+   stops recording the domain; the caller must warn the host. To be called between
    evr_lane_begin_writing and _end_writing. */
 static inline __attribute__((always_inline)) int
 write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
             struct eventring_error *error) {
   int status = EVENTRING_OK;
-  /* probes read the processor's counter, which is not this clock */
+  /* probes read the processor's counter, but this recording has another clock */
   if (d->lanes.clock == FORMAT_CLOCK_MONOTONIC) entry->ticks = evr_clock_ticks(d->lanes.clock);
   recalibrate(d, entry->ticks);
   if (__builtin_expect(!d->lanes.writer[ring], 0)) {
     status = open_lane(d, ring, error);
-    /* the time of a span that begins does not include the making of its ring */
+    /* the time of a span does not include the making of its ring */
     entry->ticks = evr_clock_ticks(d->recording->clock);
   }
   if (__builtin_expect(status == EVENTRING_OK, 1))
@@ -394,8 +394,8 @@ write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
   return status;
 }
 
-/* Writes one of the library's own lifecycle events. A result below 0 is the error of
-   which the host is to be warned. */
+/* Writes one of the library's own lifecycle events. A result below 0 is an error of which
+   the caller must warn the host. */
 static int write_builtin(struct evr_domain *d, enum eventring_builtin_id id, int64_t data,
                          struct eventring_error *error) {
   const enum eventring_ring ring = EVENTRING_RUNTIME;
@@ -433,8 +433,8 @@ static __attribute__((cold, noinline)) void report_fired(struct evr_domain *d, u
   errno = saved;
 }
 
-/* Shows an event of a watched ring to the triggers; returns which of them fired. Between
-   evr_lane_begin_writing and _end_writing. */
+/* Passes an event of a watched ring to the triggers; returns those that fired. To be
+   called between evr_lane_begin_writing and _end_writing. */
 static __attribute__((noinline)) uint64_t watch(struct evr_domain *d, enum eventring_ring ring,
                                                 const struct entry *entry) {
   if (entry->what != ENTRY_EVENT) return 0;
@@ -455,7 +455,7 @@ static int announce(struct evr_domain *d, bool first, struct eventring_error *er
   return status < 0 ? status : EVENTRING_OK;
 }
 
-/* Attaches the domain, and writes that into its ring. */
+/* Attaches the domain, and writes domain_start into its ring. */
 static int attach_and_announce(struct evr_domain *d, struct eventring_error *error) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
@@ -474,22 +474,22 @@ static int attach_and_announce(struct evr_domain *d, struct eventring_error *err
   return status == EVENTRING_OK ? announce(d, first, error) : status;
 }
 
-/* Leaves a recording that has ended. One whose file was deleted is ended here, if another
-   one can be made. */
+/* Leaves a recording that has ended. If its file was deleted, ends it here, provided that
+   another one can be made. */
 static void leave_ended_recording(struct evr_domain *d) {
   if (d->recording && __atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED))
     evr_on_deleted(EVR_KNOWN);
   evr_lock();
   __atomic_store_n(&d->lanes.attention, 0, __ATOMIC_RELAXED);
   if (d->recording && d->recording->ended) detach_locked(d);
-  evr_domains_drop_ended_locked(); /* the helper, which has replaced it, does not */
+  evr_domains_drop_ended_locked(); /* the helper may have replaced the recording, and does
+                                      not drop it */
   if (evr_producer.recording && !d->failed && !d->recording)
     set_gate(d, &evr_control(evr_producer.recording)->gate);
   evr_unlock();
 }
 
-/* Attaches a domain that could not be attached for want of room, when it is time to try
-   again. */
+/* Attaches a domain for which there was no room, when it is time to try again. */
 static __attribute__((cold, noinline)) void attach_again(struct evr_domain *d) {
   struct eventring_error error;
   int saved = errno;
@@ -505,12 +505,12 @@ static __attribute__((cold, noinline)) void attach_again(struct evr_domain *d) {
   errno = saved;
 }
 
-/* Lets, in a forked child, its recording begin, at once or when it is clear that the
-   child goes on; but not for a probe of a handler of signals, whose domain is not the
+/* Lets the recording of a forked child begin, at once (`now`) or when it is clear that
+   the child goes on; but not for a probe of a signal handler, whose domain is not the
    thread's last one. Returns true when the recording is yet to begin. */
 static bool awaits_own_recording(const struct evr_domain *d, bool now) {
   /* acquire, of both loads: pairs with the release in after_fork_in_child (state.c),
-     which the renewed state of the child precedes */
+     after the child's state was renewed */
   void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
   if (__builtin_expect(!follow, 1)) return false;
   if (d == self || d->unbound) follow(now);
@@ -529,7 +529,8 @@ static void bring_up_to_date(struct evr_domain *d, bool now) {
   if (status != EVENTRING_OK && status != EVENTRING_E_STATE) warn_of(&error);
 }
 
-/* Brings the domain up to date and keeps errno. Returns true when it is attached. */
+/* Brings the domain up to date, and leaves errno as it was. Returns true when the domain
+   is attached. */
 static __attribute__((cold, noinline)) bool settle(struct evr_domain *d, bool now) {
   int saved = errno;
   bring_up_to_date(d, now);
@@ -550,7 +551,7 @@ emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
   if (__builtin_expect(!d->recording, 0) ||
       __builtin_expect(__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE), 0)) {
     attached = settle(d, ring == EVENTRING_USER);
-    /* after the event that says that the domain starts */
+    /* not before the time of the domain_start event */
     if (attached) entry.ticks = evr_clock_ticks(d->recording->clock);
   }
   struct eventring_error error;
@@ -583,8 +584,8 @@ void eventring_emit_words(eventring_domain *domain, enum eventring_ring ring, ui
   emit((struct evr_domain *)domain, ring, tail, eventring_ticks(), words, count);
 }
 
-/* Writes a remark on contexts. A handler of a signal that cannot write leaves the context
-   as it is: its events are dropped as well. */
+/* Writes a remark on contexts. A signal handler that cannot write leaves the context as
+   it is: its events are dropped as well. */
 static void emit_remark(eventring_domain *domain, enum eventring_ring ring, int what,
                         uint64_t context) {
   struct evr_domain *d = (struct evr_domain *)domain;
@@ -769,7 +770,7 @@ static void check_recording(struct evr_domain *d) {
   if (__atomic_load_n(&d->lanes.attention, __ATOMIC_RELAXED)) leave_ended_recording(d);
 }
 
-/* Looks at the file of a recording that stands by: no lane does. */
+/* Checks the file of a recording that stands by, because no lane does. */
 static void look_at_standby(void) {
   static uint64_t look_at; /* ns; atomic */
   uint64_t now = evr_monotonic_ns();
@@ -793,8 +794,8 @@ void eventring_domain_check(eventring_domain *domain) {
   else if (may_attach) settle(d, false);
   else if (__builtin_expect(evr_room_is_short(&d->room), 0)) attach_again(d);
   if (d->recording) check_recording(d);
-  /* acquire: pairs with the release in set_recording_locked (state.c), which everything
-     that the recording needs precedes */
+  /* acquire: pairs with the release in set_recording_locked (state.c), which comes after
+     everything that the recording needs */
   else if (__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)) look_at_standby();
 }
 
@@ -845,8 +846,8 @@ void evr_domains_drop_ended_locked(void) {
 
 void evr_domains_close_fork_gate(void) { __atomic_store_n(&fork_gate, 0, __ATOMIC_RELAXED); }
 
-/* Closes all domains; gates first, before anything else may run, so that no probe of the
-   child reaches its parent's rings. The mappings stay while cursors read them. */
+/* Closes all domains: first all gates, before anything else may run, so that no probe of
+   the child reaches its parent's rings. The mappings stay while cursors read them. */
 void evr_domains_after_fork(uint64_t gate) {
   int32_t tid = (int32_t)syscall(SYS_gettid);
   fork_gate = gate;
@@ -861,7 +862,7 @@ void evr_domains_after_fork(uint64_t gate) {
     d->slot = -1;
     d->lanes.attention = 0;
     d->watching = (struct evr_watching){0};
-    d->traces.left = 0; /* the parent goes on with these bytes */
+    d->traces.left = 0; /* the parent goes on using these bytes */
     d->failed = d->lanes.writing = false;
     evr_room_reset(&d->room);
     d->owner = pthread_self();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* domains.h: the domains of this process: their life, and the probes' way out of line.
+/* domains.h: the domains of this process: their life, and the slow path of probes.
  *
- * A domain belongs to the thread that started it. Its gates say how it stands:
+ * A domain belongs to the thread that started it. Its gates show its state:
  *
  *   nothing is recorded     gate -> a zero word, limit NULL
  *   a forked child will be  gate -> a word with the classes of the parent, limit NULL:
@@ -35,73 +35,74 @@
 
 struct evr_domain {
   struct evr_lanes lanes; /* first: it begins with what the host has */
-  struct evr_recording *recording; /* attached to; owner, under the mutex */
+  struct evr_recording *recording; /* to which it is attached; owner, under the mutex */
   int slot;
   bool failed; /* could not be attached to the present recording; under the mutex */
-  struct evr_room room; /* for want of which it could not be attached; under the mutex */
+  struct evr_room room; /* the lack of room because of which it could not be attached;
+                           under the mutex */
   bool unbound; /* does not end with its thread */
-  bool ended;   /* at the exit of its thread; among the ended domains then */
+  bool ended;   /* at the exit of its thread; it is then among the ended domains */
   pthread_t owner;
   int32_t tid; /* of the owner */
-  uint64_t cpu_ns; /* used by its thread up to the helper's last look; under the mutex */
-  struct evr_watching watching; /* the owner's */
+  uint64_t cpu_ns; /* processor time of its thread at the helper's last check; under the
+                      mutex */
+  struct evr_watching watching; /* owner */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
   struct evr_stack_cache stacks; /* owner */
   struct evr_traces traces; /* owner */
-  void *host;  /* its host's (eventring_stack_keep_host); owner */
-  struct evr_domain *next, *prev; /* of the list of the producer or of ended ones;
+  void *host;  /* data of the host (eventring_stack_keep_host); owner */
+  struct evr_domain *next, *prev; /* in the list of the producer or of ended domains;
                                      under the mutex */
 };
 
 /* Admits all domains to a recording that has begun: they may attach to it. */
 void evr_domains_admit_locked(struct evr_recording *recording);
-/* Dismisses the domains of a recording that ends. Those of the calling thread are
-   detached here and now, so that all they wrote is complete before the file is marked
-   ended; others do it themselves. `next` goes on for it: no probe finds its gate closed
-   meanwhile; NULL: there is none. */
+/* Dismisses the domains of a recording that ends. Detaches those of the calling thread at
+   once, so that all they wrote is complete before the file is marked ended; others detach
+   themselves. `next` is the recording that replaces it, so that no probe finds its gate
+   closed meanwhile; NULL: there is none. */
 void evr_domains_dismiss_locked(const struct evr_recording *recording,
                                 const struct evr_recording *next);
 /* Releases recordings that have ended, if no thread but the caller has a domain: then
-   nobody can hold a pointer to the gate of one any more. */
+   nobody can hold a pointer to one of their gates any more. */
 void evr_domains_drop_ended_locked(void);
-/* Closes, in a forked child whose thread holds the mutex, all domains, except for the
-   classes of this gate, whose events take the slow path. */
+/* Closes all domains in a forked child, whose thread holds the mutex; events of the
+   classes in `gate` take the slow path. */
 void evr_domains_after_fork(uint64_t gate);
 /* Closes the gate that a forked child waits with; under the mutex. */
 void evr_domains_close_fork_gate(void);
-/* Brings the heap profile in the file up to date; `over`: for the last time, and the
-   domain then has none. Owner, without the mutex. */
+/* Brings the heap profile in the file up to date; `over`: for the last time; the domain
+   then has no profile. Owner, without the mutex. */
 void evr_domain_publish_heap(struct evr_domain *domain, bool over);
 /* Tells whether this is the domain that a host gets when there is no memory for one. */
 bool evr_domain_is_inert(const struct evr_domain *domain);
 /* Returns the exact number of events written into a ring of the domain's slot since the
-   slot was first used, by all incarnations; 0: the domain is not recorded. For tests.
-   Owner. */
+   slot was first used, by all incarnations; 0: the domain is not recorded. Used only by
+   tests. Owner. */
 uint64_t evr_domain_emitted(const eventring_domain *domain, enum eventring_ring ring);
-/* Attaches the last domain that the calling thread started, if it may be. */
+/* Attaches the last domain that the calling thread started, if possible. */
 void evr_domain_attach_own(void);
 /* Writes one of the library's own lifecycle events into the last domain that the calling
-   thread started, while that is recorded. */
+   thread started, if that is recorded. */
 void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data);
-/* Sends the probes of the rings that are watched into the slow path, from the next one
-   on, after the table of triggers has changed. (If a domain of another thread records,
-   the call waits for all processors.) */
+/* Sends the probes of watched rings into the slow path, from the next one on, after the
+   table of triggers has changed. (If a domain of another thread records, the call waits
+   for all processors.) */
 void evr_domains_watch_locked(const struct evr_recording *recording);
-/* Writes the events of triggers that fired, and lets the helper make the copies. NULL:
-   none of this thread's domains records. */
+/* Writes the events of triggers that fired, and lets the helper make the copies. domain
+   NULL: none of this thread's domains records. */
 void evr_domain_report_fired(struct evr_domain *domain, uint64_t fired);
-/* Answers the question that is open for domains that have not run since the call before
+/* Answers the open question for domains that have not run since the previous call
    (question.c, <eventring/question.h>). On the helper's thread, without the mutex. */
 void evr_questions_aside(void);
-/* Forgets, in a forked child, the children of its parent: it has none of its own. */
+/* Drops the parent's list of children in a forked child, which has none of its own. */
 void evr_questions_after_fork(void);
 /* Returns the last domain that the calling thread started, or NULL. */
 struct evr_domain *evr_domain_own(void);
-/* Tells whether this process is a child made by clone(2), past the handlers of fork. It
-   shares its parent's rings, and may end in any way: what belongs to its parent it leaves
-   as it is. (Without the mutex, which a thread that is not in the child may have
-   held.) */
+/* Tells whether this process is a child made by clone(2), past the handlers of fork. Such
+   a child shares its parent's rings, and must leave them as they are, however it ends.
+   (Does not take the mutex, which a thread that is not in the child may have held.) */
 bool evr_domain_is_raw_child(const struct evr_recording *recording);
 
 #pragma GCC visibility pop

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ending.c: how a recording ends, and whether its file is kept.
  *
- * The status page says by what the process ends, and records of kind ENDINGS with which
- * error. These have blocks of their own from the start on: nothing overwrites them, and
- * an error because of a full disk or of too little memory finds room.
+ * The status page says how the process ends, and records of kind ENDINGS with which
+ * error. These records have blocks of their own, which are set aside at the start:
+ * nothing overwrites them, and even an error about a full disk or too little memory finds
+ * room.
  *
- * A recording that is to be preserved on error is kept when an error was noted, when the
- * exit status is not 0, and when a signal ends the process: whoever ends a service that
- * hangs, or restarts it, wants to know what it did.
+ * A recording that is preserved on error is kept when an error was noted, when the exit
+ * status is not 0, and when a signal ends the process: a user who kills or restarts a
+ * service that hangs wants to know what it did.
  */
 #include "producer/recording.h"
 
@@ -33,7 +34,7 @@ bool evr_recording_note_error_locked(struct evr_recording *r, const char *text, 
   uint32_t whole = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
   ending.head = (struct format_ending){.first = format_record(0, 1, whole),
                                        .ticks = evr_clock_ticks(r->clock), .bytes = bytes};
-  if (bytes) memcpy(ending.text, text, bytes); /* without a text there is no pointer */
+  if (bytes) memcpy(ending.text, text, bytes); /* `text` may be NULL if there is none */
   evr_text_clean_lines(ending.text, bytes);
   memcpy(record, &ending, sizeof ending);
   r->failed = true;
@@ -60,7 +61,7 @@ static bool is_orderly(struct evr_end end) {
   switch (end.reason) {
   case FORMAT_END_EXIT:
     return end.detail == 0;
-  case FORMAT_END_SIGNAL: /* 0: the host has not said which: an orderly end */
+  case FORMAT_END_SIGNAL: /* 0: the host has not said which signal: an orderly end */
     return end.detail == 0;
   default:
     return true;
@@ -70,6 +71,6 @@ static bool is_orderly(struct evr_end end) {
 bool evr_recording_is_kept(const struct evr_recording *r, struct evr_end end) {
   if (r->preserve != EVENTRING_PRESERVE_ON_ERROR)
     return r->preserve == EVENTRING_PRESERVE_ALWAYS;
-  /* a recording that stands by has nothing to say but an error */
+  /* a recording that stands by holds nothing but an error */
   return r->failed || (r->slots > 0 && !is_orderly(end));
 }

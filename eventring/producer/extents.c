@@ -14,8 +14,8 @@ static int no_room(const struct evr_extents *e, int failure, struct eventring_er
                   "no room for more blocks in %.250s", e->path);
 }
 
-/* Claims blocks with a compare-and-exchange, repeated while other claims come first. An
-   atomic addition could not stop at what the file may have. */
+/* Claims blocks by a compare-and-exchange, repeated while other claims come first. An
+   atomic addition could not stop at the limit of the file. */
 bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
   uint64_t next = __atomic_load_n(&e->next, __ATOMIC_RELAXED);
   do {
@@ -26,7 +26,7 @@ bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
   return true;
 }
 
-/* Gives back blocks that could not be used; where others have claimed what follows them,
+/* Gives back blocks that could not be used. If others have claimed blocks behind them,
    they stay a hole. */
 static void give_back(struct evr_extents *e, uint32_t first, uint32_t blocks) {
   uint64_t next = (uint64_t)first + blocks;
@@ -34,8 +34,8 @@ static void give_back(struct evr_extents *e, uint32_t first, uint32_t blocks) {
                               __ATOMIC_RELAXED);
 }
 
-/* Raises the number of blocks that readers see. What others have claimed before `end` is
-   a hole until they have reserved it. */
+/* Raises the number of blocks that readers see. Blocks before `end` that others have
+   claimed are a hole until they are reserved. */
 void evr_extents_publish(struct evr_extents *e, uint64_t end) {
   uint64_t claimed = __atomic_load_n(e->claimed, __ATOMIC_RELAXED);
   /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
@@ -46,8 +46,7 @@ void evr_extents_publish(struct evr_extents *e, uint64_t end) {
     continue;
 }
 
-/* Checks the law of the extents: they are in the order of their blocks, and none shares
-   any. */
+/* Checks the law of the extents: they are in ascending order and do not overlap. */
 static inline bool is_in_order(const struct evr_extents *e) {
   for (uint32_t i = 1; i < e->count; i++)
     if (e->extent[i].first < (uint64_t)e->extent[i - 1].first + e->extent[i - 1].blocks)
@@ -55,8 +54,9 @@ static inline bool is_in_order(const struct evr_extents *e) {
   return true;
 }
 
-/* Makes the file at least this long. A file that others lengthen at the same time must
-   not be cut: where there is a stream, the last byte is written instead. */
+/* Makes the file at least this long. A file that other threads lengthen at the same time
+   must not be cut, so with streams this writes the last byte instead of setting the
+   length. */
 static int set_length(const struct evr_extents *e, int fd, uint64_t bytes) {
   if (!e->has_streams) return ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
   return evr_space_reserve(fd, e->in_memory, bytes - 1, 1);
@@ -111,15 +111,15 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, enum evr_cl
   return EVENTRING_OK;
 }
 
-/* Notes that blocks of the extent are ready. A run that is not entered, as there are too
-   many, is not read. */
+/* Notes that blocks of the extent are ready. If there are too many runs, the blocks are
+   not entered, and cursors of this process find zeros there. */
 static void note_ready(struct evr_extent *extent, uint32_t at, uint32_t count) {
   uint32_t runs = extent->ready_runs;
   for (uint32_t i = 0; i < runs; i++) {
     struct evr_ready_run *run = &extent->ready[i];
     if (run->at + run->count != at) continue;
-    /* release: pairs with the acquire load of the count in is_ready: whoever finds the
-       blocks in the run finds them in the file */
+    /* release: pairs with the acquire load of the count in is_ready: a thread that finds
+       the blocks in the run finds them in the file */
     __atomic_store_n(&run->count, run->count + count, __ATOMIC_RELEASE);
     return;
   }
@@ -133,7 +133,7 @@ static void note_ready(struct evr_extent *extent, uint32_t at, uint32_t count) {
 
 static bool is_ready(const struct evr_extent *extent, uint64_t at, uint64_t end) {
   if (!extent->later) return true;
-  /* acquire: pairs with the releases in note_ready, here of the run, below of its
+  /* acquire: pairs with the releases in note_ready: here of the run, below of its
      count */
   uint32_t runs = __atomic_load_n(&extent->ready_runs, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < runs; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* file_name.c: the name of a recording's file, from the template of the configuration.
  *
- * Without a template it is made by hand: snprintf, called for the first time, takes
- * longer than making the file.
+ * Without a template the name is made without snprintf, whose first call takes longer
+ * than making the file.
  */
 #include "producer/file_name.h"
 
@@ -12,7 +12,7 @@
 
 #include "format/error.h"
 
-struct text { /* that grows in a buffer; too long when `size` reaches `room` */
+struct text { /* a text that grows in a buffer; too long when `size` reaches `room` */
   char *at;
   size_t size, room;
 };
@@ -44,7 +44,7 @@ static void add_host(struct text *text) {
   add_foreign(text, host);
 }
 
-/* Adds what a conversion stands for; returns false when there is no such conversion. */
+/* Adds the expansion of a conversion; returns false when there is no such conversion. */
 static bool add_conversion(struct text *text, char letter, const struct evr_naming *naming) {
   switch (letter) {
   case 'p': add_number(text, (uint64_t)naming->pid); return true;

@@ -11,22 +11,23 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Bytes of a name with its end; leaves room to rename it to `<name>-<start>-<n>`. */
+/* Bytes of a name with the terminating 0; leaves room for a name `<name>-<start>-<n>`. */
 enum { EVR_MOST_NAME = NAME_MAX + 1 - 32 };
 
 struct evr_naming {
   const char *pattern; /* eventring_config.name; NULL or empty: the pid */
   const char *program; /* for %n */
   pid_t pid;
-  unsigned copy; /* of the library in this process; from the second on in the name */
+  unsigned copy; /* number of this copy of the library in the process; from 2 on it is in
+                    the name */
 };
 
 /* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes).
-   E_CONFIG: the pattern is not valid, or what it makes is too long. */
+   Returns E_CONFIG if the pattern is not valid, or the name is too long. */
 int evr_file_name(char *name, const struct evr_naming *naming, struct eventring_error *error);
 
-/* Splits config->stream into the directory ("" for the present one) and the template of
-   the name of a stream. Returns false when it has no path, or too long a one. */
+/* Splits config->stream into the directory ("" for the current one) and the template of
+   the name of a stream. Returns false when the path is missing or too long. */
 enum { EVR_MOST_TEMPLATE = 512 };
 bool evr_split_stream(const char *stream, char directory[PATH_MAX],
                       char name[EVR_MOST_TEMPLATE + 1]);

@@ -3,25 +3,25 @@
  *
  * A child that execs or exits soon must leave no file behind, and a handler of fork may
  * neither allocate nor make a file: it runs while locks of other threads, which are not
- * in the child, may be held for good. So the handler only notes what its parent recorded
- * at this moment, in memory that is there already. The recording starts later, when the
- * child enters the library and it is clear that the child goes on:
+ * in the child, may be held for good. So the handler only notes, in existing memory, what
+ * the parent records at this moment. The recording starts later, when the child enters
+ * the library and it is clear that the child goes on:
  *
  *   - at its first event in the user ring, or when it asks for anything of its recording
  *     (its state, its path, a cursor), or starts a domain: at once;
- *   - at any other event, and where its host lets a domain notice what happened
- *     elsewhere (eventring_domain_check), FOLLOW_AFTER_MS after the fork or later.
+ *   - at any other event, and when its host calls eventring_domain_check: FOLLOW_AFTER_MS
+ *     after the fork or later.
  *
  * A child that does none of this is not recorded: nothing runs there by itself. Until
  * then the gates of its domains are a word of this process with the classes of its parent
- * (domains.c), so that each event that is wanted takes the slow path. The time is that of
- * the wall and not of the processor, because a server that waits must be found too. What
- * this costs: a child that runs for longer before it execs leaves a dead recording, as
- * any recorded program does that execs.
+ * (domains.c), so that each event that is wanted takes the slow path. The time is wall
+ * time and not processor time, because a waiting server must be found, too. The price: a
+ * child that runs longer than that before it execs leaves a dead recording, like any
+ * recorded program that execs.
  *
- * The settings are those of the parent's start, except for the classes and for whether it
- * recorded: these are what was wanted at the fork. A paused recording stands by in the
- * child. The name of the file has the child's pid, by its template or appended to it.
+ * The settings are those of the parent's start, except for the classes and the state,
+ * which are those wanted at the fork. If the parent's recording is paused, the child's
+ * stands by. The name of the file has the child's pid, by its template or appended to it.
  */
 #include "producer/follow.h"
 
@@ -36,11 +36,11 @@
 
 enum {
   FOLLOW_AFTER_MS = 50,
-  MOST_TEMPLATE = EVR_MOST_TEMPLATE /* its expansion has at most 210 bytes */
+  MOST_TEMPLATE = EVR_MOST_TEMPLATE /* the expanded name has at most 210 bytes */
 };
 
 static struct { /* guarded by the mutex */
-  struct eventring_config config; /* its texts are those below */
+  struct eventring_config config; /* its texts are the members below */
   char directory[PATH_MAX];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char name[MOST_TEMPLATE + sizeof "-%p"]; /* empty: the default */
@@ -48,7 +48,7 @@ static struct { /* guarded by the mutex */
   bool any_directory; /* the host has named none */
   bool elsewhere;     /* `directory` is a substitute */
   uint64_t forked_at; /* ns */
-  bool wanted;        /* the parent records or stands by, and its children follow */
+  bool wanted;        /* the parent records or stands by, and children are to follow */
 } kept;
 
 static bool names_pid(const char *template) {
@@ -63,8 +63,8 @@ static size_t without_suffix(const char *template) {
   return ends ? size - suffix : size;
 }
 
-/* Keeps the template of the name, with %p in it: two processes cannot have one file.
-   Returns false when it is too long. */
+/* Keeps the template of the name, and makes sure that it has a %p, because two processes
+   cannot have the same file. Returns false when it is too long. */
 static bool keep_name(const char *template) {
   kept.name[0] = 0;
   if (!template || !template[0]) return true;
@@ -96,7 +96,7 @@ static void keep_stream(const struct evr_recording *r) {
 }
 
 void evr_follow_keep_locked(const struct evr_recording *r, const struct eventring_config *config) {
-  if (config == &kept.config) return; /* a child has followed */
+  if (config == &kept.config) return; /* already there: a child has followed its parent */
   kept.wanted = false;
   kept.any_directory = evr_follow_any_directory(config);
   kept.elsewhere = r->elsewhere;
@@ -153,7 +153,7 @@ bool evr_follow_is_elsewhere(const struct eventring_config *config) {
 
 void evr_follow_forget_locked(void) { kept.wanted = false; }
 
-/* Makes a template that stands for `name`. */
+/* Makes a template that expands to `name`. */
 static void put_literally(char *to, const char *name) {
   for (; *name; name++) {
     if (*name == '%') *to++ = '%';
@@ -162,8 +162,8 @@ static void put_literally(char *to, const char *name) {
   *to = 0;
 }
 
-/* Returns what a word of the control page says, or, where others may not write it
-   (outside.h), what it said at the start. */
+/* Returns a word of the control page, or its value at the start if others may not write
+   it (outside.h). */
 static uint64_t word_of(struct evr_recording *r, enum format_control_word which,
                         const uint64_t *word, uint64_t at_start) {
   return evr_outside_obeys(r, which) ? __atomic_load_n(word, __ATOMIC_RELAXED) : at_start;

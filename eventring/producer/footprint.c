@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* footprint.c: writes what the memory of a domain is used for (eventring/footprint.h).
  *
- * A slot has two blocks, claimed when its owner first writes. They take turns: the older
- * one is rewritten, by the steps W1 to W4 of lane.c, and sealed, so that the newer one is
- * whole whenever the process dies. The next owner of the slot goes on with them. */
+ * A slot has two blocks, claimed when its owner first writes. They are written in turns:
+ * the older one is rewritten, by the steps W1 to W4 of lane.c, and sealed, so that the
+ * newer one is whole whenever the process dies. The next owner of the slot goes on with
+ * them. */
 #include "eventring/footprint.h"
 
 #include <errno.h>
@@ -43,8 +44,8 @@ static bool read_statm(uint64_t *resident, uint64_t *shared) {
 #endif
 #endif
 
-/* Asks the C library for the amounts of its heap. What it says lasts until any domain
-   asks again, so numbers of two moments may stand together. */
+/* Asks the C library for the amounts of its heap. The numbers are kept until any domain
+   asks again; they may be of two moments. */
 static void ask_malloc(struct evr_footprints *all) {
 #ifdef HAS_MALLINFO2
   struct mallinfo2 m = mallinfo2();
@@ -66,7 +67,7 @@ static void add_system(struct evr_footprints *all, struct format_footprint *f, u
     f->shared_bytes = shared * page;
   }
   if (flags & EVENTRING_FOOTPRINT_SYSTEM) ask_malloc(all);
-  /* acquire: pairs with the release of the thread that has asked, in ask_malloc; the
+  /* acquire: pairs with the release in ask_malloc, of the thread that has asked; the
      amounts are there then */
   bool asked = __atomic_load_n(&all->malloc_asked, __ATOMIC_ACQUIRE);
   for (int i = 0; i < 3; i++)

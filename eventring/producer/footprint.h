@@ -7,14 +7,14 @@
 #include "format/format.h"
 
 struct evr_footprints {
-  uint64_t generation; /* atomic: number of the last that was written */
+  uint64_t generation; /* atomic: number of the last footprint that was written */
   unsigned claimed;    /* blocks; under the mutex */
-  /* each atomic: what the C library last said of its heap: used, free, mapped;
-     malloc_asked 0: nothing */
+  /* each atomic: what the C library last reported of its heap: used, free, mapped;
+     malloc_asked 0: nothing yet */
   uint64_t malloc_asked, malloc[3];
-  struct {             /* the owner's of the slot */
+  struct {             /* for the owner of the slot */
     struct format_block *block[2];
-    unsigned next;     /* the older one */
+    unsigned next;     /* the older block */
   } slot[EVENTRING_MAX_DOMAINS];
 };
 

@@ -23,8 +23,8 @@ void evr_recording_open_gate(struct evr_recording *r, const struct eventring_con
   __atomic_store_n(&control->gate, r->gate, __ATOMIC_RELAXED);
 }
 
-/* Checks the word `wanted` and brings the gate in line. `own`: this process has changed
-   the word. */
+/* Checks the word `wanted` and brings the gate in line. `own`: this process has just
+   changed the word. */
 static void check_gate_locked(struct evr_recording *r, bool own) {
   struct format_control *control = evr_control(r);
   uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);
@@ -50,8 +50,8 @@ static void check_triggers(struct evr_recording *r) {
   else __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
 }
 
-/* Renews, every 100 ms, what others may have changed: the host the handler of SIGBUS,
-   tools the triggers and words of the control page. */
+/* Checks every 100 ms what others may have changed: the handler of SIGBUS (the host),
+   triggers and words of the control page (tools). */
 static void renew_guard(struct evr_recording *r) {
   enum { INTERVAL_MS = 100 };
   uint64_t now = evr_clock_ticks(r->clock);

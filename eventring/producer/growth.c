@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.c: rings that grow until they hold the time that is asked for.
+/* growth.c: rings that grow until they hold the requested time.
  *
  * A ring of T places that would hold less than the control page's hold_ns gets another
  * run of places, so that it has 2 T (or 4 T in its first round) from then on. Blocks stay
  * where they are: block s lies at place (s - 1) mod T before and at place (s - 1) mod 2 T
- * afterwards. These are the same for all blocks of the present round if that is an odd
- * one (counted from 1), and when its last place has been taken there are no blocks of an
- * earlier round. So a ring grows then and only then. Readers look for it when the head of
- * a ring passes a multiple of its places (doc/FORMAT.md, section 6).
+ * afterwards. Both places are the same for all blocks of the present round if that is an
+ * odd one (counted from 1). When the last place has been taken, there are no blocks of an
+ * earlier round. So a ring grows only at that moment. Readers check for a new run when
+ * the head of a ring passes a multiple of its places (doc/FORMAT.md, section 6).
  *
  * The run is prepared before: during the second half of the round, as soon as the ring is
  * going to be too small at the present rate, the blocks are claimed, and with each change
  * of blocks some of them are reserved and made present. So no change of blocks takes
- * long, and if there is no room, nothing has happened: the ring stays as it is. A run
- * that was prepared and not needed waits for a later round.
+ * long, and if there is no room, the ring stays as it is. A run that was prepared and not
+ * needed is kept for a later round.
  *
  * All runs together have at most header.grow_blocks blocks, those of one ring at most a
  * quarter of them.
@@ -24,8 +24,8 @@
 #include "producer/space.h"
 
 enum {
-  PREPARE_MOST = 16,    /* blocks that are made ready at a change of blocks */
-  MOST_EXTENTS = EVR_MAX_EXTENTS / 2, /* the others are for rings and records */
+  PREPARE_MOST = 16,    /* blocks that a change of blocks makes ready, at most */
+  MOST_EXTENTS = EVR_MAX_EXTENTS / 2, /* the rest is for rings and records */
   PAGE_BYTES = 4096
 };
 
@@ -34,8 +34,8 @@ static uint64_t round_of(const struct evr_ring *ring) {
   return (ring->source.sequence - 1) / ring->blocks + 1;
 }
 
-/* Tells whether the ring will hold less than `ns` when it is full, at the rate of this
-   round, or not much more, since rates vary. */
+/* Tells whether the full ring will hold less than `ns` and a quarter, at the rate of this
+   round. The quarter is a margin because rates vary. */
 static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ticks,
                         uint64_t ns) {
   unsigned __int128 elapsed = (unsigned __int128)(ticks - ring->round_ticks) *
@@ -45,7 +45,7 @@ static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ti
 
 /* ---- Claiming ---------------------------------------------------------------------- */
 
-/* Makes the pages of the run table ready, which are made when they are needed. */
+/* Makes the pages of the run table that the slot needs ready. */
 static bool make_row_ready(struct evr_recording *r, unsigned slot) {
   uint64_t from = slot * sizeof(struct format_runs);
   uint64_t last = (from + sizeof(struct format_runs) - 1) / PAGE_BYTES;
@@ -120,15 +120,15 @@ static void add_run(struct evr_ring *ring, unsigned slot, unsigned index) {
   struct format_growth *growth = &row->ring[index];
   uint32_t rounds = (uint32_t)round_of(ring);
   __atomic_store_n(&growth->rounds, rounds, __ATOMIC_RELAXED);
-  /* release: pairs with the acquire fence in read_growth (reader/metadata.c): whoever
-     sees the run sees the rounds. A head beyond this round comes later */
+  /* release: pairs with the acquire fence in read_growth (reader/metadata.c): a reader
+     that sees the run sees the rounds. A head beyond this round comes later */
   __atomic_store_n(&growth->run[ring->runs - 1], format_run(run->extent->first, run->end),
                    __ATOMIC_RELEASE);
   ring->blocks = ring->ready = run->end;
   ring->runs++;
 }
 
-/* Tells whether the ring, when this round is over, may have `factor` times its places. */
+/* Tells whether the ring may have `factor` times its places when this round is over. */
 static bool is_moment_for(uint64_t round, unsigned factor) {
   return (round & (factor - 1)) == 1 && round <= UINT32_MAX;
 }

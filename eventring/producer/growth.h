@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.h: rings that grow until they hold the time that is asked for: see growth.c. */
+/* growth.h: rings that grow until they hold the requested time: see growth.c. */
 #ifndef EVENTRING_GROWTH_H
 #define EVENTRING_GROWTH_H
 

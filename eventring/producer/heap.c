@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* heap.c: the heap profile of a domain, and its copy in the file.
  *
- * The profile. Samples are summed by stack, kind, origin and span. An entry counts the
- * samples, and estimates the objects: a block of w words has been sampled at all with
- * probability q(w) = 1 - (1 - rate)^w, so each one that was stands for 1/q(w). These
- * weights are integers (units of 2^-16): what a block added when it was allocated is
- * exactly what it takes away when it dies. The first entry takes what finds no room, and
- * what entries have counted whose place was needed.
+ * The profile. Samples are summed by stack, kind, origin and span. An entry counts
+ * samples, and estimates objects: a block of w words is sampled at all with probability
+ * q(w) = 1 - (1 - rate)^w, so each sampled block stands for 1/q(w) objects. These weights
+ * are integers (units of 2^-16), so that a dying block subtracts exactly what it added
+ * when it was allocated. The first entry counts what finds no room, and gets the counts
+ * of entries whose places were needed.
  *
  * The copy. Entries lie in pages of one block each, and a root has the sums and the exact
  * counts of words. The file has two blocks of each, and a change goes into the older one:
- * first the pages that have changed, then, with the same generation as its sequence, the
- * root. A root says: the pages of a profile are, of each two blocks, the one with the
- * newest generation that is not beyond mine. So whenever the process dies, the root and
- * the pages are those of one collection. Each block is a seqlock (W1 to W4 of lane.c) and
- * sealed.
+ * first the pages that have changed, then the root, with the same generation, which is
+ * its sequence. The pages of a root are, of each two blocks, the one with the newest
+ * generation that is not newer than the root's. So whenever the process dies, the root
+ * and the pages are those of one collection. Each block is a seqlock (W1 to W4 of lane.c)
+ * and sealed.
  *
  *      root 0 (gen 7)   page 0: gen 3 | gen 7     page 1: gen 6 | gen 5
  *      root 1 (gen 6)   at the generation 7 the profile is page 0 right, page 1 left
  *
  * Blocks are claimed under the mutex, within the budgets of their kinds. When these are
- * used up, the blocks of the profile that ended first are used again. What is left
- * without a page stays in memory; the root says how much it is.
+ * used up, the blocks of the profile that ended first are used again. Entries without a
+ * page stay in memory; the root says how much they have.
  *
- * Nobody but the owner of the domain touches a profile; only that of a thread that is
- * gone is left to others (detach).
+ * Only the owner of the domain touches a profile; if its thread is gone, others may
+ * detach it.
  */
 #include "producer/heap.h"
 
@@ -40,32 +40,32 @@
 
 enum {
   PAGE = FORMAT_HEAP_PAGE_ENTRIES,
-  SMALL_WORDS = 128, /* blocks whose weight is computed once */
+  SMALL_WORDS = 128, /* sizes of blocks whose weight is computed once */
   HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096, /* as in FORMAT_RECORD_KINDS */
   MOST_ENTRIES = PAGE_BLOCKS / 2 * PAGE
 };
 
-struct entry { /* a line of the cache */
+struct entry { /* a cache line */
   uint64_t key; /* key_of */
   struct format_amount live, allocated, temporary;
   uint64_t peak_samples;
 };
 _Static_assert(sizeof(struct entry) == 64, "a line");
 
-struct pair { /* two blocks that take turns */
+struct pair { /* two blocks that are written in turns */
   struct format_block *block[2];
-  unsigned next; /* the older one */
+  unsigned next; /* the older block */
 };
 
 struct evr_heap_place { /* the blocks of a profile */
-  struct evr_heap_place *next; /* the next one of the list of those that have ended */
+  struct evr_heap_place *next; /* next in the list of profiles that have ended */
   struct pair root;
   struct pair *page;
   uint32_t pages, room;
 };
 
 struct evr_heap {
-  /* what each sample reads and writes: two lines of the cache */
+  /* what each sample reads and writes: two cache lines */
   _Alignas(64) struct entry *entry;
   uint32_t *index; /* entry + 1, by its key; 0: free */
   uint8_t *dirty; /* pages that have changed since they were written */
@@ -73,8 +73,10 @@ struct evr_heap {
   uint64_t blocks, collections;
   uint32_t number;
   bool full; /* no page was left for a new entry */
-  uint32_t spares, reuse;        /* entries that were given up; none is below `reuse` */
-  uint32_t since_search, next_search; /* new entries; when another search may be made */
+  uint32_t spares, reuse;        /* number of entries that were given up; none has an
+                                    index below `reuse` */
+  uint32_t since_search, next_search; /* new entries since the last search, and how many
+                                         make another one due */
   struct format_amount live, allocated, temporary; /* sums */
   double rate;
   uint64_t start_ticks;
@@ -82,7 +84,7 @@ struct evr_heap {
   uint64_t weight[SMALL_WORDS + 1];
   uint32_t room, dirty_room;
   uint64_t peak_samples, peak_ticks;
-  struct evr_recording *recording; /* in which the place is, or NULL */
+  struct evr_recording *recording; /* the recording that has the place, or NULL */
   struct evr_heap_place *place;
 };
 
@@ -174,15 +176,15 @@ static inline void add(struct format_amount *to, uint64_t samples, uint64_t obje
 
 /* ---- Places of entries of which nothing is alive -------------------------------------
 
-   When there is no room, entries of which nothing is alive give up their place: a program
-   that loads code or has ever new paths would fill the profile with what is long gone.
-   What they have counted goes to the first entry, so the sums stay; those with the fewest
+   When there is no room, entries of which nothing is alive give up their place. Otherwise
+   a program that loads code or has ever new paths would fill the profile with dead
+   entries. Their counts go to the first entry, so the sums stay; those with the fewest
    samples go first. */
 
 static bool is_dead(const struct entry *e) { return !e->live.samples && e->allocated.samples; }
 
-/* Returns how many samples an entry may have to be given up: so many that a quarter of
-   all entries are, if they are dead. */
+/* Returns the most samples that an entry may have to be given up. The limit is such that
+   a quarter of all entries go, if that many are dead. */
 static uint64_t most_given_up(const struct evr_heap *h) {
   uint32_t count[65] = {0}, sum = 0; /* by the bits of the number of samples */
   for (uint32_t i = 1; i < h->count; i++)
@@ -218,7 +220,7 @@ static void give_up_dead(struct evr_heap *h) {
     if (i == 0 || h->entry[i].allocated.samples) *find_place(h, h->entry[i].key) = i + 1;
   h->reuse = 1;
   h->since_search = 0;
-  h->next_search = h->count / 8; /* so a search costs each new entry little */
+  h->next_search = h->count / 8; /* bounds the cost of a search for each new entry */
 }
 
 /* Returns an entry that was given up, for this key; 0: there is none. */
@@ -234,7 +236,7 @@ static uint32_t reuse_entry(struct evr_heap *h, uint64_t key) {
   return h->reuse++;
 }
 
-/* Returns a new entry, or the first one where there is no room. */
+/* Returns a new entry, or the first one if there is no room. */
 static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h, uint64_t key) {
   int saved = errno;
   bool added = !h->full && add_entry(h, key);
@@ -314,8 +316,7 @@ bool evr_heap_release(struct evr_heap *h, const struct eventring_tracked *t) {
   return true;
 }
 
-/* Remembers what is alive when it is more than ever before; where it grows slowly, not
-   each time. */
+/* Notes what is alive when it exceeds the last peak by 1/32. */
 static void note_peak(struct evr_heap *h) {
   if (h->live.samples <= h->peak_samples + h->peak_samples / 32) return;
   h->peak_samples = h->live.samples;
@@ -332,8 +333,8 @@ static inline bool is_within(struct format_amount part, struct format_amount who
   return part.samples <= whole.samples && part.objects <= whole.objects;
 }
 
-/* Checks the law of a profile: its sums are those of its entries, and no entry has
-   anything alive, or temporary, that was not allocated. */
+/* Checks the law of a profile: its sums are those of its entries, and no entry has more
+   alive and temporary than allocated. */
 static inline bool adds_up(const struct evr_heap *h) {
   struct format_amount live = {0}, allocated = {0};
   for (uint32_t i = 0; i < h->count; i++) {
@@ -361,7 +362,7 @@ static unsigned budget_of(enum format_kind kind) {
   return kind == FORMAT_HEAPS ? HEAP_BLOCKS : PAGE_BLOCKS;
 }
 
-/* Says in the status page that there are more of them: readers then look for them. */
+/* Raises the number of blocks in the status page: readers then look for them. */
 static void count_blocks_locked(struct evr_recording *r, enum format_kind kind, unsigned more) {
   struct evr_heaps *heaps = &r->heaps;
   unsigned n = kind - FORMAT_HEAPS;
@@ -381,7 +382,7 @@ static bool claim_pair_locked(struct evr_recording *r, enum format_kind kind,
   return true;
 }
 
-/* Takes the oldest profile that has ended out of the file, and returns its place. */
+/* Takes the profile that ended first out of the file, and returns its place. */
 static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
   struct evr_heap_place *ended = r->heaps.ended;
   if (!ended) return NULL;
@@ -389,10 +390,10 @@ static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
   if (!r->heaps.ended) r->heaps.ended_last = NULL;
   for (int i = 0; i < 2; i++)
     /* release, as W1 of lane.c; the release fence pairs with the acquire fence R4 of
-       mapped_records (reader/block.c): whoever finds one of its pages used again finds no
-       root */
+       mapped_records (reader/block.c): a reader that finds one of its pages used again
+       finds no root */
     __atomic_store_n(&ended->root.block[i]->sequence, 0, __ATOMIC_RELEASE);
-  evr_fence_release(); /* the root goes before its pages do */
+  evr_fence_release(); /* the root is removed before its pages are used again */
   struct format_count *count = &evr_status(r)->kind[FORMAT_HEAPS];
   __atomic_store_n(&count->dropped, count->dropped + 1, __ATOMIC_RELAXED);
   return ended;
@@ -403,7 +404,7 @@ static void free_place(struct evr_heap_place *place) {
   free(place);
 }
 
-/* Keeps the pages of a place as spare ones. */
+/* Keeps the pages of a place as spares. */
 static void keep_pages_locked(struct evr_recording *r, struct evr_heap_place *from) {
   from->next = r->heaps.spare;
   r->heaps.spare = from;
@@ -457,7 +458,7 @@ static struct evr_heap_place *new_place_locked(struct evr_recording *r) {
   return NULL;
 }
 
-/* Makes a page for each of the entries, as far as there is room. */
+/* Makes pages for all entries, as far as there is room. */
 static void make_pages(struct evr_heap *h) {
   struct evr_recording *r = h->recording;
   uint32_t pages = (h->count + PAGE - 1) / PAGE;
@@ -552,7 +553,7 @@ static void write_root(struct evr_heap *h, struct evr_heap_owner owner, uint64_t
   write_image(&h->place->root, &image, generation);
 }
 
-/* Takes the profile out of its recording. Its blocks stay, and are used again when there
+/* Detaches the profile from its recording. Its blocks stay, and are used again when there
    is no other room. */
 static void retire_locked(struct evr_heap *h) {
   struct evr_heap_place *place = h->place;
@@ -593,7 +594,8 @@ void evr_heap_detach_locked(struct evr_heap *h) {
 }
 
 void evr_heap_after_fork(struct evr_heap *h, bool own) {
-  /* the place of another thread's profile is not freed: it may have been changing it */
+  /* the place of another thread's profile is not freed: that thread may have been
+     changing it */
   if (own && h->place) free_place(h->place);
   h->place = NULL;
   h->recording = NULL;

@@ -8,7 +8,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What runs for each sample lies together: few lines of the cache. */
+/* Keeps the code that runs for each sample together, on few cache lines. */
 #define EVR_SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 
 struct evr_heap; /* its functions are for the owner, except *_locked */
@@ -22,7 +22,7 @@ uint32_t evr_heap_number(const struct evr_heap *heap);
 void evr_heap_expect(const struct evr_heap *heap);
 void evr_heap_allocate(struct evr_heap *heap, const struct eventring_sample *sample,
                        struct eventring_tracked *tracked);
-/* Counts a block that is no longer alive. Returns false when the block is of another
+/* Counts a block that is no longer alive. Returns false when the block belongs to another
    profile. */
 bool evr_heap_release(struct evr_heap *heap, const struct eventring_tracked *block);
 /* Counts a collection; returns its number. */
@@ -30,7 +30,7 @@ uint64_t evr_heap_collect(struct evr_heap *heap, const struct eventring_collecti
 
 struct evr_heap_owner { /* of a profile */
   uint32_t slot, incarnation;
-  bool over; /* it ends */
+  bool over; /* the profile ends */
 };
 /* Brings the copy in the file of this recording up to date. Takes the mutex when the
    profile needs further blocks, or `over`. */
@@ -39,8 +39,8 @@ void evr_heap_publish(struct evr_heap *heap, struct evr_recording *recording,
 /* Detaches the profile from a recording that its domain leaves; the recording keeps what
    it has of the profile. */
 void evr_heap_detach_locked(struct evr_heap *heap);
-/* Forgets, in a forked child, the parent's recording. `own`: the profile is that of a
-   domain of the thread that forked. */
+/* Drops the parent's recording in a forked child. `own`: the profile is that of a domain
+   of the thread that forked. */
 void evr_heap_after_fork(struct evr_heap *heap, bool own);
 /* Frees what a recording knows of profiles that have ended. */
 void evr_heaps_free(struct evr_recording *recording);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* kept.c: how many recordings of a program stay in a directory.
  *
- * A program that fails again and again must not fill its disk. At each start of a
- * recording, and at each end that keeps one, the oldest are removed that dead processes
- * of this user have left: kept after an error, or because the process was killed, or, by
- * a recording that is always preserved itself, those that were to be, too. Left alone are
- * recordings of live processes and of other programs, those that were configured to be
- * preserved otherwise, snapshots, and all that is no recording of this format.
+ * A program that fails again and again must not fill its disk. So each start of a
+ * recording, and each end that keeps one, removes the oldest recordings that dead
+ * processes of this user have left: those kept after an error or because the process was
+ * killed, and, if the present recording is always preserved, also those that were. It
+ * leaves alone recordings of live processes and of other programs, those with another
+ * setting of `preserve`, snapshots, and all files that are no recordings of this format.
  *
- * As in reader/remove.c the file that is checked is the one that is removed, and it is
- * held against a producer meanwhile.
+ * As in reader/remove.c, the file that is checked is the one that is removed, and it is
+ * locked against a producer meanwhile.
  */
 #include "producer/recording.h"
 
@@ -32,7 +32,7 @@ struct kept_file {
 struct kept_files {
   struct kept_file *file;
   uint32_t count, room;
-  size_t held; /* other files that count, whose processes still have them */
+  size_t held; /* other files that count and that their processes still have open */
 };
 
 static bool is_recording_of(const struct evr_recording *r, const struct format_header *h) {
@@ -48,13 +48,13 @@ static bool is_preserved_alike(const struct evr_recording *r, const struct forma
 }
 
 enum fate {
-  STAYS,  /* and does not count */
+  STAYS,  /* it stays and does not count */
   COUNTS, /* it has ended, but its process has not */
   MAY_GO
 };
 
-/* Reads what decides the fate of a file. A file that may go is held until `fd` is
-   closed. */
+/* Decides the fate of a file. A file that may go is locked against producers until `fd`
+   is closed. */
 static enum fate examine(const struct evr_recording *r, int fd, struct stat *st,
                          int64_t *start) {
   struct format_header h;
@@ -92,7 +92,7 @@ static bool is_name_of_recording(const char *name) {
          strcmp(name + length - suffix, EVENTRING_SUFFIX) == 0;
 }
 
-/* Counts the names that may be those of kept recordings, without opening any. */
+/* Counts the names that may belong to kept recordings, without opening any. */
 static size_t count_names(DIR *directory) {
   size_t count = 0;
   struct dirent *entry;
@@ -145,7 +145,7 @@ void evr_recording_limit_kept(const struct evr_recording *r, size_t most) {
   if (r->preserve == EVENTRING_PRESERVE_NEVER || r->streams.rings || !r->keep) return;
   DIR *directory = open_listing(r);
   if (!directory) return;
-  /* and the own recording */
+  /* + 1: this recording itself */
   if (count_names(directory) > most + 1) find_files(r, directory, &files);
   closedir(directory);
   if (files.count) qsort(files.file, files.count, sizeof *files.file, compare_files);

@@ -9,15 +9,15 @@
  * in reader/block.c (W1 and the zeros are left out at a place that was never used: its
  * words are zero, so that no reader takes it for a block):
  *
- *   W1  store sequence = 0 in the header of the place, release: invalid (release, so
- *       that whoever sees it sees W5 of the block before, and can distinguish a block
- *       that is gone from one that damage destroyed)
- *   W2  release fence: whoever sees any store of W3 or later sees W1 too
+ *   W1  store sequence = 0 in the header of the place, release: invalid (release: a
+ *       reader that sees it also sees W5 of the block before, and can distinguish a
+ *       block that is gone from one that damage destroyed)
+ *   W2  release fence: a reader that sees any store of W3 or later sees W1, too
  *       (pairs with the acquire fence R4 between copying and checking again), and W5 of
  *       the block before (a place that was never used may be that of a block that was
  *       left out)
  *   W3  store zeros to all words, then the header's fields, relaxed
- *   W4  store sequence = s, release: whoever sees it sees W3
+ *   W4  store sequence = s, release: a reader that sees it sees W3
  *       (pairs with the acquire load R1)
  *   W5  store head = s where the source says (for a ring in the domain table), release
  *       (pairs with the acquire load R0 with which readers check for news)
@@ -28,43 +28,43 @@
  * first zero sees exactly what was committed. All stores into a block that readers may
  * be reading are atomic.
  *
- * That a reader takes no word of another block for one of this, and counts no event
- * twice, is proved by testsuite/model/block_transition.pml, in the memory model of C11;
- * to which context and incarnation the events belong, by shared_blocks.pml beside it. A
- * change of the steps is made there first.
+ * testsuite/model/block_transition.pml proves, in the memory model of C11, that a reader
+ * takes no word of another block for one of this block, and counts no event twice.
+ * shared_blocks.pml beside it proves to which context and incarnation the events belong.
+ * Change the steps there first.
  *
  * Before W1 the finished block gets its committed length and its checksum (release), and
  * the open spans and the totals are brought up to date by walking it (fold_block).
  *
- * Where there is no room for the rest of a ring, its source leaves out the sequences of
- * the places that are not there, and the lane goes on at the first place (ring.c). Then
- * there is a step S between these and W1: store head = s - 1, release. Readers find out
- * from the head which blocks may be overwritten by now, so it must not be behind the
- * places that are.
+ * If there is no room for the rest of a ring, its source leaves out the sequences of the
+ * missing places, and the lane goes on at the first place (ring.c). Then there is a step
+ * S between finishing the block and W1: store head = s - 1, release. From the head,
+ * readers compute which blocks may be overwritten by now, so the head must not be behind
+ * the places that are in use.
  *
  * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
  * same domain, although it should have a domain of its own (eventring.h). That may lose
  * events, but nothing is written outside the ring:
  *
- *  - While the slow path is at work (`writing`), the limit of its lane is NULL, so the
- *    handler comes to the slow path as well, which drops its event. The slow path also
- *    drops events, whatever the domain, while the thread has the producer's mutex: it
- *    would wait for itself. Readers count dropped events as lost.
+ *  - While the slow path is running (`writing`), the limit of its lane is NULL, so the
+ *    handler also takes the slow path, which drops its event. The slow path also drops
+ *    events of any domain while the thread holds the producer's mutex, because it would
+ *    wait for itself. Readers count dropped events as lost.
  *  - A probe that is interrupted by a transition stores the position that it had read
  *    before. So the slow path checks that the position lies in the present block and
  *    finds it again if not. The first events of a block all take the slow path: those of
  *    the handler and the one that finds the stale position.
  *  - A probe that is interrupted by probes of the handler writes over their events, whose
- *    words stay counted. Where that makes more words than there are, the slow path counts
+ *    words stay counted. If that counts more words than there are, the slow path counts
  *    again.
  *
  * One case remains: a handler that changes blocks and writes CAREFUL_EVENTS or more
  * events into the new one. If the new block is above the old one, the stale position lies
  * below the limit, and probes write from it through the rest of the old block and all
  * blocks between, headers included, up to the limit. Only the inline path could see that
- * its position is not in this block, and a test there would cost every event, as would
- * more events on the slow path. (If blocks were used from the end of a ring to its begin,
- * a stale position would be beyond the limit except once a round; that is another
+ * its position is not in this block, and a test there, or more events on the slow path,
+ * would cost every event. (If blocks were used from the end of a ring to its begin, a
+ * stale position would be beyond the limit except once a round; but that would be another
  * format.)
  */
 #include "producer/lane.h"
@@ -87,8 +87,8 @@ static uint64_t events_in_block(const struct eventring_lane *lane,
   return w->end ? (uint64_t)(lane->next - w->first) - lane->extra : 0;
 }
 
-/* Checks the law of a lane: its position lies in its present block, and the words there
-   are at least those that are no events of their own. */
+/* Checks the law of a lane: its position lies in its present block, and the block has at
+   least `extra` words so far. */
 static inline bool is_in_block(const struct eventring_lane *lane, const struct evr_writer *w) {
   return w->end ? w->first <= lane->next && lane->next <= w->end &&
                       lane->extra <= (uint64_t)(lane->next - w->first)
@@ -115,8 +115,8 @@ static bool is_stale(const struct eventring_lane *lane, const struct evr_writer 
                           (uintptr_t)w->end - (uintptr_t)w->first;
 }
 
-/* Passes the words of the present block up to `end`, or the first that is zero, and
-   counts those that are no events of their own. Returns where it stopped. */
+/* Walks the words of the present block up to `end` or the first zero, and counts those
+   that are not the first word of an event. Returns where it stopped. */
 static uint64_t *recount(struct eventring_lane *lane, const struct evr_writer *w, uint64_t *end) {
   uint64_t *at = w->first, word;
   lane->extra = 0;
@@ -128,9 +128,9 @@ static uint64_t *recount(struct eventring_lane *lane, const struct evr_writer *w
   return at < end ? at : end;
 }
 
-/* Finds the position again: the first word of the present block that is zero is where the
-   next one goes. Where the position only went back within the block, over events of the
-   handler, their words still count. */
+/* Finds the position again: the next word goes to the first zero word of the present
+   block. If the position only went back within the block, over events of the handler,
+   their words still count. */
 static __attribute__((cold, noinline)) void find_position(struct eventring_lane *lane,
                                                           const struct evr_writer *w) {
   lane->next = recount(lane, w, is_stale(lane, w) ? w->end : lane->next);
@@ -138,16 +138,16 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
 
 /* ---- Open spans ------------------------------------------------------------------ */
 
-/* Forgets open spans of classes that were off in the meantime (control.c). */
+/* Drops open spans of classes that were off in the meantime (control.c). */
 static void apply_switches(struct evr_writer *w, const struct format_control *control) {
-  /* acquire: pairs with the acq_rel of log_switch (control.c), which then has taken all
-     numbers below this one; each entry is acquired by its own number */
+  /* acquire: pairs with the acq_rel of log_switch (control.c), all numbers below this one
+     are then taken; each entry is acquired by its own number */
   uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   if (__builtin_expect(now == w->switches_seen, 1)) return;
   uint32_t from = w->switches_seen;
   struct format_switch entry;
   if (now - from > FORMAT_LOG_ENTRIES) {
-    /* entries are gone: any class may have been off before the oldest that is there */
+    /* entries are gone: any class may have been off before the oldest present one */
     from = now - FORMAT_LOG_ENTRIES;
     bool there = evr_control_entry(control, from, &entry);
     evr_open_tear(&w->open, evr_class_of, UINT64_MAX, there ? entry.ticks : UINT64_MAX);
@@ -164,9 +164,9 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
 
 /* ---- Transition -------------------------------------------------------------------- */
 
-/* Takes what the present block says of open spans, and adds it to the totals. `next` is
-   where its events end, `skipped` how many sequences are left out after it: the totals go
-   up to these. */
+/* Walks the present block: brings the open spans up to date and adds its events to the
+   totals. `next` is the end of its events; `skipped` is the number of sequences left out
+   after it, which the totals then include. */
 static void fold_block(struct evr_writer *w, const uint64_t *next, uint32_t skipped,
                        const struct format_control *control) {
   if (!w->end) return;
@@ -176,16 +176,16 @@ static void fold_block(struct evr_writer *w, const uint64_t *next, uint32_t skip
   apply_switches(w, control);
 }
 
-/* Finishes the present block: the source counts its events, and its length and checksum,
-   and with them the whole block, are final. */
+/* Finishes the present block: the source counts its events, and the block gets its length
+   and checksum and is then final. */
 static void finish_block(struct evr_writer *w, uint64_t *next, uint64_t events) {
   if (!w->end) return;
   w->source->events += events + w->dropped;
   w->dropped = 0;
   uint64_t *words = w->end - FORMAT_BLOCK_WORDS;
   uint32_t committed = (uint32_t)(next - words);
-  /* release: whoever sees the length sees the words. A reader takes it from a block when
-     it has acquired a later head (R0) */
+  /* release: a reader that sees the length sees the words. It uses the length after it
+     has acquired a later head (R0) */
   __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(committed, evr_checksum(words, committed)),
                    __ATOMIC_RELEASE);
 }
@@ -207,8 +207,8 @@ static void finish_present(struct evr_lanes *l, enum eventring_ring r, uint32_t 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
 /* Leaves sequences out (step S): the finished block is not the newest any more, although
-   the one after it is yet to come. As in W5, pairs with R0: whoever sees this head sees
-   the whole block. */
+   the next one does not exist yet. Pairs with R0, as W5: a reader that sees this head
+   sees the whole block. */
 static void skip_sequences(struct evr_block_source *source, uint32_t count) {
   source->sequence += count;
   __atomic_store_n(source->head, source->sequence, __ATOMIC_RELEASE);
@@ -230,9 +230,9 @@ static bool is_brief(const struct format_open *span, uint64_t base) {
   return span->suspended == 0 && base - span->ticks <= FORMAT_TIME_SPAN;
 }
 
-/* Writes the list of a block: with four words for each span, and then with one word for
-   each of the innermost spans of its own context, which in most programs are all. Returns
-   its end. */
+/* Writes the list of open spans of a block: first spans with four words each, then the
+   innermost spans of the block's own context with one word each. In most programs these
+   are all. Returns the end of the list. */
 static uint64_t *put_list(uint64_t *words, struct format_block *block,
                           const struct format_open *list, unsigned count, uint64_t context) {
   unsigned own = 0, brief = 0;
@@ -277,7 +277,7 @@ static void publish_block(struct evr_block_source *source, struct format_block *
   if (source->head) __atomic_store_n(source->head, sequence, __ATOMIC_RELEASE); /* W5 */
 }
 
-/* Begins the next block. On failure the block before is still the present one. */
+/* Begins the next block. On failure the present block stays the same. */
 static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks,
                       struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
@@ -348,8 +348,8 @@ static int make_room(struct evr_lanes *l, enum eventring_ring r, size_t words,
   return EVENTRING_OK;
 }
 
-/* Makes room as make_room does, after a handler of a signal may have moved the
-   position. */
+/* Makes room as make_room does, but first checks the position, which a signal handler may
+   have moved. */
 static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uint64_t ticks,
                    struct eventring_error *error) {
   struct evr_writer *w = l->writer[r];
@@ -364,7 +364,7 @@ int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
   struct eventring_lane *lane = lane_of(l, r);
   int status = prepare(l, r, 1 + words, ticks, error);
   if (status < 0) return status;
-  /* the time of a span that begins does not include the change of blocks before it */
+  /* the time of a span does not include the change of blocks before it */
   if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
     ticks = evr_clock_ticks(l->clock);
   put_event(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
@@ -416,7 +416,8 @@ static int change_incarnation(struct evr_lanes *l, enum eventring_ring r,
   uint64_t ticks = evr_clock_ticks(l->clock), incarnation = l->incarnation;
   size_t words = l->incarnation == w->incarnation + 1 ? 0 : 1;
   int status = make_room(l, r, 1 + words, ticks, error);
-  if (status != EVENTRING_OK) return status; /* a new block says it in its header */
+  if (status != EVENTRING_OK) return status; /* a new block's header has the
+                                                incarnation */
   put_remark(lane_of(l, r), FORMAT_REMARK_INCARNATION, ticks, &incarnation, words);
   w->incarnation = l->incarnation;
   return EVENTRING_OK;

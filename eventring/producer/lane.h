@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* lane.h: the lanes of a domain: writing events into blocks.
  *
- * A lane is written by the thread that owns the domain only, with two exceptions that any
- * thread holding the mutex may store: `gate` (which classes pass) and `limit` = NULL,
+ * Only the thread that owns the domain writes a lane, with two exceptions: any thread
+ * that holds the mutex may store `gate` (which classes pass), and NULL into `limit`,
  * which sends the next probe into the slow path. The owner that sets a new limit checks
  * `attention` afterwards, so that the request can't be lost (evr_lane_publish_limit).
  *
  * All positions and counts are kept here, in private memory: nothing that the producer
- * reads from a block or from the file decides where it writes. The log of the control
- * page is all that a lane reads from the file.
+ * reads from a block or from the file decides where it writes. A lane reads nothing from
+ * the file but the log of the control page.
  */
 #ifndef EVENTRING_LANE_H
 #define EVENTRING_LANE_H
@@ -22,35 +22,35 @@
 #pragma GCC visibility push(hidden)
 
 /* The write state of one ring: its block source, its present block and what the next
-   block header needs. A lane is opened on it to write events. It belongs to the ring and
-   outlasts the domain: the next domain of the slot opens its lane on it and goes on in
-   the present block. While a lane is open on it, it is the owner's. It is large and
-   begins as zeros; pages that are not used are not touched. */
+   block header needs. A lane is opened on it to write events. The writer belongs to the
+   ring and outlasts the domain: the next domain of the slot opens its lane on it and goes
+   on in the present block. While a lane is open on it, only the owner uses it. It is
+   large and begins as zeros; unused pages are not touched. */
 struct evr_writer {
   struct evr_block_source *source;
-  uint64_t *end;          /* of the present block: what limit is when no one
-                             wants attention; NULL: no block yet */
+  uint64_t *end;          /* end of the present block: the value of `limit` unless someone
+                             asks for attention; NULL: no block yet */
   uint64_t *first;        /* its first event word */
   uint64_t *next;         /* where the next word goes while no lane is open */
-  uint64_t extra;         /* then, too, what the lane has of it */
-  uint64_t base_ticks;    /* that times in the block refer to from here on */
+  uint64_t extra;         /* the lane's `extra` while no lane is open */
+  uint64_t base_ticks;    /* base of the times in the block from here on */
   uint64_t block_ticks;   /* the base_ticks of the block's header */
   uint32_t incarnation;   /* of the events last written */
-  uint32_t switches_seen; /* entries of the control log that `open` knows */
-  uint32_t careful;       /* events yet to take the slow path (lane.c, Signals) */
-  uint64_t dropped;       /* events that had no place, of domains that are gone */
+  uint32_t switches_seen; /* entries of the control log that were applied to `open` */
+  uint32_t careful;       /* events that must take the slow path yet (lane.c, Signals) */
+  uint64_t dropped;       /* dropped events of domains that are gone */
   struct evr_open_spans open; /* at the start of the present block */
   struct evr_totals totals;   /* of all blocks before it */
-  uint64_t aside[FORMAT_BLOCK_WORDS]; /* a block that is not in the file, for a ring
-                                         that has none there yet (ring.c) */
+  uint64_t aside[FORMAT_BLOCK_WORDS]; /* a block outside the file, for a ring that has
+                                         none in the file yet (ring.c) */
 };
 
 struct evr_lanes {
-  struct eventring_domain hot; /* first: this is what the host has */
+  struct eventring_domain hot; /* must be first: the host has a pointer to it */
   struct evr_writer *writer[EVENTRING_RINGS]; /* NULL: the lane is not open */
-  uint64_t dropped[EVENTRING_RINGS]; /* events of handlers of signals that had no place */
-  uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, those that are counted */
-  /* set by the code that opens the lanes, for as long as they are open: */
+  uint64_t dropped[EVENTRING_RINGS]; /* events of signal handlers that were dropped */
+  uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, how many are already counted */
+  /* set by the code that opens the lanes, while they are open: */
   const struct format_control *control; /* switches of classes */
   const uint64_t *recalibrate_at; /* ticks; atomic: later events take the slow path
                                      (calibration.c) */
@@ -58,22 +58,24 @@ struct evr_lanes {
   uint16_t slot;        /* slot and incarnation of the domain, for block headers */
   uint32_t incarnation;
   uint32_t attention;   /* atomic: the recording has ended and is to be released */
-  bool writing;         /* the slow path is at work (lane.c, Signals) */
+  bool writing;         /* the slow path is running (lane.c, Signals) */
 };
 
-/* Opens a lane on a ring: in its present block after a remark with the incarnation, or in
-   a first block from its source. On failure the lane stays closed. Owner. */
+/* Opens a lane on a ring: in the ring's present block, after a remark with the
+   incarnation, or in a first block from its source. On failure the lane stays closed.
+   Owner. */
 int evr_lane_open(struct evr_lanes *lanes, enum eventring_ring ring,
                   struct evr_writer *writer, struct eventring_error *error);
-/* Leaves the ring, if the lane is open, in its present block. Owner, or, for a domain
-   that has stopped, under the mutex. */
+/* Closes the lane, if it is open; the ring keeps its present block. Owner, or, for a
+   domain that has stopped, under the mutex. */
 void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
 /* Finishes the present block of a ring on which no lane is open; nothing is written
    afterwards. The events in it are not in the totals. */
 void evr_writer_finish(struct evr_writer *writer);
 /* Writes an event into an open lane, with a time of its clock. Returns EVENTRING_OK,
-   EVR_NEW_BLOCK when that began a block, or why the source has no further block: then the
-   event is lost. Between evr_lane_begin_writing and evr_lane_end_writing. Owner. */
+   EVR_NEW_BLOCK when that began a block, or the error for which the source has no further
+   block: the event is then lost. To be called between evr_lane_begin_writing and
+   evr_lane_end_writing. Owner. */
 enum { EVR_NEW_BLOCK = 1 };
 int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,
                    uint64_t ticks, const uint64_t *payload, size_t words,
@@ -91,32 +93,33 @@ int evr_lane_switch_context(struct evr_lanes *lanes, enum eventring_ring ring,
 uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring ring);
 uint64_t evr_writer_emitted(const struct evr_writer *writer);
 
-/* Lets probes write up to the end of the block, unless someone asks for attention, or the
-   ring is watched (watch.h). The store of limit comes before the load of attention: the
-   signal fence orders them for the compiler, and request_attention_locked (domains.c) for
-   the processor: it runs a barrier on all threads between storing attention and storing
-   NULL into limit. So either this load sees the request, or its NULL is the later store.
-   (A fence here would cost every transition.) */
+/* Lets probes write up to the end of the block, unless someone asks for attention or the
+   ring is watched (watch.h). The store of limit comes before the load of attention. The
+   signal fence orders them for the compiler; request_attention_locked (domains.c) does so
+   for the processor: it runs a barrier on all threads between storing attention and
+   storing NULL into limit. So either this load sees the request, or its NULL is the later
+   store. (A fence here would cost every transition.) */
 static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   struct eventring_lane *lane = &lanes->hot.lane[ring];
   const struct evr_writer *writer = lanes->writer[ring];
-  if (!writer || writer->careful) return; /* it is NULL */
+  if (!writer || writer->careful) return; /* the limit is NULL and stays so */
   __atomic_store_n(&lane->limit, writer->end, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (__atomic_load_n(&lanes->attention, __ATOMIC_RELAXED) || evr_watch_covers(ring))
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
 }
 
-/* Keeps probes of handlers of signals from writing into the lanes, from the first call to
-   the second. The first returns whether it is the outermost, for the second. Owner. */
+/* Keeps probes of signal handlers from writing into the lanes, from the first of these
+   calls to the second. The first returns whether it is the outermost one; pass that to
+   the second. Owner. */
 static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   if (lanes->writing) return false;
   lanes->writing = true;
   __atomic_store_n(&lanes->hot.lane[ring].limit, NULL, __ATOMIC_RELAXED);
-  /* signal fence: a handler of a signal on this thread finds `writing` set and no limit
-     if it interrupts what follows */
+  /* signal fence: a signal handler on this thread that interrupts what follows finds
+     `writing` set and no limit */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return true;
 }
@@ -124,14 +127,14 @@ static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
 static inline void evr_lane_end_writing(struct evr_lanes *lanes, enum eventring_ring ring,
                                         bool outermost) {
   if (!outermost) return;
-  /* signal fence: what precedes comes before `writing` goes, for a handler on this
-     thread */
+  /* signal fence: for a handler on this thread, `writing` is cleared after what
+     precedes */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   lanes->writing = false;
   evr_lane_publish_limit(lanes, ring);
 }
 
-/* Counts an event that a handler of a signal could not write. */
+/* Counts an event that a signal handler could not write. */
 static inline void evr_lane_drop(struct evr_lanes *lanes, enum eventring_ring ring) {
   lanes->dropped[ring]++;
 }

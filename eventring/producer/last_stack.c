@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* last_stack.c: the last stacks of domains, as records of kind LAST_STACKS.
  *
- * The kind has a budget of a few blocks, whose oldest goes, so that a process that runs
- * for years keeps the newest stacks of all its domains. A block always keeps room for one
- * more record of the greatest size: a handler of a signal takes that, and needs no new
+ * The kind has a budget of a few blocks, and the oldest is rewritten, so that a process
+ * that runs for years keeps the newest stacks of its domains. A block always keeps room
+ * for one more record of the greatest size, so that a signal handler needs no new
  * block. */
 #include "eventring/stack.h"
 
@@ -108,8 +108,8 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
   const struct evr_recording *r = d ? d->recording : NULL;
   if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return 0;
   const struct format_control *control = evr_control(r);
-  /* acquire: pairs with the release of evr_control_call: with the bit comes the number
-     that evr_control_ask_stacks has set before */
+  /* acquire: pairs with the release of evr_control_call: a domain that sees the bit sees
+     the number that evr_control_ask_stacks has set before */
   if (!(__atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) & FORMAT_PROFILE_STACKS))
     return 0;
   return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
@@ -126,8 +126,8 @@ void *eventring_stack_host(const eventring_domain *domain) {
 }
 
 void eventring_on_stack(eventring_stack_wanted *function) {
-  /* release: pairs with the acquire in evr_stack_wanted: whoever calls the function sees
-     what the host has set up before */
+  /* release: pairs with the acquire in evr_stack_wanted: a thread that calls the function
+     sees what the host has set up before */
   __atomic_store_n(&wanted, function, __ATOMIC_RELEASE);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* leaf_spans.c: passes over spans that have nothing inside.
+/* leaf_spans.c: skips spans that have nothing inside.
  *
- * Most blocks are little but begin-end pairs without anything in between, which do not
- * change the open spans. When a block is full, the producer passes over these pairs and
- * so learns quickly which spans are open at the start of the next one.
+ * Most blocks consist mainly of begins directly followed by their ends, which do not
+ * change the open spans. When a block is full, the producer skips these pairs, and so
+ * quickly finds the spans that are open at the start of the next block.
  */
 #include "producer/leaf_spans.h"
 
@@ -14,17 +14,16 @@
 
 /* ---- Runs of leaf spans -----------------------------------------------------------
  *
- * RUN words are checked at once, without a branch for each: the kind and length
- * bits of first words must be those of a begin, of second words those of an end,
- * and the ids of each two must be the same. What a block has at its end and is no
- * whole run is checked together with words that were checked before (with an odd
- * number of words left that fails, as it must: it meets an end for a begin).
+ * RUN words are checked at once, without a branch for each: the kind and length bits of
+ * first words must be those of a begin, those of second words of an end, and the ids of
+ * each pair must be equal. An incomplete run at the end of a block is checked together
+ * with words that were checked before. (With an odd number of words this fails, as it
+ * must, because it takes ends for begins.)
  *
- * The tail of a word lies in its low half, so with vectors the low halves of 16
- * words are sorted into those of begins and those of ends first. 252 spans take
- * about 90 ticks that way, a third of the transition to the next block; it took
- * 310 with vectors of 64 bytes, whose first use after a while makes the processor
- * wait.
+ * The tail of a word lies in its low half, so with vectors the low halves of 16 words are
+ * first separated into those of begins and those of ends. 252 spans take about 90 ticks
+ * that way, a third of the transition to the next block; it took 310 with vectors of 64
+ * bytes, whose first use after a while makes the processor wait.
  */
 
 enum { RUN = 64 };
@@ -45,7 +44,7 @@ static bool is_run_plain(const uint64_t *words) {
   return (bad[0] | bad[1]) == 0;
 }
 
-/* Passes over runs at the start of the words; `is_run` checks one. */
+/* Skips runs at the start of the words; `is_run` checks one. */
 static inline __attribute__((always_inline)) const uint64_t *
 skip_runs_with(bool (*is_run)(const uint64_t *), const uint64_t *words,
                const uint64_t *end) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leaf_spans.h: passes over spans that have nothing inside. */
+/* leaf_spans.h: skips spans that have nothing inside. */
 #ifndef EVENTRING_LEAF_SPANS_H
 #define EVENTRING_LEAF_SPANS_H
 
@@ -10,21 +10,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Passes over the runs of leaf spans at the start of words .. end; returns where they
-   stop. Checks many words together: at the start of a block these lie on few cache
-   lines. */
+/* Skips the runs of leaf spans at the start of words .. end; returns where they stop.
+   Checks many words together. */
 const uint64_t *evr_pass_leaf_runs(const uint64_t *words, const uint64_t *end);
 
-/* Tells whether these are a begin without payload and the end of the same id: the kinds
-   differ by one and everything else of the tail agrees. */
+/* Tells whether the words are a begin without payload and the end of the same span: their
+   kinds differ by one, and the rest of their tails agrees. */
 static inline bool evr_is_leaf_span(uint64_t first, uint64_t second) {
   uint64_t begin = first & FORMAT_TAIL_MASK;
   return (begin & FORMAT_WHAT_MASK) == EVENTRING_BEGIN &&
          (second & FORMAT_TAIL_MASK) == begin + (EVENTRING_END - EVENTRING_BEGIN);
 }
 
-/* Passes over the leaf spans at the start of words .. end; returns where they stop. Tries
-   runs once it has seen a few. */
+/* Skips the leaf spans at the start of words .. end; returns where they stop. Tries runs
+   once it has seen a few spans. */
 static inline const uint64_t *evr_pass_leaf_spans(const uint64_t *words, const uint64_t *end) {
   int seen = 0;
   while (end - words >= 2 && evr_is_leaf_span(words[0], words[1])) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* lend.c: lends the recording of this process to readers in the same process.
  *
- * The loan is a reference: what was lent stays mapped, however the recording ends, until
- * it is given back. Readers use the mappings without the producer's mutex: the front
- * is mapped before there is a recording to lend, extents are published with release when
- * they are claimed, and none of them moves. */
+ * The loan is a counted reference: the memory stays mapped, however the recording ends,
+ * until it is given back. Readers use the mappings without the producer's mutex: the
+ * front is mapped before there is a recording to lend, extents are published with release
+ * when they are claimed, and none of them moves. */
 #include "producer/producer.h"
 
 #include <stdio.h>

@@ -4,9 +4,9 @@
  * One word each, see lock.h. A mutex is taken by a compare-and-swap from 0, whose acquire
  * order pairs with the release of the exchange with 0 in evr_mutex_unlock. A thread that
  * waits sets WAITED and sleeps on the low half of the word; one that has slept takes the
- * mutex with WAITED set, as others may sleep, too. A signal whose handler finds its own
- * thread to be the owner is written into the word, so that the exchange either returns it
- * or comes before it.
+ * mutex with WAITED set, because others may sleep, too. If a signal handler finds that
+ * its own thread is the owner, it writes the signal into the word, so that the exchange
+ * either returns the signal or comes before it.
  */
 #include "producer/lock.h"
 
@@ -83,9 +83,9 @@ bool evr_mutex_lock_soon(struct evr_mutex *m) {
   return false;
 }
 
-/* Frees the mutex in a forked child. The forking thread has taken it, and is the one that
-   the child has. A signal that came meanwhile is the parent's, and so are the waiters.
-   release: pairs with the acquire in take */
+/* Frees the mutex in a forked child. The forking thread has taken it, and is the only one
+   in the child. A signal that came meanwhile belongs to the parent, and so do the
+   waiters. release: pairs with the acquire in take */
 void evr_mutex_renew(struct evr_mutex *m) { __atomic_store_n(&m->word, 0, __ATOMIC_RELEASE); }
 
 bool evr_locking(void) { return is_mine(&evr_producer_mutex) || is_mine(&evr_watch_mutex); }
@@ -96,8 +96,8 @@ static struct evr_mutex *outermost(void) {
   return is_mine(&evr_watch_mutex) ? &evr_watch_mutex : NULL;
 }
 
-/* Defers the signal to the release of the mutex that the thread holds: only this thread,
-   which is in its handler, can release it. */
+/* Defers the signal to the release of the mutex that this thread holds. (Only this
+   thread, which is in its handler, can release the mutex.) */
 bool eventring_defer_signal(int number) {
   struct evr_mutex *m = outermost();
   if (!m) return false;

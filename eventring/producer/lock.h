@@ -3,15 +3,14 @@
  *
  * The producer's mutex guards all that the producer keeps for the whole process: the
  * present recording, the list of domains, the slots, the catalogue. Nobody holds it on
- * the path of an event. The name of a function that ends in _locked says that the caller
- * holds it. The table of triggers has one of its own (watch.c), which is taken after this
- * one.
+ * the path of an event. The caller of a function whose name ends in _locked must hold it.
+ * The table of triggers has a mutex of its own (watch.c), which is taken after this one.
  *
- * A handler of a signal must find out whether the thread that it interrupts holds one of
- * them. So a mutex names its owner from the instruction on that takes it. (A thread-local
- * variable would be written before or after that. In a library that is loaded late it is
- * also either allocated by malloc at its first use, perhaps in the handler, or part of
- * the space for static TLS, which may be used up; then dlopen fails.)
+ * A signal handler must find out whether the thread that it interrupts holds one of them.
+ * So the instruction that takes a mutex also stores its owner. (A thread-local variable
+ * would be written before or after that. In a library that is loaded late, such a
+ * variable is either allocated by malloc at its first use, perhaps in the handler, or
+ * part of the space for static TLS, which may be used up; then dlopen fails.)
  */
 #ifndef EVENTRING_LOCK_H
 #define EVENTRING_LOCK_H
@@ -21,16 +20,16 @@
 
 #pragma GCC visibility push(hidden)
 
-/* 0: free. Otherwise pthread_self() of the owner; in bit 0 whether others may wait, and
-   in the eight highest bits a signal to be raised when the mutex is released. */
+/* 0: free. Otherwise pthread_self() of the owner; bit 0: others may wait; the eight
+   highest bits: a signal to be raised when the mutex is released. */
 struct evr_mutex { uint64_t word; };
 
 extern struct evr_mutex evr_producer_mutex, evr_watch_mutex;
 
 void evr_mutex_lock(struct evr_mutex *m);
 void evr_mutex_unlock(struct evr_mutex *m);
-/* Takes the mutex in a handler of a signal; returns false when it does not become free
-   within 20 ms, or the interrupted thread itself holds it. */
+/* Takes the mutex in a signal handler; returns false when it does not become free within
+   20 ms, or the interrupted thread itself holds it. */
 bool evr_mutex_lock_soon(struct evr_mutex *m);
 /* Releases the mutex in a forked child, whose only thread holds it. */
 void evr_mutex_renew(struct evr_mutex *m);

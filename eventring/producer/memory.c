@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c: what hosts say of allocations: events, and the profiles of domains.
+/* memory.c: what hosts report about allocations: events, and the profiles of domains.
  *
  * The definitions of the events are registered with the first profile of the process. A
  * sample is four words: the event word and three of payload, which format.h describes. */
@@ -213,7 +213,7 @@ void eventring_memory_sampled(eventring_domain *domain, const struct eventring_s
   emit_sample(d, words);
 }
 
-/* Counts the fate of a block; returns false when the block is of another profile. */
+/* Counts the fate of a block; returns false when the block belongs to another profile. */
 static inline bool count_fate(struct evr_heap *heap, const struct eventring_fate *fate) {
   if (fate->kind == EVENTRING_FATE_PROMOTED)
     return fate->block->profile == evr_heap_number(heap);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h: what a recording says of allocations from its start on. */
+/* memory.h: what a recording has about allocations from its start on. */
 #ifndef EVENTRING_PRODUCER_MEMORY_H
 #define EVENTRING_PRODUCER_MEMORY_H
 
@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Writes the stacks that are known, and the names of kinds and origins. */
+/* Writes all known stacks, and the names of kinds and origins. */
 void evr_memory_publish_locked(struct evr_recording *recording);
 
 #pragma GCC visibility pop

@@ -2,35 +2,36 @@
 /* off_cpu.c: for how long the calling thread was not on a processor.
  *
  * The time off the processor is what passed on CLOCK_MONOTONIC less what passed on the
- * thread's CPU clock. Reading the latter is a system call (0.3 to 0.5 us), too much for
- * twice in each step of a collector, and most steps are not interrupted at all. The
- * kernel shows that for free where restartable sequences (rseq) exist:
+ * thread's CPU clock. Reading the latter is a system call (0.3 to 0.5 us). Twice in each
+ * step of a collector this would cost too much, and most steps are not interrupted at
+ * all. Where restartable sequences (rseq) exist, the kernel shows at no cost whether a
+ * thread was interrupted:
  *
  *   The C library registers a `struct rseq` for each thread. A thread that stores the
- *   address of a descriptor (struct rseq_cs) into its field rseq_cs says that it is in
- *   the critical section which that describes. When the thread was preempted, has slept,
+ *   address of a descriptor (struct rseq_cs) into the field rseq_cs states that it is in
+ *   the critical section of that descriptor. When the thread was preempted, has slept,
  *   got a signal or another processor, and the instruction pointer is not in that
  *   section, the kernel stores 0 there before the thread goes on.
  *
  * So the address of a descriptor of an empty section is a mark that lasts as long as the
  * thread stays on its processor. While it is there, no time was lost since the clocks
- * were read; when it is gone, both clocks are read and the mark is set again. System
- * calls are as many as changes of threads. The clocks run apart even so: interrupts and
- * what a hypervisor takes need not count as CPU time, and NTP corrects one of the clocks.
- * So that this is not taken for a part of the next step that is interrupted, and that
- * what a hypervisor takes for longer counts in the step in which it does, the clocks are
- * read again before and after a step if the last time was before the last tick of the
+ * were read; when it is gone, both clocks are read and the mark is set again. So there
+ * are as many system calls as changes of threads. The clocks still drift apart:
+ * interrupts and time taken by a hypervisor need not count as CPU time, and NTP corrects
+ * one of the clocks. This drift must not be counted in the next interrupted step, and a
+ * longer time taken by a hypervisor must be counted in the right step. So the clocks are
+ * also read before and after a step if the last reading was before the last tick of the
  * coarse clock (1 to 10 ms).
  *
- * Others in the process may use rseq (tcmalloc does): they overwrite the mark, which is
- * then gone, and they lose nothing, because their own sections never contain a call of
- * this function. A handler of a signal that stores the mark does not hurt an interrupted
- * section either: the kernel has aborted that before it called the handler.
+ * Other code in the process may use rseq (tcmalloc does). It overwrites the mark, which
+ * is then gone. It loses nothing, because its own sections never contain a call of this
+ * function. A signal handler that stores the mark does not harm an interrupted section,
+ * because the kernel has aborted that before it called the handler.
  *
- * Kernels may leave the mark alone when the thread sleeps in a system call (since 6.19: a
- * section must not contain one). That is tried once in a process. If it is so, or if
- * there is no rseq (older kernels and C libraries, valgrind), both clocks are read each
- * time.
+ * Some kernels do not remove the mark when the thread sleeps in a system call (since
+ * 6.19: a section must not contain one). This is tested once in a process. If the mark
+ * stays, or if there is no rseq (older kernels and C libraries, valgrind), both clocks
+ * are read each time.
  *
  * The descriptor lies in a page that is never unmapped: the kernel reads it as long as a
  * thread has the mark, even if this library was unloaded.
@@ -51,10 +52,10 @@
 #endif
 
 enum {
-  /* ns: more than passes between the readings of the two clocks; a change to another
-     thread and back takes longer */
+  /* ns: more than the time between the readings of the two clocks, and less than a change
+     to another thread and back */
   NOISE = 2000,
-  MOST_APART = 5000, /* ns: reading both takes less */
+  MOST_APART = 5000, /* ns: reading both clocks takes less */
   MOST_TRIES = 4,
   NAP = 20000      /* ns, to find out whether sleeping removes the mark */
 };
@@ -66,7 +67,7 @@ static __thread struct {
   uint64_t off;  /* time off the processor until then, and 1; 0: not read yet */
 } clocks;
 
-/* How it is measured; any thread may find that out. */
+/* How the time is measured. Any thread may determine this. */
 enum manner { UNKNOWN, MARKED, READ, OFF };
 static enum manner manner;
 
@@ -86,8 +87,8 @@ struct descriptor {
   uint64_t start, length, abort;
 } __attribute__((aligned(32)));
 
-/* The kernel checks that the abort handler, which an empty section never needs, stands
-   behind the signature. */
+/* The kernel checks that the signature stands before the abort handler, although an empty
+   section never needs a handler. */
 struct mark {
   struct descriptor descriptor;
   uint32_t signature;
@@ -122,7 +123,7 @@ static void set_mark(void) {
   if (area->cpu_id >= 0) __atomic_store_n(&area->section, (uintptr_t)mark, __ATOMIC_RELAXED);
 }
 
-/* Makes the mark. If two threads make it at once, one wins. */
+/* Makes the page with the mark. If two threads do so at once, one wins. */
 static bool make_mark(void) {
   if (__rseq_size == 0 || own_area()->cpu_id < 0) return false;
   struct mark *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE,
@@ -132,8 +133,8 @@ static bool make_mark(void) {
   made->descriptor.start = made->descriptor.abort = (uintptr_t)made->handler;
   mprotect(made, sizeof *made, PROT_READ);
   const struct mark *none = NULL;
-  /* acq_rel, and acquire on failure: pairs with each other in two threads, so that the
-     loser, too, sees the page of the winner filled; other threads see it through
+  /* acq_rel, and acquire on failure: pairs with the same exchange in another thread, so
+     that the loser sees the winner's page filled; other threads see it through
      `manner` */
   if (!__atomic_compare_exchange_n(&mark, &none, made, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_ACQUIRE))
@@ -141,8 +142,8 @@ static bool make_mark(void) {
   return true;
 }
 
-/* Tells whether the mark stays, and goes when the thread sleeps. (It may be gone at once
-   by chance.) */
+/* Tells whether the mark stays while the thread runs, and is removed when it sleeps. (By
+   chance it may be removed at once.) */
 static bool marks_work(void) {
   const struct timespec nap = {.tv_nsec = NAP};
   bool stays = false;
@@ -166,8 +167,8 @@ static bool marks_work(void) { return false; }
 
 /* ---- Measuring --------------------------------------------------------------------- */
 
-/* Reads both clocks; returns true when nothing came between the two readings, which would
-   count as an interruption of what follows. */
+/* Reads both clocks; returns true when nothing came between the two readings. Otherwise
+   that time would be counted in the following step. */
 static bool read_both(bool marks, uint64_t *wall, uint64_t *cpu) {
   if (marks) set_mark();
   *wall = read_ns(CLOCK_MONOTONIC);
@@ -195,7 +196,7 @@ static __attribute__((cold, noinline)) enum manner find_manner(void) {
   return __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
 }
 
-/* Reads the clocks, unless the mark says that they need not be read. */
+/* Reads the clocks, unless the mark shows that this is not needed. */
 static void bring_up_to_date(enum manner how) {
   uint64_t tick = read_ns(CLOCK_MONOTONIC_COARSE);
   if (how == READ || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
@@ -203,7 +204,8 @@ static void bring_up_to_date(enum manner how) {
 }
 
 uint64_t eventring_off_cpu_begin(void) {
-  /* acquire: pairs with the exchange in find_manner, which the mark precedes */
+  /* acquire: pairs with the exchange in find_manner, which follows the store of the
+     mark */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (__builtin_expect(how == UNKNOWN, 0)) how = find_manner();
   if (how == OFF) return 0;
@@ -220,8 +222,8 @@ uint64_t eventring_off_cpu_since(uint64_t begun) {
 }
 
 void evr_off_cpu_measure(bool on) {
-  /* acquire, and release below: pair with each other in other threads; the manner is all
-     that is passed on */
+  /* acquire, and release below: pair with each other in other threads; only the manner
+     itself is passed on */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (!on) __atomic_store_n(&manner, OFF, __ATOMIC_RELEASE);
   else if (how == OFF) __atomic_store_n(&manner, UNKNOWN, __ATOMIC_RELEASE);

@@ -8,10 +8,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Sets whether the time is measured; if not, eventring_off_cpu_begin returns 0. Any
-   thread. */
+/* Switches the measurement on or off; when it is off, eventring_off_cpu_begin returns 0.
+   Any thread. */
 void evr_off_cpu_measure(bool on);
-/* Begins the clocks of the thread anew in a forked child. */
+/* Resets the clocks of the thread in a forked child. */
 void evr_off_cpu_after_fork(void);
 
 #pragma GCC visibility pop

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* open_spans.c: the spans open at a point of a ring.
  *
- * Probes do not keep them. When a block is full, the producer walks it once, while it is
- * in the cache, and so learns which spans are open at the start of the next block, whose
- * header lists them. doc/FORMAT.md, section 9, has the rules; the reader's stacks
- * (span_stack.c) follow the same ones.
+ * Probes do not track open spans. When a block is full, the producer walks it once, while
+ * it is in the cache, and so finds the spans that are open at the start of the next
+ * block, whose header lists them. doc/FORMAT.md, section 9, has the rules; the reader's
+ * stacks (span_stack.c) follow the same ones.
  *
- * The table is bounded. Spans are linked in two ways: within their context, for ends,
- * and by age, for the header, which prefers the present context and then what began
- * last. Contexts are found by a hash of their id; one without open spans is not kept, so
- * a program with a million coroutines has as many entries as have spans open.
+ * The table is bounded. Spans are linked in two ways: within their context, for ends, and
+ * by age, for the header, which prefers the present context and then the spans that began
+ * last. Contexts are found by a hash of their id. A context without open spans is not
+ * kept, so a program with a million coroutines has entries only for those with open
+ * spans.
  */
 #include "producer/open_spans.h"
 
@@ -32,7 +33,7 @@ static uint16_t find_context(const struct evr_open_spans *open, uint64_t id) {
   return c;
 }
 
-/* Adds a context. There is room: no more contexts than spans are kept. */
+/* Adds a context. There is room: there are never more contexts than spans. */
 static uint16_t add_context(struct evr_open_spans *open, uint64_t id) {
   uint16_t c = open->contexts_free, *bucket = bucket_of(open, id);
   if (c) open->contexts_free = open->contexts[c].next;
@@ -131,7 +132,7 @@ static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks
 
 static bool has_reason(unsigned id) { return __atomic_load_n(&evr_has_reason[id], __ATOMIC_RELAXED); }
 
-/* Closes, at an end, the innermost span of this id among the `depth` innermost spans of
+/* Closes the innermost span of this id, at its end, among the `depth` innermost spans of
    the present context. */
 static void close_span(struct evr_open_spans *open, struct evr_totals *totals, unsigned id,
                        uint64_t ticks, unsigned depth) {
@@ -155,9 +156,9 @@ struct begun { /* a span that the block begins */
   const uint64_t *words; /* its event */
 };
 
-/* A walk over the words of a block. Most spans that a block begins it also ends: those of
-   the present context are kept here and move to the table when the context changes or
-   the block ends. */
+/* A walk over the words of a block. Most spans that begin in a block also end in it.
+   Those of the present context are kept here, and move to the table when the context
+   changes or the block ends. */
 struct walk {
   struct evr_open_spans *open;
   struct evr_totals *totals;
@@ -167,7 +168,7 @@ struct walk {
   struct begun begun[FORMAT_BLOCK_WORDS];
 };
 
-/* Returns why the span runs: the value of its begin; 0: that is no id. */
+/* Returns the reason of the span: the value of its begin; 0: that is no id. */
 static inline uint64_t reason_of(const struct begun *begun) {
   if (!word_length(begun->word) || !has_reason(word_id(begun->word))) return EVR_NO_REASON;
   return begun->words[1] < EVENTRING_MAX_EVENTS ? begun->words[1] : 0;
@@ -181,7 +182,7 @@ static void keep_begun(struct walk *walk) {
   walk->count = 0;
 }
 
-/* Adds a span that the block both begins and ends to the totals. */
+/* Adds a span that begins and ends in the block to the totals. */
 static inline void add_span(const struct walk *walk, const struct begun *begun, uint64_t ticks) {
   const unsigned id = word_id(begun->word);
   evr_totals_span(walk->totals, id, ticks_between(begun->ticks, ticks));
@@ -255,8 +256,8 @@ static inline void apply_event(struct walk *walk, const uint64_t *words, const u
   }
 }
 
-/* Counts the leaf spans that words .. end begins with, and then the events that neither
-   begin nor end. Returns where these stop. */
+/* Counts the leaf spans at the start of words .. end, and then the events that neither
+   begin nor end a span. Returns where these stop. */
 static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_t *words,
                                           const uint64_t *end) {
   const uint64_t *others = evr_pass_leaf_spans(words, end);
@@ -270,8 +271,8 @@ static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_
   return words;
 }
 
-/* Checks the law of the table: the spans that are linked by age are those that are
-   counted, and each lies in a context. */
+/* Checks the law of the table: the number of spans linked by age is `count`, and each
+   span lies in a context. */
 static inline bool is_linked(const struct evr_open_spans *open) {
   uint32_t count = 0;
   for (uint16_t i = open->oldest, older = 0; i; older = i, i = open->spans[i].newer, count++)
@@ -286,7 +287,7 @@ void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, cons
                     size_t count, uint64_t base) {
   struct walk walk;
   const uint64_t *end = words + count;
-  walk.open = open; /* the structure is large, and its list need not be cleared */
+  walk.open = open; /* not with `walk`: the list is large and need not be cleared */
   walk.totals = totals;
   walk.count = 0;
   walk.position = (struct format_position){.base = base, .context = open->context};
@@ -340,7 +341,7 @@ unsigned evr_open_list(const struct evr_open_spans *open, uint64_t ticks,
   for (i = own < open->count ? open->newest : 0; i && count < FORMAT_MAX_OPEN;
        i = open->spans[i].older)
     if (open->spans[i].context != present) index[count++] = i;
-  /* each part was collected from its inner end */
+  /* each part was collected from the innermost span outwards */
   for (unsigned n = 0; n < own; n++) list[n] = entry_of(open, index[own - 1 - n], ticks);
   for (unsigned n = own; n < count; n++)
     list[n] = entry_of(open, index[count - 1 - (n - own)], ticks);

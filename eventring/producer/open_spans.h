@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open_spans.h: the spans open at a point of a ring, for the headers of its blocks. */
+/* open_spans.h: the spans that are open at a point of a ring, for block headers. */
 #ifndef EVENTRING_OPEN_SPANS_H
 #define EVENTRING_OPEN_SPANS_H
 
@@ -12,7 +12,7 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_MAX_OPEN = 1024, /* spans known; when there are more, the oldest become hidden */
+  EVR_MAX_OPEN = 1024, /* spans kept; when there are more, the oldest become hidden */
   EVR_OPEN_BUCKETS = 256
 };
 
@@ -22,29 +22,31 @@ enum {
 struct evr_open_span {
   uint64_t tail;         /* event word of the begin: kind, id; length 0, time 0 */
   uint64_t ticks;
-  uint64_t reason;       /* why it runs (evr_has_reason), or EVR_NO_REASON */
-  uint64_t suspended;    /* of its context, before this span began */
+  uint64_t reason;       /* its reason (evr_has_reason), or EVR_NO_REASON */
+  uint64_t suspended;    /* ticks that its context was suspended before */
   uint16_t context;
-  uint16_t below, above; /* in its context: begun before and after */
-  uint16_t older, newer; /* of all; of a free one `older` is the next free one */
+  uint16_t below, above; /* neighbours in its context: begun before, begun after */
+  uint16_t older, newer; /* neighbours among all spans; in a free entry `older` is the
+                            next free one */
 };
 
-struct evr_open_context { /* that has open spans */
+struct evr_open_context { /* a context that has open spans */
   uint64_t id;
   uint64_t suspended; /* ticks, since the first of its open spans began */
-  uint64_t since;     /* ticks at which it was suspended; 0: it is not */
+  uint64_t since;     /* ticks at which it was suspended; 0: it is not suspended */
   uint16_t top;       /* its innermost span */
-  uint16_t next;      /* in its bucket; of a free one: the next free one */
+  uint16_t next;      /* next in its bucket; in a free entry: the next free one */
 };
 
-/* Zeroed, it is empty. It is large; parts that are not used are not touched. It belongs
-   to the owner of the ring. */
+/* The open spans of a ring, used by the ring's owner. All zero: empty. The structure is
+   large; unused parts are not touched. */
 struct evr_open_spans {
   uint64_t context; /* of what follows this point of the ring */
   uint32_t count;   /* spans in the table */
   uint32_t hidden;  /* open spans that are not in the table */
   uint16_t oldest, newest;
-  /* of each: how many indices have been used, and the head of the list of free ones */
+  /* for spans and for contexts: how many indices were ever used, and the head of the list
+     of free ones */
   uint16_t spans_used, spans_free;
   uint16_t contexts_used, contexts_free;
   uint16_t bucket[EVR_OPEN_BUCKETS];
@@ -56,14 +58,13 @@ struct evr_open_spans {
    is; base is that of the block. */
 void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
                     size_t count, uint64_t base);
-/* Forgets the spans whose class is among `classes` and that began before `ticks`.
-   class_of maps ids to classes. */
+/* Drops the spans of these classes that began before `ticks`. class_of: classes by id. */
 void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_t classes,
                    uint64_t ticks);
-/* Forgets all; the context is 0 (a new incarnation). */
+/* Drops all spans and sets the context to 0 (a new incarnation). */
 void evr_open_clear(struct evr_open_spans *open);
-/* Fills the list of a block that begins at `ticks` with at most FORMAT_MAX_OPEN entries,
-   whose number is returned. *hidden: how many open spans are not listed. */
+/* Fills the list of a block that begins at `ticks` with at most FORMAT_MAX_OPEN entries
+   and returns their number. *hidden: how many open spans are not listed. */
 unsigned evr_open_list(const struct evr_open_spans *open, uint64_t ticks,
                        struct format_open *list, uint32_t *hidden);
 

@@ -5,8 +5,8 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
-/* Tells whether the process is privileged. One that has changed its user is not dumpable
-   either, until it says otherwise. */
+/* Tells whether the process is privileged. A process that has changed its user is not
+   dumpable either, unless it sets that. */
 static bool is_privileged(void) {
   return getauxval(AT_SECURE) != 0 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
 }
@@ -18,7 +18,7 @@ static uint64_t obeyed(const struct evr_recording *r, uint64_t known) {
 
 void evr_outside_begin(struct evr_recording *r, uint64_t known) {
   __atomic_store_n(&evr_status(r)->obeys, obeyed(r, known), __ATOMIC_RELAXED);
-  /* fails where the kernel has no Yama, which then forbids nothing either */
+  /* fails on a kernel without Yama, which forbids nothing */
   if (r->lets_read) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* pages.c: which pages take memory (eventring/footprint.h).
  *
- * The kernel counts a page as resident when memory of its own is mapped there. A page
- * that was read and never written is mapped to the one page of zeros that all processes
- * have, and does not count; mincore says that it is there. So /proc/self/pagemap is
- * asked:
+ * The kernel counts a page as resident when it has memory of its own. A page that was
+ * read and never written is mapped to the page of zeros that all processes share, and
+ * does not count, but mincore reports it as present. So /proc/self/pagemap is used:
  *
  *   scan      a request of Linux 6.7 names runs of pages that are present and not that
  *             page;
- *   entries   before, a word for each page says whether it is present, whether no one
- *             else has it mapped, and whether it is a file's. A page of zeros is neither,
- *             and so is one that a fork left shared with a child: their contents tell
- *             them apart. So a shared page that holds only zeros is taken for absent.
+ *   entries   before, a word for each page says whether it is present, whether nobody
+ *             else has it mapped, and whether it belongs to a file. The last two are
+ *             false for the page of zeros, and for a page that a fork left shared with
+ *             a child: only their contents differ. So a shared page that holds only
+ *             zeros counts as absent.
  *
  * Contents are read from /proc/self/mem, so that a page that may not be read, or is gone,
- * is no fault. Where /proc is not there, mincore is what remains. */
+ * causes no fault. Without /proc, only mincore remains. */
 #include "producer/pages.h"
 
 #include <errno.h>
@@ -119,8 +119,8 @@ static bool ask_in_one_way(const struct eventring_pages *pages, uintptr_t first,
   }
 }
 
-/* Finds out which of at most AT_ONCE pages are there. A page about which nothing can be
-   known counts as there. */
+/* Determines which of at most AT_ONCE pages take memory. A page for which this is not
+   possible counts as there. */
 static void ask(struct eventring_pages *pages, uintptr_t first, size_t count,
                 unsigned char *there) {
   while (!ask_in_one_way(pages, first, count, there)) {

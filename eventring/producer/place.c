@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* place.c: the file of a recording: its name, what is in its place, its end.
  *
- * The file is created with O_EXCL|O_NOFOLLOW; what is in its place is neither opened for
- * writing nor followed. A regular file of this user that no live process holds was left
- * by a dead process of the same pid (a container that is started again is pid 1 again):
- * it is renamed to `<name>-<start>.eventring`, never replaced. At the end the file is
- * unlinked only if the name still means the inode of the recording.
+ * The file is created with O_EXCL|O_NOFOLLOW; whatever has its name already is neither
+ * opened for writing nor followed. A regular file of this user that no live process has
+ * locked was left by a dead process of the same pid (a container that is started again is
+ * pid 1 again): it is renamed to `<name>-<start>.eventring`, never replaced. At the end
+ * the file is unlinked only if the name still refers to the inode of the recording.
  *
- * When nobody has said where the file is to be, and the current directory cannot be used,
- * it is made in $XDG_RUNTIME_DIR, in the place of this user's or of the machine's
- * services (state_place.h), or else in /tmp. Such a directory must be one in which no
- * other user but root can rename or remove the file: it belongs to this user or to root,
- * and is sticky if others may write to it. That is checked of the directory that is open,
- * and all that follows happens below that descriptor. Whoever takes the name first can
- * prevent the recording, and no more: nothing is followed, opened for writing, or renamed
- * but a regular file of this user.
+ * If no directory was configured and the current one cannot be used, the file is made in
+ * $XDG_RUNTIME_DIR, in the place for this user's or for the machine's services
+ * (state_place.h), or else in /tmp. Such a directory must be one in which no other user
+ * but root can rename or remove the file: it belongs to this user or to root, and is
+ * sticky if others may write to it. This is checked through the open descriptor of the
+ * directory, and everything after that uses this descriptor. A user who takes the name
+ * first can prevent the recording, but nothing else: no link is followed, nothing is
+ * opened for writing, and only a regular file of this user is renamed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static int name_file(struct evr_recording *r, const struct eventring_config *con
 /* Joins directory and name to a path; returns false when it is too long. */
 static bool join_path(char *path, size_t room, const char *directory, const char *name) {
   size_t length = strlen(directory), size = strlen(name) + 1;
-  bool slash = directory[1] != 0; /* "/" has it already */
+  bool slash = directory[1] != 0; /* "/" already ends in a slash */
   if (length + slash + size > room) return false;
   memcpy(path, directory, length);
   if (slash) path[length++] = '/';
@@ -51,8 +51,8 @@ static bool join_path(char *path, size_t room, const char *directory, const char
   return true;
 }
 
-/* Lists the directories that may take the place of the current one. That of the user's
-   state is made if only its last component is missing. */
+/* Lists the directories that may replace the current one. Makes the user's state
+   directory if only its last component is missing. */
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]) {
   static char place[PATH_MAX];
   unsigned count = 0;
@@ -93,7 +93,7 @@ static int find_place(struct evr_recording *r, const char *directory,
   if (!realpath(directory, absolute))
     return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
                     "cannot use the directory \"%.200s\"", directory);
-  /* room for the ".2" of a further copy */
+  /* leave room for the ".2" of a further copy */
   if (!join_path(r->path, sizeof r->path - 2, absolute, r->name))
     return evr_fail(error, EVENTRING_E_DIRECTORY, ENAMETOOLONG,
                     "cannot use the directory \"%.200s\"", directory);
@@ -117,16 +117,16 @@ static int in_the_way(const struct evr_recording *r, struct eventring_error *err
   return evr_fail(error, EVENTRING_E_EXISTS, 0, "%.300s is %s", r->path, what);
 }
 
-/* Tells whether the recording that holds this file's lock is one of this very process:
-   then another copy of the library makes it. */
+/* Tells whether this very process holds the lock of this file, through another copy of
+   the library. */
 static bool is_of_this_process(int fd) {
   struct format_header h;
   return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
          memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) == 0 && h.pid == getpid();
 }
 
-/* Returns the start of a dead recording in seconds since the epoch; when it does not say,
-   the time of its last change. */
+/* Returns the start of a dead recording in seconds since the epoch; if the file does not
+   say, the time of its last change. */
 static long long start_of(int fd, const struct stat *st) {
   struct format_header h;
   if (pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
@@ -151,7 +151,7 @@ static int set_aside(const struct evr_recording *r, long long start) {
   return EEXIST;
 }
 
-/* Clears the file's place: renames what a dead process of this pid left behind. Returns
+/* Frees the name of the file: renames what a dead process of this pid has left. Returns
    TAKEN when another copy of the library in this process has the place. */
 enum { TAKEN = 1 };
 static int clear_place(struct evr_recording *r, struct eventring_error *error) {
@@ -216,8 +216,8 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
   return status == EVENTRING_OK ? create_file(r, &config, error) : status;
 }
 
-struct name_at { /* of the file: by its path if the program has closed the descriptor
-                    of the directory */
+struct name_at { /* the file's name in its directory, or its path if the program has
+                    closed the descriptor of the directory */
   int directory;
   const char *name;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* producer.c: what the producing side keeps for the whole process. */
+/* producer.c: the state of the producer for the whole process. */
 #include "producer/producer.h"
 
 struct evr_producer evr_producer;
@@ -13,8 +13,8 @@ struct evr_listener evr_producer_listener(void) {
 }
 
 void evr_producer_follow_now(void) {
-  /* acquire: pairs with the release in after_fork_in_child (state.c), which the renewed
-     state of the child precedes */
+  /* acquire: pairs with the release in after_fork_in_child (state.c), after the child's
+     state was renewed */
   void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
   if (__builtin_expect(follow != NULL, 0)) follow(true);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* producer.h: the producer: what the producing side keeps for the whole process.
+/* producer.h: the producer: its state for the whole process.
  *
- * It has at most one present *recording*: a file with its mappings. Only the code that
- * starts and stops domains and recordings knows it (domains.c, register.c, state.c); the
- * functions below get the recording that they work on as an argument.
+ * There is at most one present *recording*: a file with its mappings. Only the code that
+ * starts and stops domains and recordings accesses it (domains.c, register.c, state.c);
+ * all other functions get their recording as an argument.
  */
 #ifndef EVENTRING_PRODUCER_H
 #define EVENTRING_PRODUCER_H
@@ -14,18 +14,18 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_listener { /* of the host, for what no result can report */
+struct evr_listener { /* of the host, for events that no result can report */
   void (*warn)(void *context, const struct eventring_error *error);
   void *context;
 };
 
-/* What makes the copies of triggers (trigger/helper.c), which needs the reader too, and
-   meanwhile looks after the file. Called without the mutex. */
+/* Functions of the helper (trigger/helper.c), which makes the copies of triggers, for
+   which it needs the reader, and watches the file. Called without the mutex. */
 struct evr_savers {
-  void (*begin)(void);  /* something is recorded: starts the helper if there is none */
-  void (*finish)(void); /* makes what is due, and ends the helper */
-  void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
-  void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
+  void (*begin)(void);  /* starts the helper if there is none: something is recorded */
+  void (*finish)(void); /* makes the copies that are due, and ends the helper */
+  void (*wait)(uint64_t ns); /* until no copy is due or being made. Async-signal-safe */
+  void (*after_fork)(void); /* in the child, with the mutex: the child has no helper */
 };
 /* Starts as eventring_start does, with the savers. */
 int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
@@ -33,18 +33,19 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
 
 struct evr_producer { /* guarded by the mutex */
   struct evr_recording *recording; /* the present one, or NULL */
-  unsigned joined; /* starts of other hosts that joined it, less their stops */
-  struct evr_domain *domains; /* the last one that was started first */
+  unsigned joined; /* number of hosts that joined it and have not stopped */
+  struct evr_domain *domains; /* the last started one first */
   unsigned bound; /* the number of domains that end with their threads */
-  struct evr_domain *ended_domains; /* of threads that exit; not stopped by the host */
+  struct evr_domain *ended_domains; /* of exiting threads; not stopped by the host */
   struct evr_recording *ended[8]; /* kept mapped while a probe of another thread may
                                      still hold a pointer to their gate */
   unsigned ended_count;
-  unsigned telling; /* hosts that are yet to hear that words of the former page are not
-                       to be used any more: those in `ended` stay mapped */
-  /* Not NULL in a forked child that is to be recorded as its parent was, until it is, or
-     until it is decided that it is not: starts that at once (`now`), or if it is clear
-     that the child goes on (follow.c). Atomic; called without the mutex. */
+  unsigned telling; /* hosts that have not heard yet that words of the former page must
+                       not be used any more; meanwhile those in `ended` stay mapped */
+  /* Starts the recording of a forked child like its parent's: at once (`now`), or if it
+     is clear that the child goes on (follow.c). Not NULL only in a child that is to
+     follow, until it does, or it is decided that it does not. Atomic; called without the
+     mutex. */
   void (*follow)(bool now);
   struct evr_listener listener;
   const struct evr_savers *savers; /* NULL: nothing was ever started; atomic */
@@ -54,14 +55,14 @@ extern struct evr_producer evr_producer;
 /* Returns the listener of the present recording; its members are NULL without one.
    Without the mutex. */
 struct evr_listener evr_producer_listener(void);
-/* Starts the recording of a forked child that the host uses as if it went on. Without the
-   mutex. */
+/* Starts the recording of a forked child in which the host uses the recording. Without
+   the mutex. */
 void evr_producer_follow_now(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
 
-/* Calls one of the savers, if they are there. acquire: pairs with the release in
-   evr_start (state.c), which their initialisation precedes. */
+/* Calls one of the savers, if there are any. acquire: pairs with the release in evr_start
+   (state.c), after their initialisation. */
 #define evr_savers_do(what, ...) \
   do { \
     const struct evr_savers *savers_ = \

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* profiles.c: writing profiles of calls into the recording.
  *
- * A profile is a set of blocks, its *parts*. Each begins with a record that says whose it
- * is, which profile of that domain, which part of how many; a profile is whole if all of
- * them are there. A domain has two sets of blocks and writes them in turn, so that the
- * last whole profile stays until the next one is whole, and a process that is killed
- * leaves one. A domain whose last profile was final gives the older set back.
+ * A profile is a set of blocks, its *parts*. Each begins with a record that says its
+ * domain, the number of the profile, the number of the part, and how many parts there
+ * are; a profile is whole if it has all parts. A domain has two sets of blocks and writes
+ * them in turn, so that the last whole profile stays until the next one is whole, and a
+ * killed process leaves one. A domain whose last profile was final gives the older set
+ * back.
  *
- * The parts are put together in private memory. The mutex is held to provide the blocks
- * and to count them, not while they are filled: a set belongs to its domain. A part is
- * stored as a whole, its sequence last; readers check that, as with blocks of rings,
- * which are rewritten too (FORMAT.md, section 11).
+ * The parts are built in private memory. The mutex is held to provide the blocks and to
+ * count them, but not while they are filled, because a set belongs to its domain. A part
+ * is stored as a whole, its sequence last; readers check that, as with blocks of rings,
+ * which are rewritten, too (FORMAT.md, section 11).
  *
  * The budget is FORMAT_PROFILE_BUDGET blocks for all domains. When it is used up, the
- * profile of the domain that has ended longest ago goes; without one, a domain goes on
- * with the profile that it wrote before, and the parts that found no room are counted.
+ * profile of the domain that ended first is dropped. If no domain has ended, the former
+ * profile stays, and the parts that found no room are counted.
  */
 #include "producer/profiles.h"
 
@@ -35,8 +36,7 @@
 #include "producer/producer.h"
 #include "producer/replace.h"
 
-/* Time between two looks if nobody wakes this thread, or if the system cannot wait for a
-   word. */
+/* Time between two checks if nobody wakes this thread, or the system cannot wait. */
 #define LOOK_NS ((uint64_t)1000000000)
 #define POLL_NS ((uint64_t)10000000)
 
@@ -90,7 +90,7 @@ static void assemble(struct evr_profile_parts *parts,
   for (uint32_t i = 0; i < flat; i++) add_node(parts, source->calls, FORMAT_PROFILE_FLAT, i);
 }
 
-/* Fills the words that each part begins with, behind the header. */
+/* Fills the first words of each part, behind the header. */
 static void head_parts(struct evr_profile_parts *parts,
                        const struct eventring_profile_source *source,
                        const struct evr_profile_area *area, uint64_t now) {
@@ -121,8 +121,7 @@ static void give_back(struct evr_profiles *p, struct evr_profile_blocks *blocks)
     blocks->count--;
 }
 
-/* Drops the profile of the domain that has ended longest ago. Returns false when no
-   domain has ended. */
+/* Drops the profile of the domain that ended first. Returns false if none has ended. */
 static bool drop_oldest(struct evr_profiles *p) {
   struct evr_profile_area **link = &p->areas;
   while (*link && !(*link)->final) link = &(*link)->next;
@@ -162,7 +161,7 @@ static struct evr_profile_area *area_locked(struct evr_recording *r, unsigned sl
   return *link = area;
 }
 
-/* Provides blocks for the next profile; E_LIMIT: there is no room for all. */
+/* Provides blocks for the next profile, or fails with E_LIMIT: no room for all. */
 static int provide_locked(struct evr_recording *r, struct evr_profile_area *area,
                           uint32_t parts, struct eventring_error *error) {
   struct evr_profile_blocks *blocks = &area->half[(area->written + 1) % 2];
@@ -189,8 +188,8 @@ static void store_part(struct format_block *block, uint64_t *words, uint32_t end
   evr_block_replace(block, words, end, sequence);
 }
 
-/* Counts the parts that were written. The recording may have ended meanwhile: then its
-   front has a checksum and stays as it is. */
+/* Counts the parts that were written. If the recording has ended meanwhile, its front has
+   a checksum and stays as it is. */
 static void finish_locked(struct evr_recording *r, struct evr_profile_area *area,
                           const struct eventring_profile_source *source, uint32_t parts) {
   struct format_count *count = &evr_status(r)->kind[FORMAT_PROFILES];
@@ -241,7 +240,7 @@ static int write_parts(struct evr_domain *d, struct evr_profile_parts *parts,
 int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
                           struct eventring_error *error) {
   struct evr_profile_parts parts;
-  eventring_domain_check(domain); /* attaches it, if it may be */
+  eventring_domain_check(domain); /* attaches it, if possible */
   assemble(&parts, source);
   int status = parts.failed ? evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile")
                         : write_parts((struct evr_domain *)domain, &parts, source, error);
@@ -256,8 +255,8 @@ static const uint32_t *word_of(const struct evr_recording *r) {
   return &evr_control(r)->call_profile;
 }
 
-/* Returns the word of the present recording, and stores what it says; NULL: nothing is
-   recorded. Its mapping may end at any moment. */
+/* Returns the address of the word of the present recording, and stores its value; NULL:
+   nothing is recorded. The mapping may end at any moment. */
 static const uint32_t *find_word(uint32_t *value) {
   evr_lock();
   const uint32_t *word = word_of(evr_producer.recording);
@@ -266,8 +265,8 @@ static const uint32_t *find_word(uint32_t *value) {
   return word;
 }
 
-/* Returns the word. Safepoints call this as long as anything is to be obeyed: a domain
-   that is recorded has its recording, and needs no mutex. */
+/* Returns the word. Safepoints call this as long as there is something to obey. A
+   recorded domain knows its recording, so it needs no mutex. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   uint32_t value;
@@ -301,8 +300,8 @@ static void sleep_ns(uint64_t ns) {
   nanosleep(&t, NULL);
 }
 
-/* Tells whether the word asks for something. A profile that is kept is not asked for any
-   more, nor is its end while none is kept. */
+/* Tells whether the word asks for something. A profile that is already kept does not
+   count as a request, and neither does its end when none is kept. */
 static bool asks_something(uint32_t word) {
   return word & (FORMAT_PROFILE_SPANS | FORMAT_PROFILE_QUESTION | FORMAT_PROFILE_STACKS |
                  FORMAT_PROFILE_LINES) ||
@@ -325,7 +324,7 @@ bool eventring_calls_wait(uint64_t ns) {
 
 bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_MONOTONIC; }
 
-/* Returns the units of the clock for a tick, measured once: that takes 5 ms. */
+/* Returns the nanoseconds per tick, times 2^40, measured once, which takes 5 ms. */
 static uint64_t measured_unit(enum format_clock kind) {
   static uint64_t unit; /* 0: not measured yet */
   uint64_t known = __atomic_load_n(&unit, __ATOMIC_RELAXED);
@@ -334,7 +333,7 @@ static uint64_t measured_unit(enum format_clock kind) {
   const struct timespec nap = {.tv_nsec = 5000000};
   nanosleep(&nap, NULL);
   known = evr_clock_measured(from, evr_clock_pair(kind));
-  /* if threads measure at once, any will do */
+  /* if several threads measure at once, any result will do */
   __atomic_store_n(&unit, known, __ATOMIC_RELAXED);
   return known;
 }

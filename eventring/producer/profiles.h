@@ -15,21 +15,21 @@ struct evr_profile_blocks {
   uint32_t count, room;
 };
 
-/* The profiles of one life of a domain. Its blocks are its owner's; the mutex guards
+/* The profiles of one life of a domain. Only its owner uses the blocks; the mutex guards
    everything else. */
 struct evr_profile_area {
   struct evr_profile_area *next; /* a later one */
   unsigned slot;
   uint32_t incarnation;
-  uint64_t written; /* profiles */
+  uint64_t written; /* number of profiles written */
   bool final;       /* the last one was final */
-  struct evr_profile_blocks half[2]; /* of profile n: n % 2 */
+  struct evr_profile_blocks half[2]; /* profile n is in half[n % 2] */
 };
 
-/* Guarded by the mutex. Zeroed, it is empty. */
+/* The profiles of a recording. Guarded by the mutex. All zero: empty. */
 struct evr_profiles {
   struct evr_profile_area *areas;
-  struct evr_profile_blocks unused; /* that belonged to profiles */
+  struct evr_profile_blocks unused; /* free blocks that belonged to profiles */
   uint32_t claimed;                 /* blocks, at most FORMAT_PROFILE_BUDGET */
   uint64_t sequence;                /* of the last block that was written */
 };

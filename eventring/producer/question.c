@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* question.c: questions of tools (eventring/question.h).
  *
- * The words of the control page may hold anything: whatever they are, a domain answers
- * once for each number that it sees, and writes into its own place only.
+ * The words of the control page may hold anything. In any case a domain answers once for
+ * each number that it sees, and writes only into its own place.
  *
- * A domain that is asleep in C comes to no safepoint. The helper looks at the processor
- * time of each thread: of one that has not run between two looks its host may answer from
- * a copy of the memory. That is one moment of the domain if its thread has not run when
- * the copy is complete, either; else the copy is thrown away. */
+ * A domain that is asleep in C reaches no safepoint. The helper checks the processor time
+ * of each thread. If a thread has not run between two checks, the host may answer for it
+ * from a copy of the memory. The copy shows one moment of the domain if the thread has
+ * still not run when the copy is complete; otherwise it is thrown away. */
 #include "eventring/question.h"
 
 #include <signal.h>
@@ -24,8 +24,8 @@ static struct format_control *control_of(const struct evr_domain *d) {
   return evr_control(d->recording);
 }
 
-/* Clears the bit that sends hosts here although no question is open, since whoever asked
-   is gone. A question that was opened meanwhile gets it back. */
+/* Clears the bit that sends hosts here when no question is open any more, because the
+   asker is gone. If a question was opened meanwhile, sets the bit again. */
 static void clear_call(struct format_control *control) {
   /* seq_cst; its acquire pairs with the release of the asker's evr_control_call: if the
      bit of a new question was cleared here, its number is seen below */
@@ -36,7 +36,7 @@ static void clear_call(struct format_control *control) {
     __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_QUESTION, __ATOMIC_SEQ_CST);
 }
 
-/* Closes the question if nobody has closed it in time: whoever asked is gone. */
+/* Closes the question if nobody has closed it in time: the asker is gone. */
 static void close_if_old(const struct evr_domain *d, struct format_question *q,
                          uint32_t number) {
   const struct evr_recording *r = d->recording;
@@ -49,7 +49,7 @@ static void close_if_old(const struct evr_domain *d, struct format_question *q,
                               __ATOMIC_RELAXED);
 }
 
-/* Closes the question of one whom nobody answers: hosts do not come again for it. */
+/* Closes a question that must not be answered, so that hosts do not check it again. */
 static void refuse(struct format_control *control) {
   /* seq_cst: stays before the exchange in clear_call */
   __atomic_store_n(&control->question.number, 0, __ATOMIC_SEQ_CST);
@@ -61,12 +61,12 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
   struct format_control *control = control_of(d);
   if (!control) return false;
   struct format_question *q = &control->question;
-  /* acquire: pairs with the release in evr_control_call (format/control.c): whoever sees
-     the bit sees the number that was stored before it */
+  /* acquire: pairs with the release in evr_control_call (format/control.c): a domain that
+     sees the bit sees the number that was stored before it */
   bool called = __atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) &
                 FORMAT_PROFILE_QUESTION;
-  /* acquire: pairs with the release of the number in open_question (reader/ask.c), which
-     the kinds and the empty answers precede */
+  /* acquire: pairs with the release of the number in open_question (reader/ask.c), after
+     the kinds and the empty answers */
   uint32_t number = __atomic_load_n(&q->number, __ATOMIC_ACQUIRE);
   if (__builtin_expect(number == 0, 1)) {
     if (__builtin_expect(called, 0)) clear_call(control);
@@ -87,11 +87,11 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
 
 /* ---- For domains that are asleep --------------------------------------------------- */
 
-/* Children that answer, until they have ended; the helper's. */
+/* Children that answer, until they have ended; used only by the helper. */
 static pid_t children[EVENTRING_MAX_DOMAINS];
 
-/* Returns what the thread has used of processors: as long as it is the same, the thread
-   has not run. UINT64_MAX: the thread is gone. */
+/* Returns the processor time of a thread: while it is the same, the thread has not run.
+   UINT64_MAX: the thread is gone. */
 static uint64_t cpu_ns_of(int32_t tid) {
   enum { PER_THREAD = 4, SCHEDULED = 2 }; /* of clock_getcpuclockid(3), for a thread */
   struct timespec t;
@@ -108,17 +108,17 @@ static void reap_children(void) {
 static bool is_open(const struct evr_recording *r, const struct evr_domain *d) {
   const struct format_question *q = &evr_control(r)->question;
   /* acquire: pairs with the release of the number in open_question (reader/ask.c): the
-     empty answers */
+     empty answers are then seen */
   return __atomic_load_n(&q->number, __ATOMIC_ACQUIRE) != 0 &&
          __atomic_load_n(&q->answers[d->slot], __ATOMIC_RELAXED) == 0;
 }
 
-/* Publishes the answer of a copy. The domain may have come to its safepoint meanwhile,
-   and have answered itself: then it returns false. */
+/* Publishes the answer of a copy. Returns false if the domain has run or has answered
+   itself meanwhile. */
 static bool publish(struct evr_recording *r, const struct evr_domain *d, uint32_t answer) {
   uint32_t none = 0;
   /* release: pairs with the acquire load of the answer in read_answers (reader/ask.c),
-     which all that the answer refers to precedes */
+     after everything that the answer refers to */
   return cpu_ns_of(d->tid) == d->cpu_ns &&
          __atomic_compare_exchange_n(&evr_control(r)->question.answers[d->slot], &none, answer,
                                      false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ void eventring_question_answer(eventring_domain *domain,
   struct format_control *control = control_of(d);
   struct format_question *q = control ? &control->question : NULL;
   if (!q || __atomic_load_n(&q->number, __ATOMIC_RELAXED) != question->number) return;
-  /* release: pairs with the acquire load in read_answers (reader/ask.c): whoever sees the
-     answer finds what was written for it */
+  /* release: pairs with the acquire load in read_answers (reader/ask.c): a tool that sees
+     the answer finds what was written for it */
   __atomic_store_n(&q->answers[d->slot], answer, __ATOMIC_RELEASE);
 }

@@ -26,10 +26,10 @@
 #include "producer/space.h"
 
 enum {
-  /* of the front, at the start: with one page of the domain table */
+  /* bytes of the front at the start: with one page of the domain table */
   FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
-  RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at a time for records */
+  RECORD_BLOCKS = EVR_EXTENT_UNIT, /* blocks claimed at a time for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
   ENDING_BLOCKS = 2, /* as in FORMAT_RECORD_KINDS */
   OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD | 1u << FORMAT_WORD_TRIGGERS,
@@ -51,8 +51,8 @@ static int claim_record_blocks(struct evr_recording *r, enum evr_claim how,
   return EVENTRING_OK;
 }
 
-/* Makes blocks of records ready: several at a time, which saves system calls; where there
-   is no room for them, one. */
+/* Makes blocks of records ready: several at a time, which saves system calls; if there is
+   no room for these, one. */
 static bool make_records_ready(struct evr_recording *r) {
   struct eventring_error error;
   const struct evr_extent *extent = r->record_extent;
@@ -84,8 +84,8 @@ static struct format_block *next_ending_block(struct evr_recording *r) {
   return block_at(r->ending_extent, r->ending_at++);
 }
 
-/* Makes sure that there is a block of records, claimed and ready. Where there is no room
-   for all of a claim, there may be for some. */
+/* Makes sure that there is a block for records, claimed and ready. If there is no room
+   for all blocks of a claim, there may be room for some. */
 static bool have_record_block(struct evr_recording *r) {
   struct eventring_error error;
   if (r->record_at == r->record_end &&
@@ -132,7 +132,7 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   h->grow_blocks = grow_blocks(config);
   h->pid = getpid();
   h->clock = r->clock;
-  /* only without locks: reading the start time takes 20 us, sometimes 3 ms */
+  /* needed only without locks: reading the start time takes 20 us, sometimes 3 ms */
   h->process_start = r->locked ? 0 : evr_process_start(h->pid);
   h->start_ticks = r->origin.ticks;
   h->start_ns = r->origin.ns;
@@ -141,8 +141,8 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   memcpy(h->classes, evr_class_names, sizeof h->classes);
 }
 
-/* Returns the bytes of the first rings of a program that fills them, and of the first
-   blocks of records. */
+/* Returns the bytes that the first rings and the first blocks of records take when
+   full. */
 static uint64_t first_need(const struct evr_recording *r) {
   return RECORD_BLOCKS * (uint64_t)FORMAT_BLOCK_BYTES + 2 * ((uint64_t)8 << r->header.wsize);
 }
@@ -234,7 +234,7 @@ static void set_streams(struct evr_recording *r, const struct eventring_config *
 
 static int build(struct evr_recording *r, const struct eventring_config *config,
                  struct eventring_error *error) {
-  name_program(&r->header, config->program); /* the file may be named after it */
+  name_program(&r->header, config->program); /* the file's name may contain it */
   int status = evr_recording_create_file(r, config, error);
   if (status != EVENTRING_OK) return status;
   fill_header(r, config);
@@ -300,8 +300,8 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   memcpy((uint8_t *)h + 8, (uint8_t *)&r->header + 8, sizeof *h - 8);
   uint64_t magic;
   memcpy(&magic, r->header.magic, sizeof magic);
-  /* The magic last: until then readers find no recording here. release: the header is
-     stored before; read_header (reader/metadata.c) has no acquire for it, and compares
+  /* Stores the magic last: until then readers find no recording here. release: the header
+     is stored before; read_header (reader/metadata.c) has no acquire for it, and compares
      the checksum of the header */
   __atomic_store_n((uint64_t *)h, magic, __ATOMIC_RELEASE);
   r->shown = true;
@@ -315,10 +315,9 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 
 /* ---- End ------------------------------------------------------------------------- */
 
-/* Returns the checksum of the front as it will be; 0 (none) while a domain may still
-   write into it, and if its tables cannot be read. They are read from the file: pages of
-   them that were never used are not there, and on a full tmpfs a look at them would fail
-   where the recording is to be ended. */
+/* Returns the final checksum of the front; 0 (none) if a domain may still write into it,
+   or its tables cannot be read. They are read from the file with a system call: their
+   unused pages do not exist, and on a full tmpfs a load from one would raise SIGBUS. */
 static uint32_t front_checksum_locked(const struct evr_recording *r) {
   struct format_status s = *evr_status(r);
   s.state = FORMAT_ENDED;
@@ -352,8 +351,8 @@ int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool i
   if (!in_handler && evr_recording_is_kept(r, end))
     __atomic_store_n(&status->checksum, front_checksum_locked(r), __ATOMIC_RELAXED);
   /* release: pairs with the acquire fences in evr_metadata_liveness and read_status
-     (reader/metadata.c): whoever sees the end finds everything that this thread wrote,
-     and that stopped domains wrote */
+     (reader/metadata.c): a reader that sees the end finds everything that this thread and
+     stopped domains wrote */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
   if (!evr_recording_is_kept(r, end)) {
     evr_recording_drop_rescued(r);

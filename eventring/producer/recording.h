@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* recording.h: the recording: a file with its mappings.
  *
- * Recordings are counted: the producer, each domain attached and each cursor of the own
- * process hold one reference; the file is unmapped when the last is gone.
+ * Recordings have a reference count: the producer, each attached domain and each cursor
+ * of this process hold one reference; the file is unmapped when the last is released.
  *
  * Nothing that the producer reads from the file decides where it writes: all positions
- * and counts are kept in private memory as well. The one thing it does read is the
- * control page.
+ * and counts are also kept in private memory. It reads only the control page.
  */
 #ifndef EVENTRING_RECORDING_H
 #define EVENTRING_RECORDING_H
@@ -33,22 +32,22 @@
 struct evr_recording;
 struct evr_writer;
 
-struct evr_ring_run { /* of places of a ring */
+struct evr_ring_run { /* a run of places of a ring */
   const struct evr_extent *extent; /* NULL: there is no such run */
   uint32_t at;  /* its first place in the extent */
-  uint32_t end; /* places of the ring up to and with this run */
+  uint32_t end; /* places of the ring up to the end of this run */
 };
 
-struct evr_ring { /* one ring of a slot; the owner's while there is one */
+struct evr_ring { /* one ring of a slot; used by the slot's owner while there is one */
   struct evr_block_source source; /* first */
   struct evr_writer *writer;      /* NULL: the ring is not made */
   struct evr_recording *recording;
   struct evr_ring_run run[1 + FORMAT_MORE_RUNS];
-  unsigned runs;    /* in use */
+  unsigned runs;    /* runs in use */
   uint16_t slot, index;
   uint32_t blocks;  /* places; a power of two; 0: it has none yet */
-  uint32_t ready;   /* of these, those that may be written to */
-  uint32_t written; /* of these, those that have been written to */
+  uint32_t ready;   /* of these, how many may be written to */
+  uint32_t written; /* of these, how many have been written to */
   struct evr_room room;
   /* growth.c */
   uint64_t round_ticks; /* when the first place was last written to */
@@ -59,19 +58,19 @@ struct evr_ring { /* one ring of a slot; the owner's while there is one */
 struct evr_slot { /* guarded by the mutex */
   struct evr_domain *owner;
   uint32_t incarnation;
-  const struct evr_extent *extent; /* that the next ring may be carved from, or NULL */
-  uint32_t used;                   /* blocks of it that belong to rings */
+  const struct evr_extent *extent; /* from which the next ring may be taken, or NULL */
+  uint32_t used;                   /* blocks of the extent that belong to rings */
   struct evr_ring ring[EVENTRING_RINGS];
 };
 
 enum { EVR_SPARE_ROOTS = 256 };
-/* Clock segments kept: enough for days, since they become rarer (calibration.c). */
+/* Clock segments that are kept: enough for days, as they become rarer (calibration.c). */
 enum { EVR_SEGMENTS = 32, EVR_LAST_SEGMENT = EVR_SEGMENTS - 1 };
 struct evr_heap_place;
 struct evr_heaps { /* guarded by the mutex, except the first member; heap.c */
   uint64_t generation; /* atomic: number of the last publication */
   unsigned claimed[2]; /* blocks of kind HEAPS, and HEAP_PAGES */
-  struct evr_heap_place *ended, *ended_last; /* profiles that have, the oldest first */
+  struct evr_heap_place *ended, *ended_last; /* profiles that have ended, in that order */
   struct evr_heap_place *spare; /* of profiles that are gone; their pages are free */
   unsigned spare_roots;
   struct format_block *spare_root[EVR_SPARE_ROOTS][2];
@@ -83,59 +82,60 @@ struct evr_recording {
   struct evr_descriptor rescued;   /* the copy of a deleted file, if there is one */
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
-  bool closed;    /* what others write into the control page is ignored */
+  bool closed;    /* writes of others into the control page are ignored */
   uint64_t redacted; /* classes that must not be recorded */
   bool lets_read; /* others of the same user may read the memory of the process */
-  uint64_t hold_ns, sample_rate; /* of the control page, at the start */
-  bool elsewhere; /* not in the directory where the file should be */
+  uint64_t hold_ns, sample_rate; /* values of the control page at the start */
+  bool elsewhere; /* the file is not in the directory where it should be */
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
   uint8_t preserve;     /* enum eventring_preserve */
   unsigned keep;        /* most kept recordings of this program there; 0: any number */
-  bool failed;          /* an error was noted with which the process ends */
+  bool failed;          /* an error that ends the process was noted */
   uint32_t signal;      /* the number of a signal that was noted, or 0; atomic */
   bool no_cpu_time;
-  bool shown;     /* readers find it */
+  bool shown;     /* readers can find it */
   bool ended;     /* atomic, changes under the mutex */
   bool announced; /* the event recorder_start is written */
   uint8_t *front; /* header, status, control page, domain table */
   struct format_header header; /* private copy */
   enum format_clock clock;
-  struct evr_pair origin;            /* the first readings of the clocks ... */
-  struct evr_pair calibrated;        /* ... and those of the last calibration */
-  /* private: the last ones of the conversion; while there were fewer, the first ones are
-     alike */
+  struct evr_pair origin;            /* the first readings of the clocks */
+  struct evr_pair calibrated;        /* readings of the clocks at the last calibration */
+  /* private: the last segments of the conversion; while there are fewer, the first ones
+     are copies */
   struct format_segment segment[EVR_SEGMENTS];
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: accurate to a few percent */
-  uint64_t rate;                     /* atomic: the multiplier of the last one */
+  uint64_t rate;                     /* atomic: the multiplier of the last segment */
   uint64_t calibrate_at;             /* ticks; UINT64_MAX: never again */
-  uint64_t recalibrate_at;           /* ticks; atomic: when lanes take the slow path,
-                                        to calibrate or to look at the file */
-  uint64_t link_at;                  /* ticks; atomic: when the file is to be looked at */
-  bool deleted;                      /* it had no name any more; atomic */
+  uint64_t recalibrate_at;           /* ticks; atomic: when lanes take the slow path, to
+                                        calibrate or to check the file */
+  uint64_t link_at;                  /* ticks; atomic: when the file is to be checked */
+  bool deleted;                      /* the file was found without a name; atomic */
   bool deletion_said;                /* the host knows that there is no other file */
-  unsigned copy_pause;               /* looks of the helper before it copies again */
-  /* of the host */
+  unsigned copy_pause;               /* checks of the helper before it copies again */
+  /* function of the host */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
-  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due, and
-                                        tools' triggers are looked for */
-  uint32_t triggers_seen;            /* version of those on the control page; atomic */
+  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew and a check of
+                                        tools' triggers are due */
+  uint32_t triggers_seen;            /* version of the list on the control page that was
+                                        last read; atomic */
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */
-  unsigned slots;                    /* that have been used */
+  unsigned slots;                    /* slots that have been used */
   uint32_t grown;                    /* blocks by which rings have grown */
   uint32_t run_pages;                /* bit n: page n of the run table may be written */
   uint32_t published;                /* definitions that were appended */
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
-  uint32_t record_at;    /* the next of them */
-  uint32_t record_ready; /* those before it may be written to */
-  uint32_t record_end;   /* the first that is not for them */
+  uint32_t record_at;    /* the next block for records */
+  uint32_t record_ready; /* blocks before this one may be written to */
+  uint32_t record_end;   /* the first block behind them */
   struct evr_room record_room;
   bool definitions_wait; /* some found no room on the disk yet and will come later;
                             atomic */
   uint64_t wait_since;   /* ticks */
   const struct evr_extent *ending_extent; /* blocks set aside for records of the end */
-  uint32_t ending_at;                     /* the next of these */
+  uint32_t ending_at;                     /* the next of these blocks */
   struct evr_records records;
   struct evr_profiles profiles; /* of calls */
   struct evr_extents extents;
@@ -161,8 +161,8 @@ static inline struct format_domain *evr_domain_entry(const struct evr_recording 
   return (struct format_domain *)(r->front + FORMAT_DOMAINS_OFFSET) + slot;
 }
 
-/* Creates the file and its front. Readers find no recording there until it is shown; what
-   they are to find then is filled in before. `elsewhere`: config->directory is a
+/* Creates the file and its front. Readers find no recording there until it is shown;
+   everything that they need is filled in before that. `elsewhere`: config->directory is a
    substitute, which must be safe (place.c). */
 int evr_recording_create(struct evr_recording **recording,
                          const struct eventring_config *config, bool elsewhere,
@@ -176,7 +176,7 @@ struct evr_end { /* how a recording ends */
   enum format_end_reason reason;
   uint32_t detail;
 };
-/* Marks the file ended and removes it unless it is to be kept. The blocks are complete
+/* Marks the file ended and removes it unless it is to be kept. All blocks are complete,
    except those that domains of other threads are writing to. With `in_handler` it is
    async-signal-safe and leaves all blocks unfinished. Returns 0, or the errno with which
    the file could not be removed. */
@@ -185,8 +185,8 @@ int evr_recording_end_locked(struct evr_recording *recording, struct evr_end end
 /* Tells whether the file has been cut short or overwritten. Nothing is recorded any more
    then. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
-/* Releases, in a forked child, the file, which remains the parent's. What cursors keep
-   mapped is read-only from here on. Async-signal-safe. */
+/* Releases the file in a forked child; it still belongs to the parent. Mappings that
+   cursors keep are read-only from then on. Async-signal-safe. */
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);
@@ -194,7 +194,7 @@ void evr_recording_release_locked(struct evr_recording *recording);
 int evr_recording_use_slot_locked(struct evr_recording *recording, unsigned slot,
                                   struct eventring_error *error);
 /* Returns where these bytes of the file are mapped; NULL: nowhere. Any thread that holds
-   the recording. */
+   a reference. */
 const uint64_t *evr_recording_words(const struct evr_recording *recording, uint64_t offset,
                                     size_t size);
 
@@ -202,30 +202,30 @@ const uint64_t *evr_recording_words(const struct evr_recording *recording, uint6
 
 /* Makes the first clock segment. */
 void evr_recording_calibrate_first(struct evr_recording *recording);
-/* Returns the ns from one moment to another, both up to now, as readers find them.
-   Moments before the segments that are kept go by the oldest of these. */
+/* Returns the ns from one moment to another, neither in the future, as readers convert
+   them. Moments before the kept segments are converted by the oldest of these. */
 uint64_t evr_recording_took_locked(const struct evr_recording *r, uint64_t from_ticks,
                                    uint64_t to_ticks);
 /* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
-/* Returns milliseconds in ticks, accurate to a few percent. Any thread that holds the
-   recording. */
+/* Returns milliseconds in ticks, accurate to a few percent. Any thread that holds a
+   reference. */
 uint64_t evr_recording_ticks_of_ms(const struct evr_recording *recording, uint64_t ms);
 /* Returns the nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
 
 /* ---- ending.c -------------------------------------------------------------------- */
 
-/* Says in the file what becomes of it at the end: enum eventring_preserve. */
+/* Stores in the file what becomes of it at the end: enum eventring_preserve. */
 void evr_recording_set_preserve(struct evr_recording *recording, unsigned preserve);
 /* Records the error with which the process ends. Returns false when there is no room for
    it. */
 bool evr_recording_note_error_locked(struct evr_recording *recording, const char *text,
                                      size_t size);
-/* Says by which signal the process is about to end. Async-signal-safe. */
+/* Stores the number of the signal that is about to end the process. Async-signal-safe. */
 void evr_recording_note_signal(struct evr_recording *recording, uint32_t number);
-/* Returns how the recording ends: a signal that was noted is the end, however the process
-   got from there to its exit. */
+/* Returns how the recording ends: if a signal was noted, by that signal, however the
+   process got from there to its exit. */
 struct evr_end evr_recording_end_of(const struct evr_recording *recording, struct evr_end end);
 /* Tells whether the file is kept at this end. */
 bool evr_recording_is_kept(const struct evr_recording *recording, struct evr_end end);
@@ -233,35 +233,33 @@ bool evr_recording_is_kept(const struct evr_recording *recording, struct evr_end
 /* ---- deletion.c ------------------------------------------------------------------ */
 
 enum { EVR_LINK_LOOK_MS = 500 };
-/* Looks whether somebody has deleted the file, if that has not been looked at for a
-   while. `aside`: on the helper's thread, which always looks, and does not open the file
-   again if the program has closed our descriptor. Any thread that holds the recording, or
-   has the mutex. */
+/* Checks whether somebody has deleted the file, if the last check was a while ago.
+   `aside`: on the helper's thread, which always checks, and does not open the file again
+   if the program has closed our descriptor. Any thread that holds a reference or the
+   mutex. */
 void evr_recording_see_link(struct evr_recording *recording, bool aside);
 /* Copies the file, if it was deleted, to a new file of its name, or again to the copy
    that an earlier call has made. Async-signal-safe. */
 void evr_recording_rescue(struct evr_recording *recording);
-/* Makes such a copy if there is none, while nobody writes. For the helper. */
+/* Makes such a copy if there is none, while nobody writes. Called by the helper. */
 void evr_recording_copy_aside_locked(struct evr_recording *recording);
 /* Removes such a copy. Async-signal-safe. */
 void evr_recording_drop_rescued(struct evr_recording *recording);
-/* Called on the thread of a domain or the helper's, without the mutex, when the file of
-   the present recording was deleted, or is to be looked at; set at the first start
-   (state.c). */
+/* Handles a deleted file of the present recording, or checks the file. Called without the
+   mutex on the thread of a domain or the helper's; set at the first start (state.c). */
 enum evr_look {
   EVR_KNOWN,     /* the deletion was seen */
   EVR_LOOK,
-  EVR_LOOK_ASIDE /* on the helper's thread */
+  EVR_LOOK_ASIDE /* check, on the helper's thread */
 };
 extern void (*evr_on_deleted)(enum evr_look look);
 
 /* ---- kept.c ---------------------------------------------------------------------- */
 
 /* Removes dead recordings of the same program in the directory of this one until at most
-   `most` others are left, the oldest first. Recordings that are to be preserved otherwise
-   than this one stay and are not counted, and so do files that cannot be read. Does
-   nothing for a stream, for a recording that is never preserved, and without a bound
-   (keep). */
+   `most` others are left, the oldest first. Recordings with another setting of `preserve`
+   stay and are not counted, and so do files that cannot be read. Does nothing for a
+   stream, for a recording that is never preserved, or without a bound (keep). */
 void evr_recording_limit_kept(const struct evr_recording *recording, size_t most);
 
 /* ---- gate.c ---------------------------------------------------------------------- */
@@ -269,12 +267,12 @@ void evr_recording_limit_kept(const struct evr_recording *recording, size_t most
 /* Sets the classes wanted at the start. */
 void evr_recording_open_gate(struct evr_recording *recording,
                              const struct eventring_config *config);
-/* Corrects the control page where it is not valid, and notes what was switched. Every 100
-   ms at most it also checks that the process still has the library's handler of SIGBUS
-   (evr_guard_renew). Any thread that holds the recording, without the mutex. */
+/* Corrects invalid words of the control page, and notes what was switched. At most every
+   100 ms it also checks that the process still has the library's handler of SIGBUS
+   (evr_guard_renew). Any thread that holds a reference, without the mutex. */
 void evr_recording_check_gate(struct evr_recording *recording);
-/* Called when the version of the triggers on the control page is not the one that was
-   seen; set at the first start (triggers.c). */
+/* Handles a new list of triggers on the control page; set at the first start
+   (triggers.c). */
 extern void (*evr_on_triggers)(struct evr_recording *recording);
 /* Returns the classes that the recording may have on. */
 static inline uint64_t evr_recording_classes(const struct evr_recording *r) {
@@ -290,15 +288,15 @@ uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
 int evr_recording_create_file(struct evr_recording *recording,
                               const struct eventring_config *config,
                               struct eventring_error *error);
-/* Lists where a recording may be whose host names no directory, when the current one
-   cannot be used: stores the directories, in the order in which they are to be tried, and
-   returns their number. Under the mutex. */
+/* Lists the directories for a recording whose host names none, when the current one
+   cannot be used. Stores them in the order in which they are to be tried, and returns
+   their number. Under the mutex. */
 enum { EVR_SUBSTITUTES = 4 };
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]);
-/* Unlinks the file if its name still means it. Returns 0, also when it does not, or an
-   errno. Async-signal-safe, as the next two. */
+/* Unlinks the file if its name still refers to it. Returns 0, also when it does not, or
+   an errno. Async-signal-safe, as the next two. */
 int evr_recording_unlink(const struct evr_recording *recording);
-/* Unlinks another file that was made under this name, as evr_recording_unlink does. */
+/* Unlinks, as evr_recording_unlink does, another file that was made under this name. */
 int evr_recording_unlink_other(const struct evr_recording *recording,
                                const struct evr_descriptor *file);
 /* Creates a further file under the name of a deleted one. Returns a descriptor, or -1

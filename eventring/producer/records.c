@@ -9,8 +9,8 @@
  * A kind has a budget (FORMAT_RECORD_KINDS), so that a process that runs for years keeps
  * within a stated size. When it is used up, records are dropped and counted; or, for
  * kinds whose newest records matter most, the oldest block is rewritten by the steps W1
- * to W4 of a ring's block (lane.c). A stream keeps those, too: its budget for them is
- * larger, and what is beyond is dropped and counted.
+ * to W4 of a ring's block (lane.c). A stream rewrites only those of endings and last
+ * stacks; its budget for lives is larger, and records beyond it are dropped and counted.
  */
 #include "producer/records.h"
 
@@ -33,8 +33,8 @@ static unsigned budget_of(enum format_kind kind) {
   }
 }
 
-/* Returns the blocks of a kind that are rewritten in turn; NULL: records of this kind are
-   dropped when its budget is used up. */
+/* Returns the blocks of a kind that are rewritten in turn; NULL: when the budget is used
+   up, records of this kind are dropped. */
 static struct evr_turning *turning_of(struct evr_records *records, enum format_kind kind) {
   switch (kind) {
   case FORMAT_LIVES:
@@ -49,15 +49,15 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
 }
 
 /* Returns the blocks of this kind if they are rewritten when its budget is used up. In a
-   stream these are those of endings, for which two were set aside, and of last stacks, of
-   which the newest matter. */
+   stream only those of endings are, for which two blocks were set aside, and those of
+   last stacks, of which the newest matter. */
 static struct evr_turning *turning_in(struct evr_records *records, enum format_kind kind) {
   bool always = kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
   return records->keeps_all && !always ? NULL : turning_of(records, kind);
 }
 
 static unsigned budget_in(const struct evr_records *records, enum format_kind kind) {
-  struct evr_records *r = (struct evr_records *)records; /* to look at it only */
+  struct evr_records *r = (struct evr_records *)records; /* only read */
   return turning_of(r, kind) && !turning_in(r, kind) ? EVR_STREAM_BUDGET : budget_of(kind);
 }
 
@@ -81,16 +81,17 @@ static void finish_block(struct evr_record_kind *k) {
   const uint64_t *words = (const uint64_t *)k->block;
   uint64_t seal = evr_seal(k->at, evr_checksum(words, k->at));
   /* release: pairs with the acquire fence behind the header in mapped_records
-     (reader/block.c): whoever sees the length sees the words */
+     (reader/block.c): a reader that sees the length sees the words */
   __atomic_store_n((uint64_t *)k->block + FORMAT_SEAL_WORD, seal, __ATOMIC_RELEASE);
 }
 
-/* Stores a checksum up to the newest record. Records are few, and a process that is
-   killed leaves its last block of each kind unfinished: a reader can check that, too. */
+/* Stores a checksum up to the newest record. A killed process leaves its last block of
+   each kind unfinished; with this a reader can check that block, too. Records are few, so
+   it costs little. */
 static void vouch_for(const struct evr_record_kind *k) {
   uint64_t *words = (uint64_t *)k->block;
   uint64_t so_far = evr_seal(k->at, evr_sums_checksum(&k->sums));
-  /* release: pairs with the same fence: whoever sees the length sees the words */
+  /* release: pairs with the same fence: a reader that sees the length sees the words */
   __atomic_store_n(&words[FORMAT_SO_FAR_WORD], so_far, __ATOMIC_RELEASE);
 }
 

@@ -13,8 +13,8 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_RECORD_KINDS = 22,    /* beyond all kinds of blocks that records are written of */
-  EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block goes */
+  EVR_RECORD_KINDS = 22,    /* greater than all kinds of blocks of records */
+  EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block is rewritten */
   EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
 };
 
@@ -24,27 +24,27 @@ FORMAT_RECORD_KINDS(EVR_ASSERT_KIND)
 #undef EVR_ASSERT_KIND
 
 struct evr_record_kind {
-  struct format_block *block; /* that is being filled, or NULL */
+  struct format_block *block; /* the block that is being filled, or NULL */
   uint32_t at;                /* its next word */
   uint64_t sequence;          /* its number */
-  uint64_t records, before, dropped; /* in all; before this block; without room */
+  uint64_t records, before, dropped; /* in all; before this block; dropped */
   struct evr_sums sums;       /* of the words of the block so far */
 };
 
-struct evr_turning { /* the blocks of a kind whose oldest block goes */
+struct evr_turning { /* the blocks of a kind whose oldest block is rewritten */
   struct format_block *block[EVR_TURNING_BLOCKS];
   uint16_t records[EVR_TURNING_BLOCKS];
 };
 
-/* Guarded by the producer's mutex. Zeroed except for the first four members, it is
-   empty. */
+/* Records of a recording. Guarded by the producer's mutex. Empty when all but the first
+   four members are zero. */
 struct evr_records {
   struct format_status *status; /* where the numbers of records are published */
-  /* Gives the next block of the file, zeroed and ready to be written, for records of this
-     kind; NULL: no room. */
+  /* Returns the next block of the file, zeroed and ready to be written, for records of
+     this kind; NULL: no room. */
   struct format_block *(*claim)(void *owner, enum format_kind kind);
   void *owner;
-  bool keeps_all; /* of a stream: no block is rewritten; see EVR_STREAM_BUDGET */
+  bool keeps_all; /* of a stream: lives are not rewritten; see EVR_STREAM_BUDGET */
   struct evr_record_kind kind[EVR_RECORD_KINDS];
   struct evr_turning lives, endings, last_stacks;
 };
@@ -54,8 +54,8 @@ enum evr_appended {
   EVR_DROPPED /* the budget of its kind is used up, or there is no room; counted */
 };
 
-/* Appends a record of `words` words, at most FORMAT_BLOCK_WORDS less the header. The low
-   16 bits of its first word are set here. */
+/* Appends a record of `words` words, at most FORMAT_BLOCK_WORDS less the header. Sets the
+   low 16 bits of its first word. */
 enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
                                             const uint64_t *record, unsigned words);
 /* Appends a record as evr_records_append_locked does, but begins a new block if less than

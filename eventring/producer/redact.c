@@ -26,14 +26,14 @@ bool evr_take_quoted(const char **at, char *name, size_t room, size_t *size) {
   return true;
 }
 
-/* Takes one item of the list, if it is a name; *size: of the name. Returns false when it
-   is a class, or wrong. */
+/* Takes one item of the list, if it is a name; *size: its size. Returns false when it is
+   a class, or not valid. */
 static bool take_name(const char **at, char *name, size_t *size) {
   return **at == '"' && evr_take_quoted(at, name, EVENTRING_MAX_NAME + 1, size) && *size > 0 &&
          *size <= EVENTRING_MAX_NAME + 1;
 }
 
-/* Checks that an event can have this name, where a * at its end stands for any end. */
+/* Checks that an event can have this name, where a * at its end stands for any ending. */
 static int check_item(const char *name, size_t size, struct eventring_error *error) {
   const char *star = memchr(name, '*', size);
   if (star && star != name + size - 1)
@@ -53,7 +53,8 @@ static int take_class(const char **at, uint64_t *classes, struct eventring_error
     return evr_fail(error, EVENTRING_E_CONFIG, 0,
                     "`%.*s' is no class of this program (a name has quotes around it)",
                     (int)(size < 100 ? size : 100), *at);
-  if (index >= 0) *classes |= EVENTRING_CLASS_BIT(index); /* else it has no events here */
+  if (index >= 0) *classes |= EVENTRING_CLASS_BIT(index); /* else this process has no such
+                                                             class */
   *at += size;
   return EVENTRING_OK;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* redact.h: what a recording must never have: classes, and names of events.
+/* redact.h: what a recording must never contain: classes, and names of events.
  *
  * Events of such a class are never recorded: for readers, and for tools that switch
- * classes, the recording has no class of this name. An event with such a name is (other),
- * without its name; one that was defined before the recording began is called (redacted
- * N). */
+ * classes, the recording has no such class. An event with such a name becomes (other); if
+ * it was defined before the recording began, it is called (redacted N). */
 #ifndef EVENTRING_REDACT_H
 #define EVENTRING_REDACT_H
 
@@ -17,17 +16,17 @@
 #pragma GCC visibility push(hidden)
 
 /* Takes a text in quotes, in which a backslash stands before `"` and `\\`, and copies it
-   into `name` of `room` bytes as far as it fits; *size: how long it is. Moves *at behind
-   it; returns false when it does not end, or is not followed by a comma or the end of the
-   list. */
+   into `name` of `room` bytes as far as it fits; *size: its full size. Moves *at behind
+   it. Returns false when the closing quote is missing, or neither a comma nor the end of
+   the list follows. */
 bool evr_take_quoted(const char **at, char *name, size_t room, size_t *size);
 
 /* Checks a list of classes and of names in quotes, where a * at the end of a name stands
-   for any end. Returns E_CONFIG with what is wrong. NULL: an empty list. *classes: the
-   classes in it. */
+   for any ending. Returns 0, or E_CONFIG with a text that says what is wrong. NULL: an
+   empty list. *classes: the classes in it. */
 int evr_redact_parse(const char *list, uint64_t *classes, struct eventring_error *error);
-/* Sets the list of names, which was checked, that must not be written from now on; copies
-   it. */
+/* Sets the list of names that must not be written from now on. The list was checked, and
+   is copied. */
 void evr_redact_set_locked(const char *list);
 /* Returns the list; NULL: none. */
 const char *evr_redact_list_locked(void);
@@ -36,8 +35,8 @@ const char *evr_redact_list_locked(void);
 static inline bool evr_redact_concerns(unsigned event_class) {
   return event_class == EVENTRING_CLASS_USER || event_class == EVENTRING_CLASS_CALLS;
 }
-/* Tells whether this event is on the list. (The event with the ids of traces is the
-   library's own, though in class user, and never is.) */
+/* Tells whether this event is on the list. (The event with the ids of traces never is: it
+   is the library's own, although in class user.) */
 bool evr_redact_has_locked(unsigned kind, unsigned event_class, unsigned payload, const char *name);
 
 #pragma GCC visibility pop

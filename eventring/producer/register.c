@@ -18,8 +18,8 @@ static int define_and_publish_locked(const struct eventring_def *defs, size_t de
   return status == EVENTRING_OK ? first : status;
 }
 
-/* Defines an event; a name for which there is no room becomes EVENTRING_ID_OTHER: the
-   program goes on. */
+/* Defines an event; if there is no room, returns EVENTRING_ID_OTHER, so that the program
+   goes on. */
 static int define_or_other_locked(const struct eventring_def *def,
                                   struct eventring_error *error) {
   int id = define_and_publish_locked(def, sizeof *def, 1, error);

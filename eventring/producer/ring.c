@@ -2,9 +2,9 @@
 /* ring.c: the rings of a recording: a block source for each ring of each slot.
  *
  * A ring has N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In
- * the first round the places are as the kernel made them; in later rounds each holds an
- * older block. A ring gets its places when its first event is written: from the extent of
- * its slot if that has room, else from a new one. growth.c may give it more places.
+ * the first round the places are zero; in later rounds each holds an older block. A ring
+ * gets its places when its first event is written: from the extent of its slot if that
+ * has room, else from a new one. growth.c may give it more places.
  *
  * On a disk, the space of an extent is reserved when the extent is claimed, and its pages
  * are made ready then (in a ring larger than the default, the rest when the first round
@@ -13,14 +13,14 @@
  * those that a short program uses, the others during the first round.
  *
  * No room. If there is none for the places from `ready` on, the ring goes on at its first
- * place: the sequences of the places that are not there are left out, so that all others
- * stay where they belong. No event is lost by that; the ring just has fewer blocks. In
- * the next rounds it tries again (room.h), and with room it is as if nothing had been.
- * Places are made ready in their order, so those that were never used are all 0 up to the
- * last one: by that readers know them (doc/FORMAT.md, section 6). A ring of which not
- * even the first place is ready writes into memory of its own, one block over the other.
- * Its first block in the file says how many events were before it; until it gets one, the
- * status page does, block by block.
+ * place. The sequences of the missing places are left out, so that all others stay where
+ * they belong. This loses no event; the ring only has fewer blocks. In later rounds it
+ * tries again (room.h), and goes on normally when there is room. Places are made ready in
+ * ascending order, so unused ones are all 0, up to the last place; by this readers
+ * recognize them (doc/FORMAT.md, section 6). A ring without even a first place writes
+ * into memory of its own, one block over the other. Its first block in the file says how
+ * many events were before it; until there is one, the status page counts them, block by
+ * block.
  */
 #include "producer/ring.h"
 
@@ -32,8 +32,8 @@
 #include "producer/space.h"
 
 enum {
-  /* places of a ring that are made ready at the start, on tmpfs and elsewhere; and the
-     most that are made ready at a time later */
+  /* places of a ring that are made ready at the start (on tmpfs, and elsewhere); below,
+     the most that are made ready at a time later */
   READY_FIRST = 1,
   READY_FIRST_ON_DISK = 64,
   READY_MOST = 16
@@ -41,8 +41,8 @@ enum {
 
 /* ---- The source ------------------------------------------------------------------ */
 
-/* Makes more places ready of a ring that has some left, of `blocks`; where there is no
-   room for several, one. */
+/* Makes more of a ring's `blocks` places ready: several, or one if that is all there
+   is. */
 static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring, uint32_t blocks,
                                                            struct eventring_error *error) {
   struct evr_recording *r = ring->recording;
@@ -50,7 +50,7 @@ static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring
   uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
   if (from) count = from < READY_MOST ? from : READY_MOST;
   if (count > blocks - from) count = blocks - from;
-  /* the other runs are ready when they are added */
+  /* further runs are ready when they are added */
   const struct evr_ring_run *first = &ring->run[0];
   int status = evr_extents_make_ready(&r->extents, first->extent, first->at + from, count, error);
   if (status != EVENTRING_OK && count > 1) {
@@ -68,8 +68,8 @@ static struct format_block *block_at(const struct evr_ring *ring, uint32_t at) {
   return (struct format_block *)(run->extent->map + (run->at + at - from) * FORMAT_BLOCK_BYTES);
 }
 
-/* Takes blocks for the ring: of the extent of its slot, or of a new one, with or without
-   space. */
+/* Takes blocks for the ring, from the extent of its slot or from a new one, with or
+   without space. */
 static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t blocks,
                        struct eventring_error *error) {
   if (slot->extent && slot->extent->blocks - slot->used >= blocks) return EVENTRING_OK;
@@ -83,14 +83,15 @@ static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t 
   return EVENTRING_OK;
 }
 
-/* Stores where readers find the ring, and that there is one more to look for. */
+/* Stores where readers find the ring, and raises the number of rings. */
 static void publish_ring_locked(struct evr_ring *ring, uint32_t blocks) {
   struct evr_recording *r = ring->recording;
   struct format_ring *entry = &evr_domain_entry(r, ring->slot)->ring[ring->index];
   const struct evr_ring_run *run = &ring->run[0];
   __atomic_store_n(&entry->first, run->extent->first + run->at, __ATOMIC_RELAXED);
-  /* release: pairs with the acquire fence R0 in read_rings (reader/metadata.c): with the
-     size comes the place. The first head, which is stored with release, comes later */
+  /* release: pairs with the acquire fence R0 in read_rings (reader/metadata.c): a reader
+     that sees the size sees the place. The first head, which is stored with release,
+     comes later */
   __atomic_store_n(&entry->blocks, blocks, __ATOMIC_RELEASE);
   uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
   /* release: pairs with the acquire fence of readers in read_status
@@ -98,8 +99,8 @@ static void publish_ring_locked(struct evr_ring *ring, uint32_t blocks) {
   __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
 }
 
-/* Enters the file: the ring has places from now on, and what was written aside are no
-   blocks of the file. */
+/* Enters the file: the ring has places from now on. Blocks that were written outside the
+   file do not count as blocks of the ring. */
 static void enter_file(struct evr_ring *ring, uint32_t blocks) {
   ring->blocks = blocks;
   ring->round_ticks = evr_clock_ticks(ring->recording->clock);
@@ -137,8 +138,8 @@ static int failure_of(const struct eventring_error *error) {
   return error->code == EVENTRING_E_FULL ? EFBIG : ENOMEM;
 }
 
-/* Tells whether there is a place to go on in behind those that are ready. Tries to make
-   one, if it is time to. */
+/* Tells whether there is a place behind the ready ones. Tries to make one ready, if it is
+   time to. */
 static bool find_room(struct evr_ring *ring) {
   struct eventring_error error = {0};
   struct evr_recording *r = ring->recording;
@@ -150,7 +151,7 @@ static bool find_room(struct evr_ring *ring) {
   return status == EVENTRING_OK;
 }
 
-/* Goes on without room: at the first place, or, where there is none, aside. */
+/* Goes on without room: at the first place, or in memory if there is none. */
 static void do_without(struct evr_ring *ring, uint32_t at, struct evr_place *place) {
   if (!ring->blocks) {
     ring->source.sequence = 0;

@@ -24,8 +24,8 @@ bool evr_room_is_hopeless(const struct evr_recording *r, struct evr_room *room) 
   return false;
 }
 
-/* Shows in the status page since when there is no room, where this lane is the first. Two
-   lanes that begin at once may both store it. */
+/* Stores in the status page since when there is no room, if this lane is the first. Two
+   lanes that run out of room at once may both store it. */
 static void show_lack(struct evr_recording *r) {
   struct format_status *status = evr_status(r);
   if (__atomic_load_n(&status->no_room, __ATOMIC_RELAXED) == 0)
@@ -51,8 +51,8 @@ void evr_room_found(struct evr_recording *r, struct evr_room *room) {
   room->failure = 0;
   if (!room->is_short) return;
   set_short(room, false);
-  /* release: pairs with the fence in read_status, as in show_lack; nothing is stored
-     before */
+  /* release: pairs with the fence in read_status, as in show_lack; no other store needs
+     it */
   __atomic_fetch_sub(&evr_status(r)->no_room, 1, __ATOMIC_RELEASE);
 }
 

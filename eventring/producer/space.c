@@ -12,7 +12,7 @@
 #include "format/guard.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels answer EINVAL */
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels return EINVAL */
 #endif
 
 int evr_space_check_file_size(uint64_t end) {
@@ -46,9 +46,9 @@ static int reserve_by_writing(int fd, uint64_t offset, uint64_t bytes) {
   return 0;
 }
 
-/* Reserves space. On a disk, it writes zeros: the file system keeps room for what it has
-   accepted, makes larger pages than for a fresh allocation, and a file that is removed
-   before it reaches the disk costs nothing (with allocated extents its last close takes
+/* Reserves space. On a disk, writes zeros: the file system then has room for these bytes,
+   uses larger pages than for a fresh allocation, and a file that is removed before it
+   reaches the disk costs nothing (with allocated extents its last close takes
    milliseconds). tmpfs allocates pages without copying into them. */
 int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes) {
   int failure = evr_space_check_file_size(offset + bytes);
@@ -74,7 +74,7 @@ static uint64_t address_space_used(void) {
   return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-enum { LEAST_ROOM = 4 << 20 }; /* what a program may still need before it does anything */
+enum { LEAST_ROOM = 4 << 20 }; /* what a program may need before it does anything */
 
 bool evr_space_leaves_room(uint64_t bytes) {
   struct rlimit limit;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks.c: functions and call stacks, interned, and their copies in the file.
+/* stacks.c: interned functions and call stacks, and their copies in the file.
  *
- * Like the catalogue they stay for the life of the process: a host may keep an id in what
- * it describes, and a recording that begins later gets all that are known, before its
- * first event. Those that come later are written, under the mutex, before their id is
- * returned.
+ * Like the catalogue they stay for the life of the process: a host may keep an id, and a
+ * recording that begins later gets all known ones before its first event. New ones are
+ * written, under the mutex, before their id is returned.
  *
  * Functions are found by their content. Stacks are a tree: a node is a frame and the
- * stack of its caller, so that stacks share what they have in common. Both tables are
+ * stack of its caller, so that stacks share their common outer frames. Both tables are
  * hashed, bounded by what the file has room for, and guarded by the producer's mutex.
  *
- * That would be too slow for a sample: a lock, and a step for each frame. So each domain
+ * A lock and a step for each frame would be too slow for a sample. So each domain
  * remembers the stacks that it has seen by a hash of all their frames, in a table of its
- * own, which is emptied when it is full. Two stacks whose 64 bits agree are taken for
- * one; the hash has a key that a program cannot know, so nobody can make such a pair.
+ * own, which is emptied when it is full. Two stacks with the same 64 bits of hash are
+ * taken for one; the hash has a key that a program cannot know, so nobody can construct
+ * such a pair.
  */
 #include "producer/stacks.h"
 
@@ -55,7 +55,7 @@ struct index { /* of ids, by hash; open addressing */
 
 static struct function *functions; /* id n is at n - 1 */
 static uint32_t function_count, function_room;
-static uint64_t function_words; /* that their records take */
+static uint64_t function_words; /* words that their records take */
 static struct index function_index;
 static struct node *nodes; /* id n is at n - 1 */
 static uint32_t node_count, node_room;
@@ -99,7 +99,7 @@ static uint64_t hash_at(const struct index *index, uint32_t id) {
                                   : hash_of_node(&nodes[id - 1]);
 }
 
-/* Makes room for one more entry than the `count` that there are. */
+/* Makes room for one entry more than `count`. */
 static bool grow_index(struct index *index, uint32_t count) {
   if (index->size && 2 * (count + 1) <= index->size) return true;
   uint32_t size = index->size ? 2 * index->size : 256;
@@ -194,7 +194,7 @@ static uint32_t add_function_locked(const struct function *f, uint32_t *place) {
   return function_count;
 }
 
-/* Returns the end of a text that is too long, not cut within a character. */
+/* Returns the end of a text that is too long, without cutting a character. */
 static const char *fit_end(const char *text, size_t *size, size_t most) {
   if (*size <= most) return text;
   const char *end = text + *size;
@@ -332,7 +332,7 @@ find_new(struct evr_stack_cache *cache, const struct eventring_frame *frames, si
   struct eventring_place places[EVENTRING_MAX_DEPTH];
   int saved = errno;
   for (size_t i = 0; i < count; i++) places[i] = resolve(context, i);
-  uint32_t id = intern(frames, count, places); /* makes the key */
+  uint32_t id = intern(frames, count, places); /* makes the key at its first call */
   if (id && cache && make_room(cache)) {
     struct evr_seen_stack *seen = find_seen(cache, hash_of_frames(frames, count));
     if (!seen->hash) cache->count++;

@@ -25,20 +25,20 @@
 #include "producer/watch.h"
 
 /* The process that made the present recording, 0 if there is none. Code that does not
-   hold the mutex looks here instead of into the recording, which another thread's stop
-   may free. */
+   hold the mutex reads this instead of the recording, which a stop by another thread may
+   free. */
 static pid_t recorded_process;
 
 static void set_recording_locked(struct evr_recording *r) {
   __atomic_store_n(&recorded_process, r ? (pid_t)r->header.pid : 0, __ATOMIC_RELAXED);
-  /* release: pairs with the acquire load in eventring_domain_check (domains.c). Handlers
-     of signals, which do without the mutex, load it relaxed, and read only through the
+  /* release: pairs with the acquire load in eventring_domain_check (domains.c). Signal
+     handlers, which do not take the mutex, load it relaxed, and read only through the
      pointer */
   __atomic_store_n(&evr_producer.recording, r, __ATOMIC_RELEASE);
 }
 
-/* Tells whether this is a child that no handler of forks has seen, of a process that was
-   recorded: it may neither wait for the mutex nor write. */
+/* Tells whether this is a child of a recorded process that was made without the handlers
+   of fork: it may neither wait for the mutex nor write. */
 static bool is_raw_child(void) {
   pid_t process = __atomic_load_n(&recorded_process, __ATOMIC_RELAXED);
   return process && process != getpid();
@@ -48,7 +48,7 @@ static bool is_raw_child(void) {
 
 static void follow_parent(bool now);
 
-/* Renews the state of the child: only the forking thread is left, holding the mutex. */
+/* Renews the state in the child, which has only the forking thread, holding the mutex. */
 static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
   bool follow = evr_follow_after_fork(r);
@@ -57,7 +57,7 @@ static void after_fork_in_child(void) {
   evr_domains_after_fork(evr_follow_gate());
   evr_off_cpu_after_fork();
   if (r) {
-    evr_recording_disown(r); /* the lock is the parent's alone again */
+    evr_recording_disown(r); /* now only the parent has the lock */
     set_recording_locked(NULL);
     evr_recording_release_locked(r);
   }
@@ -65,7 +65,7 @@ static void after_fork_in_child(void) {
     evr_recording_disown(evr_producer.ended[i]);
   evr_domains_drop_ended_locked();
   /* release: pairs with the acquire loads of `follow` in producer.c, domains.c and below:
-     whoever sees it sees the renewed state */
+     a thread that sees it sees the renewed state */
   __atomic_store_n(&evr_producer.follow, follow ? follow_parent : NULL, __ATOMIC_RELEASE);
   evr_lock_renew();
 }
@@ -92,9 +92,10 @@ static void on_deleted(enum evr_look look);
 
 static int stop(struct evr_end end);
 
-/* Registers a handler: what atexit itself calls. glibc passes the exit status as a second
-   argument, which a handler of atexit does not declare, and 0 when a library is unloaded.
-   on_exit gives the same, but its handlers outlive the library that they are in. */
+/* Registers a handler of exit; atexit itself calls this. glibc passes the exit status as
+   a second argument, which handlers of atexit do not declare, and 0 when a library is
+   unloaded. on_exit passes it, too, but its handlers outlive the library that they are
+   in. */
 int __cxa_atexit(void (*handler)(void *argument, int status), void *argument, void *library);
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
@@ -152,8 +153,8 @@ static int check_config(const struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-/* Ends the recording; `next`, or nothing, is the present one then. E_LEFT: its file could
-   not be removed. */
+/* Ends the recording; `next`, which may be NULL, then is the present one. E_LEFT: the
+   file could not be removed. */
 static int retire_locked(struct evr_recording *r, struct evr_end end, struct evr_recording *next,
                          struct eventring_error *error) {
   evr_domains_dismiss_locked(r, next);
@@ -178,7 +179,7 @@ static bool is_standing_by_locked(const struct evr_recording *r) {
   return r->slots == 0 && __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) == 0;
 }
 
-/* Makes a recording. Readers find it when it has all definitions. */
+/* Makes a recording. Readers can find it only when it has all definitions. */
 static int make_recording_locked(struct evr_recording **r,
                                  const struct eventring_config *config, bool elsewhere,
                                  struct eventring_error *error) {
@@ -191,8 +192,8 @@ static int make_recording_locked(struct evr_recording **r,
   return status;
 }
 
-/* Makes the recording in the first of the directories that can be used, where the host
-   names none and the current one cannot be used. */
+/* Makes the recording in the first substitute directory that can be used: the host has
+   named none, and the current one cannot be used. */
 static int make_elsewhere_locked(struct evr_recording **r,
                                  const struct eventring_config *config,
                                  struct eventring_error *error) {
@@ -223,7 +224,7 @@ static int make_somewhere_locked(struct evr_recording **r,
                                                       : status;
 }
 
-/* Makes the present recording, for `joined` hosts and one more. */
+/* Makes the present recording, for one host and `joined` more. */
 static int begin_recording_locked(const struct eventring_config *config, unsigned joined,
                                   struct eventring_error *error) {
   struct evr_recording *r;
@@ -237,8 +238,8 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_follow_keep_locked(r, config);
   evr_domains_admit_locked(r);
-  /* this recording counts, as the process may be killed; but it does not push out the
-     last one that was kept */
+  /* this recording counts, because the process may be killed; but it does not displace
+     the last kept one */
   evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
   evr_triggers_begin_locked(config->triggers);
   return status;
@@ -265,8 +266,8 @@ static int begin_locked(const struct eventring_config *config,
   return begin_recording_locked(config, 0, error);
 }
 
-/* Begins, in the child of a fork, a recording like its parent's. Domains attach to it as
-   to any other. */
+/* Begins a recording like the parent's in the child of a fork. Domains attach to it as to
+   any other. */
 static void follow_parent(bool now) {
   struct eventring_error cause, error;
   evr_lock();
@@ -290,13 +291,13 @@ static void carry_names_locked(struct format_control *to, const struct format_co
   char names[FORMAT_LIST_BYTES + 1];
   uint32_t version;
   int size = evr_control_read_list(&from->spans, names, &version);
-  if (size <= 0) return; /* none, or its writer is at work there */
+  if (size <= 0) return; /* none, or its writer is changing it */
   names[size] = '\0';
   evr_control_write_list(&to->spans, names);
 }
 
-/* Carries over to the next recording what other processes asked of this one. (Not a
-   question: that is asked of one file.) */
+/* Copies to the next recording what other processes have asked of this one; but not a
+   question, which belongs to one file. */
 static void carry_over_locked(struct evr_recording *next, struct evr_recording *r) {
   uint32_t profile = __atomic_load_n(&evr_control(r)->call_profile, __ATOMIC_RELAXED);
   next->failed = r->failed;
@@ -307,8 +308,8 @@ static void carry_over_locked(struct evr_recording *next, struct evr_recording *
   evr_triggers_carry_locked(next, r);
 }
 
-/* Goes on in a new file of the same name. Whoever has the former one open finds
-   everything that is in it, and why it ended. */
+/* Goes on in a new file of the same name. Readers that have the former one open find
+   everything in it, and why it ended. */
 static int replace_locked(struct evr_recording *r, struct eventring_error *error) {
   struct evr_recording *next;
   if (!may_end_one_locked())
@@ -324,8 +325,7 @@ static int replace_locked(struct evr_recording *r, struct eventring_error *error
   return EVENTRING_OK;
 }
 
-/* Replaces the recording, and says what the host is to be told. Returns false when that
-   is nothing. */
+/* Replaces the recording. Returns true if the host must be warned, with *news. */
 static bool replace_deleted_locked(struct evr_recording *r, struct eventring_error *news) {
   struct eventring_error cause;
   evr_fail(news, EVENTRING_DELETED, 0, "%.300s was deleted: recording goes on in a new file",
@@ -339,9 +339,9 @@ static bool replace_deleted_locked(struct evr_recording *r, struct eventring_err
   return is_news;
 }
 
-/* Tells whether the file is to be replaced now. Once there are domains, the first of them
-   that comes by does that. If none has come since the helper's last look, they are
-   asleep. */
+/* Tells whether the file is to be replaced now. If there are domains, the first of them
+   that runs does so. If none has done so since the helper's last check, all are asleep,
+   and the file is copied. */
 static bool is_to_be_replaced_locked(struct evr_recording *r, enum evr_look look) {
   if (look == EVR_LOOK_ASIDE && r->slots > 0) {
     if (__atomic_load_n(&r->deleted, __ATOMIC_RELAXED)) evr_recording_copy_aside_locked(r);
@@ -352,8 +352,8 @@ static bool is_to_be_replaced_locked(struct evr_recording *r, enum evr_look look
   return __atomic_exchange_n(&r->deleted, false, __ATOMIC_RELAXED);
 }
 
-/* Goes on elsewhere if the file was deleted. On the thread of a domain, or the
-   helper's. */
+/* Goes on in another file if the file was deleted. Called on the thread of a domain, or
+   the helper's. */
 static void on_deleted(enum evr_look look) {
   struct eventring_error news;
   bool is_news = false;
@@ -377,7 +377,7 @@ static void on_deleted(enum evr_look look) {
 static bool end_lost_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   if (!r || !evr_recording_is_lost(r)) return false;
-  /* the loss is what the host is warned of */
+  /* the host is warned of the loss only */
   end_locked(r, (struct evr_end){FORMAT_END_NOT_SAID, 0}, NULL);
   return true;
 }
@@ -402,7 +402,7 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
   /* release: pairs with the acquire load in evr_savers_do (producer.h) */
   __atomic_store_n(&evr_producer.savers, savers, __ATOMIC_RELEASE);
   pthread_once(&once, install_handlers);
-  /* for good: probes may store into a recording that has ended */
+  /* never released: probes may store into a recording that has ended */
   evr_guard_start(full.leave_sigbus);
   evr_producer_follow_now();
   evr_lock();
@@ -417,7 +417,7 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
   return status;
 }
 
-/* Takes back one start of several; returns true if there is another one. */
+/* Takes back one of several starts; returns false if there is only one. */
 static bool leave_recording(void) {
   evr_lock();
   bool others = (evr_producer.recording || evr_producer.follow) && evr_producer.joined;
@@ -468,18 +468,17 @@ int eventring_note_error(const char *text, size_t size) {
 
 enum { SIGNAL_WAIT_MS = 1000 };
 
-/* Takes the mutex in a handler: the helper may hold it while it copies a deleted file.
-   Returns false when this thread has the mutex itself, or it does not become free in
+/* Takes the mutex in a signal handler; the helper may hold it while it copies a deleted
+   file. Returns false when this thread holds the mutex, or it does not become free in
    time. */
 static bool lock_in_handler(void) {
-  enum { TRIES = 50 }; /* of 20 ms */
+  enum { TRIES = 50 }; /* of 20 ms each */
   bool locked = false;
   for (int i = 0; i < TRIES && !evr_locking() && !locked; i++) locked = evr_lock_soon();
   return locked;
 }
 
-/* Notes the signal of which the process is about to die, and waits for the copies of
-   triggers. */
+/* Notes the signal that is about to end the process, and waits for due copies. */
 static void note_signal(struct evr_recording *r, int number) {
   evr_recording_note_signal(r, (uint32_t)number);
   evr_stack_wanted(NULL, EVENTRING_STACK_SIGNAL, number, true);
@@ -490,7 +489,7 @@ static void note_signal(struct evr_recording *r, int number) {
   if (locked) evr_unlock();
 }
 
-/* Notes a signal. The present recording is not freed meanwhile: see below. */
+/* Notes a signal. The present recording is not freed meanwhile, as below. */
 void eventring_note_signal(int number) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
@@ -499,7 +498,7 @@ void eventring_note_signal(int number) {
   errno = saved;
 }
 
-/* Ends the recording in a handler. The present recording is not freed, whether this
+/* Ends the recording in a signal handler. Does not free the recording, whether this
    thread gets the mutex or not. */
 void eventring_end_in_handler(void) {
   int saved = errno;

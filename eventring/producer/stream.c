@@ -2,18 +2,17 @@
 /* stream.c: rings whose blocks are appended to the file: nothing is overwritten.
  *
  * A lane of a stream writes into a *chunk*: 16 to 256 blocks next to each other, claimed
- * from the counter of the file, reserved, mapped and present. When it is full the lane
- * goes on in the next one. What that costs (reserving and making pages present is 1 to 2
- * us for each block, a fifth to two fifths of what its events take) a helper thread does
+ * from the counter of the file, reserved, mapped and present. When it is full, the lane
+ * goes on in the next one. Reserving space and making pages present costs 1 to 2 us for
+ * each block, a fifth to two fifths of the cost of its events. A helper thread does this
  * ahead: at half of a chunk the lane asks for another, twice as large, and later finds it
  * ready. The helper also unmaps the chunks that are full and starts their write-back, so
  * that resident memory does not grow with the file. One helper serves all lanes of a
- * recording. Where it is late, or is not there, the lane makes a small chunk by itself.
- * So the path of an event is that of a ring, and no lane waits for another or takes a
- * lock.
+ * recording. If the helper is late or missing, the lane makes a small chunk itself. So
+ * the path of an event is that of a ring, and no lane waits for another or takes a lock.
  *
- * Each lane has four chunks, each in one of these states; whoever changes one from or to
- * BUSY owns it meanwhile:
+ * Each lane has four chunks, each in one of these states; the thread that makes a chunk
+ * BUSY owns it until it changes the state again:
  *
  *   FREE     nothing
  *   BUSY     helper or lane works on it
@@ -22,21 +21,19 @@
  *   IN_USE   the lane's present chunk, or its next
  *   DONE     is full; the helper (or the lane, if no other is FREE) unmaps it
  *
- * That each place is written once, by the lane that owns its chunk, and that no claim is
- * lost is proved by testsuite/model/stream_chunks.pml.
+ * testsuite/model/stream_chunks.pml proves that each place is written once, by the lane
+ * that owns its chunk, and that no claim is lost.
  *
  * No room. The last block of a chunk is used only when the lane has its next chunk. If
  * there is none, the lane writes all further blocks at that place, one over the other,
  * until there is room again: a ring of one block, which needs nothing that could fail.
- * Sequences and `before` go on, so readers learn exactly how many events are gone, also
+ * Sequences and `before` go on, so readers know exactly how many events are gone, also
  * when the process is killed, and have the newest ones (doc/FORMAT.md, section 6). A lane
- * that has no chunk at all, not even a first one, writes into memory of its own; these
- * events are counted by `before` of its first block, or, until it gets one, by the status
- * page.
+ * without even a first chunk writes into memory of its own; `before` of its first block
+ * counts these events, and until there is such a block, the status page does.
  *
- * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there one
- * page is claimed at a time. Here that took 28 ns a word on a disk
- * (doc/decisions/chunks-claimed-ahead.md).
+ * Models: measureme, whose issue 144 proposes to claim pages in a mapped file, one at a
+ * time. Here that took 28 ns a word on a disk (doc/decisions/chunks-claimed-ahead.md).
  */
 #include "producer/stream.h"
 
@@ -59,10 +56,11 @@
 
 enum {
   CHUNKS = 4,         /* of a lane */
-  FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each chunk is twice the one before, up to */
+  FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each chunk is twice as large as the one
+                                    before, up to */
   LARGEST_CHUNK = 16 * FORMAT_UNIT,
-  RETRY_MS = EVR_ROOM_RETRY_MS, /* of the helper, after there was no room */
-  STOP_US = 200       /* that the helper is given to end before it is woken again */
+  RETRY_MS = EVR_ROOM_RETRY_MS, /* pause of the helper after there was no room */
+  STOP_US = 200       /* time for the helper to end before it is woken again */
 };
 
 enum chunk_state { FREE, BUSY, CLAIMED, READY, IN_USE, DONE };
@@ -78,23 +76,23 @@ struct evr_stream_lane {
   struct evr_recording *recording;
   unsigned slot;
   uint64_t *head;    /* in the domain table */
-  struct evr_chunk *present, *next; /* the owner's; NULL: none */
+  struct evr_chunk *present, *next; /* used by the owner; NULL: none */
   struct evr_chunk *left; /* full, but its last block is not finished yet; or NULL */
-  uint32_t at;       /* places of the present chunk that were taken */
-  uint32_t wanted;   /* blocks that the helper is to make ready in a chunk, or 0;
-                        atomic */
-  bool starved;      /* there is no room: the last place is used again and again */
+  uint32_t at;       /* number of places taken in the present chunk */
+  uint32_t wanted;   /* size in blocks of the chunk that the helper is to make ready, or
+                        0; atomic */
+  bool starved;      /* there is no room: the last place is overwritten again and again */
   struct evr_room room;
   struct evr_chunk chunk[CHUNKS];
-  uint64_t aside[FORMAT_BLOCK_WORDS]; /* written to before there is a chunk */
+  uint64_t aside[FORMAT_BLOCK_WORDS]; /* written to as long as there is no chunk */
 };
 
 /* ---- Chunks ---------------------------------------------------------------------- */
 
 static bool change_state(struct evr_chunk *chunk, uint32_t from, uint32_t to) {
   /* acq_rel: pairs with itself and with the release in set_state, on the other thread
-     (lane or helper): whoever changes the state of a chunk sees all that was done to it
-     before */
+     (lane or helper): a thread that changes the state of a chunk sees all that was done
+     to the chunk before */
   return __atomic_compare_exchange_n(&chunk->state, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED);
 }
@@ -118,7 +116,7 @@ static uint64_t bytes_of(const struct evr_chunk *chunk) {
   return chunk->blocks * (uint64_t)FORMAT_BLOCK_BYTES;
 }
 
-/* Reserves and maps the blocks that are claimed. Returns 0 or an errno. */
+/* Reserves and maps the claimed blocks. Returns 0 or an errno. */
 static int make_present(struct evr_recording *r, struct evr_chunk *chunk) {
   int fd = evr_descriptor_use(&r->extents.file, r->path);
   if (fd < 0) return EBADF;
@@ -135,8 +133,7 @@ static int make_present(struct evr_recording *r, struct evr_chunk *chunk) {
   return 0;
 }
 
-/* Makes a chunk ready, one that was claimed before if there is one. Returns 0 or an
-   errno. */
+/* Makes a chunk ready, preferably one that was claimed before. Returns 0 or an errno. */
 static int prepare_chunk(struct evr_stream_lane *lane, uint32_t blocks) {
   struct evr_recording *r = lane->recording;
   struct evr_chunk *chunk = find_chunk(lane, CLAIMED, BUSY);
@@ -156,8 +153,7 @@ static int prepare_chunk(struct evr_stream_lane *lane, uint32_t blocks) {
   return failure;
 }
 
-/* Releases a chunk that is BUSY. On a disk, it is written from now on; nobody waits for
-   that. */
+/* Releases a chunk that is BUSY. On a disk, starts its write-back without waiting. */
 static void release_chunk(struct evr_recording *r, struct evr_chunk *chunk) {
   evr_space_unmap(chunk->map, bytes_of(chunk));
   chunk->map = NULL;
@@ -175,8 +171,7 @@ static void release_done(struct evr_stream_lane *lane) {
 /* ---- The helper ------------------------------------------------------------------- */
 
 static void wake_helper(struct evr_streams *s) {
-  /* release: pairs with the acquire load of `work` in help, which then sees what there is
-     to do */
+  /* release: pairs with the acquire load of `work` in help, which then sees the work */
   __atomic_fetch_add(&s->work, 1, __ATOMIC_RELEASE);
   if (s->has_helper) syscall(SYS_futex, &s->work, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -186,14 +181,14 @@ static void wait_for_work(struct evr_streams *s, uint32_t seen, bool soon) {
   syscall(SYS_futex, &s->work, FUTEX_WAIT_PRIVATE, seen, soon ? &retry : NULL, NULL, 0);
 }
 
-/* Serves a lane; returns false when there is no room for what it wants. */
+/* Serves a lane; returns false when there is no room for the chunk that it asked for. */
 static bool serve_lane(struct evr_stream_lane *lane) {
   release_done(lane);
   /* acquire: pairs with the release in ask */
   uint32_t blocks = __atomic_load_n(&lane->wanted, __ATOMIC_ACQUIRE);
   if (!blocks) return true;
   if (prepare_chunk(lane, blocks) != 0) return false;
-  /* release: without a partner, as only this thread reads the word; the lane takes the
+  /* release, without a partner: only this thread reads the word, and the lane takes the
      chunk by its state */
   __atomic_store_n(&lane->wanted, 0, __ATOMIC_RELEASE);
   return true;
@@ -201,11 +196,11 @@ static bool serve_lane(struct evr_stream_lane *lane) {
 
 static void *help(void *recording) {
   struct evr_streams *s = &((struct evr_recording *)recording)->streams;
-  /* acquire: pairs with the release in evr_streams_dismiss, which passes nothing else
-     on */
+  /* acquire: pairs with the release in evr_streams_dismiss, which passes on nothing
+     else */
   while (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE)) {
-    /* acquire, of both: pairs with the releases in wake_helper (what there is to do) and
-       in evr_stream_writer_locked (the lanes) */
+    /* acquire, of both: pairs with the releases in wake_helper (the work) and in
+       evr_stream_writer_locked (the lanes) */
     uint32_t seen = __atomic_load_n(&s->work, __ATOMIC_ACQUIRE);
     uint32_t count = __atomic_load_n(&s->count, __ATOMIC_ACQUIRE);
     bool all_served = true;
@@ -218,9 +213,9 @@ static void *help(void *recording) {
   return NULL;
 }
 
-/* Starts the helper. It gets no signals: these are the program's. But where another
-   process cuts the file short, it is hit itself, and a thread that blocks SIGBUS then
-   ends the program (format/guard.c). */
+/* Starts the helper. It blocks signals, which are for the program's own threads, but not
+   SIGBUS: if another process cuts the file short, the helper itself may get that fault,
+   and a thread that blocks SIGBUS then ends the program (format/guard.c). */
 void evr_streams_start(struct evr_recording *r) {
   struct evr_streams *s = &r->streams;
   sigset_t all, before;
@@ -249,7 +244,7 @@ void evr_streams_stop(struct evr_recording *r) {
   const struct timespec soon = {.tv_nsec = STOP_US * 1000};
   /* acquire: pairs with the release at the end of help */
   while (!__atomic_load_n(&s->has_ended, __ATOMIC_ACQUIRE)) {
-    wake_helper(s); /* should the call fail, it is made again */
+    wake_helper(s); /* again, in case a wake-up has failed */
     nanosleep(&soon, NULL);
   }
   pthread_join(s->helper, NULL);
@@ -272,11 +267,11 @@ static struct evr_chunk *take_ready(struct evr_stream_lane *lane) {
   return find_chunk(lane, READY, IN_USE);
 }
 
-/* Makes a chunk to go on in; NULL: there is no room. */
+/* Makes the next chunk itself; NULL: there is no room. */
 static __attribute__((cold, noinline)) struct evr_chunk *make_chunk(struct evr_stream_lane *lane) {
   if (evr_room_is_hopeless(lane->recording, &lane->room)) return NULL;
   lane->room.failure = prepare_chunk(lane, FIRST_CHUNK);
-  if (lane->room.failure == EAGAIN) { /* the helper has not come to those that are full */
+  if (lane->room.failure == EAGAIN) { /* the helper has not released the full ones yet */
     release_done(lane);
     lane->room.failure = prepare_chunk(lane, FIRST_CHUNK);
   }
@@ -291,7 +286,7 @@ static void need_next(struct evr_stream_lane *lane) {
 static void enter_next(struct evr_stream_lane *lane) {
   struct evr_chunk *former = lane->present;
   if (!former) {
-    lane->source.sequence = 0; /* what was written aside are no blocks of the file */
+    lane->source.sequence = 0; /* blocks outside the file do not count */
     evr_room_count_aside(lane->recording, &lane->room, 0);
     lane->source.head = lane->head;
   }
@@ -303,14 +298,15 @@ static void enter_next(struct evr_stream_lane *lane) {
   lane->left = former;
 }
 
-/* Releases the former chunk: the block that was present at the last call is finished. */
+/* Releases the former chunk: its last block, which was still being written at the last
+   call, is now finished. */
 static void release_left(struct evr_stream_lane *lane) {
   set_state(lane->left, DONE);
   lane->left = NULL;
   wake_helper(&lane->recording->streams);
 }
 
-/* Finds where a lane writes for which there is no room. */
+/* Finds the place to which a lane without room writes. */
 static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
   evr_room_lacks(lane->recording, &lane->room, lane->room.failure);
   if (!lane->present) {
@@ -324,8 +320,8 @@ static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
   lane->starved = true;
 }
 
-/* Checks the law of a lane: it has at most one chunk to go on in, all that are in use are
-   its own, and it has taken no more places than there are. */
+/* Checks the law of a lane: it has at most one next chunk, all chunks in use are its own,
+   and it has taken at most as many places as there are. */
 static inline bool is_lawful(const struct evr_stream_lane *lane) {
   unsigned in_use = 0;
   for (int i = 0; i < CHUNKS; i++)
@@ -340,7 +336,7 @@ static struct format_block *take_place(struct evr_stream_lane *lane) {
   return (struct format_block *)(lane->present->map + at);
 }
 
-/* Goes on at the last place of a chunk, behind it, or where there is no chunk. */
+/* Goes on at the last place of a chunk, in the next chunk, or without a chunk. */
 static __attribute__((cold, noinline)) void go_on(struct evr_stream_lane *lane,
                                                   struct evr_place *place) {
   bool last_is_free = lane->present && lane->at < lane->present->blocks && !lane->starved;
@@ -413,8 +409,8 @@ void evr_streams_count_aside_locked(struct evr_recording *r) {
   }
 }
 
-/* Gives back the places from `from` on. The file keeps its length. Where a hole cannot be
-   made, nothing is lost. */
+/* Gives back the places from `from` on. The file keeps its length. If the file system
+   cannot make a hole, they simply stay. */
 static void give_back(struct evr_recording *r, const struct evr_chunk *chunk, uint32_t from) {
   uint64_t used = from * (uint64_t)FORMAT_BLOCK_BYTES;
   int fd = evr_descriptor_use(&r->extents.file, r->path);

@@ -18,9 +18,9 @@ struct evr_writer;
 
 struct evr_streams { /* of a recording; zeroed: it has none */
   uint32_t rings;   /* bit n: ring n of each domain is a stream */
-  uint32_t work;    /* futex: raised when there is something for the helper */
+  uint32_t work;    /* futex: raised when there is work for the helper */
   uint32_t stopped; /* atomic: the helper is to end */
-  uint32_t has_ended; /* the helper; atomic */
+  uint32_t has_ended; /* the helper has ended; atomic */
   bool has_helper;
   pthread_t helper;
   uint32_t count;   /* of lanes; release */
@@ -31,19 +31,19 @@ struct evr_streams { /* of a recording; zeroed: it has none */
 void evr_streams_start(struct evr_recording *recording);
 /* Ends the helper and waits for that. */
 void evr_streams_stop(struct evr_recording *recording);
-/* Gives back, at the end, disk space that was reserved and not used. */
+/* Gives back reserved disk space that was not used, at the end. */
 void evr_streams_trim_locked(struct evr_recording *recording);
 /* Ends the helper as evr_streams_stop does, without waiting. Async-signal-safe. */
 void evr_streams_dismiss(struct evr_recording *recording);
-/* Makes the mappings read-only, in a forked child. Async-signal-safe. */
+/* Makes the mappings read-only in a forked child. Async-signal-safe. */
 void evr_streams_protect(struct evr_recording *recording);
 /* Unmaps and frees everything. */
 void evr_streams_free(struct evr_recording *recording);
-/* Makes the writer of a ring that is a stream. NULL, with *error: no memory. */
+/* Makes the writer of a ring that is a stream. NULL, with *error: out of memory. */
 struct evr_writer *evr_stream_writer_locked(struct evr_recording *recording, unsigned slot,
                                             enum eventring_ring ring,
                                             struct eventring_error *error);
-/* Counts, at the end, all events of lanes that have no block. */
+/* Counts all events of lanes that have no block in the file, at the end. */
 void evr_streams_count_aside_locked(struct evr_recording *recording);
 
 #pragma GCC visibility pop

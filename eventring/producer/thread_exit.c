@@ -2,11 +2,11 @@
 /* thread_exit.c: what is to be done when a thread ends.
  *
  * The order in which the C library calls the destructors of different keys is not
- * specified, and a destructor of the host may still write events or end its domain. As
- * long as some destructors set their value again, another round follows, at most
- * PTHREAD_DESTRUCTOR_ITERATIONS. The library's destructor sets its value, the number of
- * the round, until the last round but one. (In the last, ThreadSanitizer frees what it
- * has for the thread.)
+ * specified, and a destructor of the host may still write events or end its domain. While
+ * some destructors set their value again, another round follows, at most
+ * PTHREAD_DESTRUCTOR_ITERATIONS rounds. The library's destructor sets its value, the
+ * number of the round, until the last round but one. (In the last round ThreadSanitizer
+ * frees its data of the thread.)
  */
 #include "producer/thread_exit.h"
 

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* totals.c: what all events of a ring add up to (kind TOTALS of doc/FORMAT.md).
+/* totals.c: sums over all events of a ring (kind TOTALS of doc/FORMAT.md).
  *
  * When a block is full, its events are in the cache and are walked for the open spans
  * anyway (open_spans.c). They are then added to the row of their definition: how many,
- * the ticks of spans, the values of counters. So what is overwritten later has been
- * counted, and the path of an event has nothing to do. What is in the present block
- * readers add themselves, for a process may be killed at any moment.
+ * the ticks of spans, the values of counters. So events that are overwritten later have
+ * been counted, and the path of an event is not involved. Readers add the events of the
+ * present block themselves, because a process may be killed at any moment.
  *
  * Data: rows in pages of the file, seven a page, each made at the first event of its
- * definition. Page 1 says up to which block of the ring all is in the rows (`folded`). A
- * row has its sums twice. Invariant: of each row, one of the two is with the events up to
- * the block that `folded` says, and is marked with that block or an earlier one.
+ * definition. Page 1 says up to which block of the ring all events are in the rows
+ * (`folded`). A row has its sums twice. Invariant: in each row, one of the two has the
+ * events up to block `folded`, and is marked with that block or an earlier one.
  *
  *   T1  mark the older sums of the row with the block that is being folded in, relaxed
- *   T2  release fence: whoever sees a store of T3 sees T1
+ *   T2  release fence: a reader that sees a store of T3 sees T1
  *       (pairs with the acquire fence of the reader between its copy and T5)
  *   T3  copy the newer sums over them, and add to these
  *   T4  after the last event of the block: store its number in `folded`, release
  *       (pairs with the acquire load of the reader)
  *
- * A reader loads `folded`, copies the rows, and loads `folded` again (T5): if it is the
- * same, T1 has not been done for the block after the next, so the sums that are marked
- * with `folded` or less and are the newer of these stayed as they were. A process that is
- * killed between T1 and T4 leaves these, too.
+ * A reader loads `folded`, copies the rows, and loads `folded` again (T5): if it is
+ * unchanged, T1 has not been done for the block after the next. So of the sums that are
+ * marked with `folded` or less, the newer ones stayed as they were. A process that is
+ * killed between T1 and T4 also leaves these.
  *
- * Spans that say why they run, such as the steps of a collector, have histograms as well
- * (kind HISTOGRAMS): a row for each span and reason, in pages of their own. They are few
- * and long, so their durations are converted to ns when they are added, each as readers
- * convert its times, and fall into the same buckets in each process. The rows are written
- * and read as the others are, and `folded` is theirs, too.
+ * Spans with a reason, such as the steps of a collector, have histograms as well (kind
+ * HISTOGRAMS): a row for each span and reason, in pages of their own. Such spans are few
+ * and long, so their durations are converted to ns when they are added, as readers
+ * convert their times, and have the same buckets in each process. These rows are written
+ * and read like the others, and `folded` covers them, too.
  *
- * Where there is no room for a page, the events of its definitions are not counted, and
- * the number of dropped records of the kind says that there were such.
+ * If there is no room for a page, the events of its definitions are not counted, and the
+ * number of dropped records of the kind shows that.
  */
 #include "producer/totals.h"
 
@@ -54,8 +54,8 @@ static struct format_block *new_page(struct evr_totals *totals, enum format_kind
   STORE(page->domain, totals->slot);
   STORE(page->ring, (uint8_t)totals->ring);
   STORE(page->incarnation, number);
-  /* release, for list_pages (reader/totals.c), which skips a page of which it does not
-     see the kind yet */
+  /* release: for list_pages (reader/totals.c), which skips a page whose kind it does not
+     see yet */
   __atomic_store_n(&page->sequence, 1, __ATOMIC_RELEASE);
   return page;
 }
@@ -69,8 +69,8 @@ static struct format_total *new_row(struct evr_totals *totals, struct format_blo
   if (!pages[n]) return NULL;
   struct format_total *row = (struct format_total *)(pages[n] + 1) + at % FORMAT_TOTAL_ROWS;
   STORE(row->payload, second_word);
-  /* release: that word comes first. Readers find both by T4: they copy rows behind the
-     acquire fence of read_folded (reader/totals.c) */
+  /* release: comes after the payload above. Readers see both by T4: they copy rows behind
+     the acquire fence of read_folded (reader/totals.c) */
   __atomic_store_n(&row->first, format_record(sizeof *row / 8, 1, id), __ATOMIC_RELEASE);
   return row;
 }
@@ -98,7 +98,7 @@ static struct format_total *find_histogram(struct evr_totals *totals, unsigned i
   return row;
 }
 
-/* Begins to add to a row the part of the block that belongs to it. Returns its sums. */
+/* Begins to add the events of the block to a row. Returns the sums to add to. */
 static struct format_sums *turn(const struct evr_totals *totals, struct format_total *row) {
   bool second = row->sums[1].through > row->sums[0].through;
   struct format_sums *newer = &row->sums[second], *older = &row->sums[!second];
@@ -142,8 +142,8 @@ void evr_totals_reasoned_span(struct evr_totals *totals, unsigned id, uint64_t r
   add(&sums->bucket[format_histogram_bucket(ns)], 1);
 }
 
-/* Returns the ticks of a leaf span. The bits of times are the upper ones of a word, and
-   the tail of an end is the greater one. */
+/* Returns the ticks of a leaf span. The time is in the upper bits of a word, and the tail
+   of an end is greater than that of its begin. */
 static inline uint64_t leaf_ticks(const uint64_t *words) {
   int64_t ticks = (int64_t)(words[1] - words[0]) >> EVENTRING_WORD_TIME_SHIFT;
   return ticks > 0 ? (uint64_t)ticks : 0;
@@ -151,10 +151,10 @@ static inline uint64_t leaf_ticks(const uint64_t *words) {
 
 /* ---- Leaf spans ---------------------------------------------------------------------
  *
- * Most blocks have little else, mostly of one definition, which take about as long. So
- * EIGHT of these are added together, without a branch for each, if they are of one
- * definition and of four buckets that follow each other: how many took longer than the
- * first, the second and the third of them is counted side by side. */
+ * Most blocks consist mainly of leaf spans of one definition and of similar durations. So
+ * eight of them (EIGHT words) are added together, without a branch for each, if they have
+ * one definition and fall into four consecutive buckets: counters side by side count how
+ * many took longer than the first, the second and the third bucket. */
 
 enum { EIGHT = 16 /* words */, MANY = 2 * EIGHT, NEAR = 4 /* buckets */, LIMITS = NEAR - 1 };
 
@@ -163,11 +163,11 @@ typedef uint64_t words4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int32_t ints8 __attribute__((vector_size(32), may_alias));
 
 struct alike { /* spans that were added */
-  uint64_t count, ticks, longer[LIMITS]; /* than the buckets from `bucket` on */
+  uint64_t count, ticks, longer[LIMITS]; /* than bucket `bucket`, and the next ones */
   unsigned bucket;
 };
 
-/* Returns the longest ticks that are in a bucket before this one. */
+/* Returns the most ticks that a span of an earlier bucket can have. */
 static int32_t ticks_before(unsigned bucket) {
   return bucket ? (int32_t)(1u << (bucket + FORMAT_TOTAL_SHIFT - 1)) - 1 : -1;
 }
@@ -195,7 +195,7 @@ add_alike(struct alike *alike, const uint64_t *words, const uint64_t *end) {
                           (ticks0 | ticks1) >> 31 | (words4)((each <= least) | (each > most));
     if (others[0] | others[1] | others[2] | others[3]) break;
     ticks += ticks0 + ticks1;
-    longer_a += each > a; /* which is -1 */
+    longer_a += each > a; /* a comparison that holds is -1 */
     longer_b += each > b;
     longer_c += each > c;
   }
@@ -256,8 +256,8 @@ void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, con
 
 /* ---- Others ------------------------------------------------------------------------ */
 
-/* Adds events. They are mostly of one definition, one after the other: only what differs
-   is looked up. */
+/* Adds events. Consecutive events mostly have one definition, so its row is looked up
+   only when the definition changes. */
 const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
                                   const uint64_t *end, uint64_t base) {
   const uint64_t tail = *words & FORMAT_TAIL_MASK;
@@ -303,8 +303,8 @@ static void seal_pages(struct format_block *const *pages, uint32_t rows) {
     if (left > FORMAT_TOTAL_ROWS) left = FORMAT_TOTAL_ROWS;
     uint64_t *words = (uint64_t *)pages[n];
     uint32_t end = FORMAT_BLOCK_HEADER_WORDS + left * (uint32_t)(sizeof(struct format_total) / 8);
-    /* release: whoever sees the length sees the words. Readers take it from the page of a
-       recording that has ended, whose state they acquire */
+    /* release: a reader that sees the length sees the words. Readers use it only when the
+       recording has ended, whose state they acquire */
     __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(end, evr_checksum(words, end)),
                      __ATOMIC_RELEASE);
   }

@@ -3,9 +3,9 @@
  * them.
  *
  * Ids come from the generator of the system, 256 bytes at a time, because each call costs
- * as much as a hundred events. Bytes that were fetched before a fork must not serve in
- * the child: the handler of forks drops them. There is one as soon as anything was
- * recorded; before, nothing is kept.
+ * as much as a hundred events. A child must not use bytes that were fetched before the
+ * fork, so the handler of fork drops them. That handler exists as soon as anything was
+ * recorded; before that, no bytes are kept.
  */
 #include "eventring/trace.h"
 
@@ -49,7 +49,7 @@ static bool has_dashes(const char *text) {
   return text[AT_TRACE - 1] == '-' && text[AT_SPAN - 1] == '-' && text[AT_FLAGS - 1] == '-';
 }
 
-/* Tells whether the header ends as it must: version 00 with the flags; a later version
+/* Tells whether the header ends correctly: version 00 after the flags; a later version
    may go on behind a dash. */
 static bool ends_right(const char *text, size_t size, uint8_t version) {
   if (size == EVENTRING_TRACEPARENT) return true;
@@ -91,8 +91,8 @@ void eventring_traceparent_format(const struct eventring_trace *trace,
 
 /* ---- Ids --------------------------------------------------------------------------- */
 
-/* Makes up bytes where the system gives none (a filter of system calls; too early at
-   boot): not predictable by accident, but by an adversary. */
+/* Makes up bytes when the system gives none (a filter of system calls; too early at
+   boot). They do not repeat by accident, but an adversary can predict them. */
 static void make_up(uint8_t *bytes, size_t count) {
   static uint64_t calls; /* atomic */
   const uint64_t call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
@@ -171,8 +171,8 @@ int eventring_span_trace(eventring_domain *domain, const struct eventring_trace 
 
 /* ---- Where a domain writes --------------------------------------------------------- */
 
-/* Tells whether, by the entries of the control log since the last look, class user was
-   off meanwhile, or may have been. */
+/* Tells whether class user was off since the last call, or may have been, according to
+   the control log. */
 static bool was_off(struct evr_traces *t, const struct format_control *control) {
   /* acquire: pairs with the acq_rel of log_switch (format/control.c), as in
      apply_switches (lane.c) */

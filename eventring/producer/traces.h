@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* traces.h: what a domain keeps for trace context (traces.c). */
+/* traces.h: the data of a domain for trace context (traces.c). */
 #ifndef EVENTRING_PRODUCER_TRACES_H
 #define EVENTRING_PRODUCER_TRACES_H
 
@@ -11,15 +11,16 @@
 #include "format/format.h"
 
 struct evr_traces { /* owner; zeroed, it is empty */
-  uint8_t random[256]; /* bytes of the system, the last `left` of which no id has used */
+  uint8_t random[256]; /* random bytes from the system; the last `left` are unused */
   uint16_t left;       /* 0 in the child of a fork (domains.c) */
   uint32_t switches;   /* entries of the control log that were seen */
-  uint64_t recording;  /* ticks at which the recording of `life` began, and */
-  uint32_t incarnation; /* the domain's there */
+  uint64_t recording;  /* with incarnation: identifies `life`: ticks at which its
+                          recording began */
+  uint32_t incarnation; /* of the domain in that recording */
   uint64_t life;
 };
 
-/* Tells whether it is the event that has the ids. */
+/* Tells whether this is the event with the ids. */
 static inline bool evr_traces_is_event(unsigned kind, unsigned event_class, unsigned payload,
                                        const char *name) {
   return kind == EVENTRING_DEF_INSTANT && event_class == EVENTRING_CLASS_USER &&

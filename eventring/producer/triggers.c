@@ -2,8 +2,8 @@
 /* triggers.c: setting triggers (triggers.h, watch.h).
  *
  * Another process writes a list of triggers into the control page (FORMAT.md, section 4).
- * A safepoint that comes 100 ms or more after the last look (gate.c) compares the
- * version, and takes the list; so does the helper (trigger/helper.c), for a program that
+ * A safepoint that comes 100 ms or more after the last check (gate.c) compares the
+ * version and takes a new list; so does the helper (trigger/helper.c), for a program that
  * is asleep in C. A list that is not valid sets none. */
 #include "producer/triggers.h"
 
@@ -23,16 +23,15 @@
 
 /* ---- The table in force ------------------------------------------------------------ */
 
-/* Sends the events that triggers are about into the slow path, after a change of the
-   table. */
+/* Sends the events that triggers watch into the slow path after a change of the table. */
 static void watch_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   evr_catalogue_watch_locked();
   if (r && !r->ended) evr_domains_watch_locked(r);
 }
 
-/* Applies triggers that were set: the classes that they need are switched on with them,
-   once. A class that is switched off afterwards stays off. */
+/* Applies triggers that were set: switches on, once, the classes that they need. A class
+   that is switched off afterwards stays off. */
 static void apply_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   watch_locked();
@@ -42,8 +41,7 @@ static void apply_locked(void) {
   if (classes & ~wanted) evr_recording_change_gate_locked(r, EVR_ADD, classes);
 }
 
-/* Returns the event with which a recording says that the trigger fired; 0: there is no
-   room. */
+/* Returns the id of the event that says that the trigger fired; 0: there is no room. */
 static unsigned define_event_locked(const struct eventring_condition *condition) {
   char text[560], name[EVENTRING_MAX_NAME + 1];
   size_t size = (size_t)snprintf(text, sizeof text, "trigger ");
@@ -67,8 +65,7 @@ static int add_locked(const struct evr_trigger_text *trigger, enum eventring_tri
   return evr_watch_add_locked(trigger, owner, define_event_locked(&trigger->condition), error);
 }
 
-/* Replaces the triggers of an owner. Those for which the table has no room are left
-   out. */
+/* Replaces the triggers of an owner. Those for which there is no room are left out. */
 static void replace_locked(const char *list, size_t size, enum eventring_trigger_owner owner) {
   struct evr_trigger_text trigger;
   size_t at = 0;
@@ -83,7 +80,7 @@ static void take_list_locked(struct evr_recording *r) {
   char list[FORMAT_TRIGGERS_BYTES];
   uint32_t version;
   int size = evr_control_read_list(&evr_control(r)->triggers, list, &version);
-  /* another thread may have been faster; taken twice, a list would count from 0 again */
+  /* another thread may have been faster; taken twice, a list would count from 0 */
   if (size < 0 || version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED)) return;
   __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
   if (eventring_triggers_check(list, (size_t)size, NULL) < 0) size = 0;
@@ -96,7 +93,7 @@ static void take_list(struct evr_recording *r) {
   evr_lock();
   if (r == evr_producer.recording && !r->ended) take_list_locked(r);
   evr_unlock();
-  evr_savers_do(begin); /* if there could be no helper before */
+  evr_savers_do(begin); /* starts a helper if that failed before */
 }
 
 void evr_triggers_look(void) {
@@ -126,7 +123,7 @@ void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_reco
   uint32_t version;
   evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped later */
   int size = evr_control_read_list(&evr_control(former)->triggers, list, &version);
-  if (size < 0) return; /* its writer is at work there */
+  if (size < 0) return; /* its writer is changing it */
   evr_store_words(to->triggers.text, list, sizeof list);
   __atomic_store_n(&to->triggers.bytes, (uint32_t)size, __ATOMIC_RELAXED);
   next->triggers_seen = __atomic_load_n(&former->triggers_seen, __ATOMIC_RELAXED);

@@ -7,15 +7,15 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Begins with a recording, and with this list of triggers, which was checked; NULL: those
-   that are set stay. */
+/* Begins with a recording, and with this list of triggers, which was checked; NULL: the
+   present triggers stay. */
 void evr_triggers_begin_locked(const char *list);
-/* Carries triggers over to `next`, which is about to go on for `former`: those that other
-   processes have set there stay, and their states are shown in `next` from now on. */
+/* Carries triggers over to `next`, which is about to replace `former`: those that other
+   processes have set there stay, and `next` shows their states from now on. */
 void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_recording *former);
-/* Goes on with `next` as the present recording. Its classes stay what they are. */
+/* Goes on with the next recording as the present one. Its classes stay as they are. */
 void evr_triggers_go_on_locked(void);
-/* Takes the list that another process has set, where no domain comes to a safepoint. Any
+/* Takes the list that another process has set, in case no domain reaches a safepoint. Any
    thread without the mutex. */
 void evr_triggers_look(void);
 /* Removes the triggers of other processes: the present recording is about to end. */

@@ -18,15 +18,15 @@
 
 /* ---- The table --------------------------------------------------------------------- */
 
-enum work { NONE, FIRED, DUE, BUSY }; /* of an entry; whoever fired it posts it */
+enum work { NONE, FIRED, DUE, BUSY }; /* of an entry; the thread that fired it posts it */
 
 struct entry {
   /* What events are compared with: atomic, relaxed. */
   uint32_t subject;    /* enum eventring_subject; NONE: the entry is free */
   uint32_t comparison;
-  bool cpu;            /* as in the condition, like the comparison and the number */
+  bool cpu;            /* as in the condition; so are the comparison and the number */
   double number;       /* its bits */
-  uint64_t key;        /* of the name */
+  uint64_t key;        /* hash of the name */
   bool held;           /* a heap or counter: the last value fulfilled the condition */
   /* Used under the lock only. */
   struct evr_trigger_text text;
@@ -37,7 +37,7 @@ struct entry {
   uint64_t last_ns;    /* when a copy was last due; 0: never */
   uint64_t fired, saved, bytes, skipped, failed;
   int error;           /* with which the last copy failed */
-  bool reported;       /* that copies fail */
+  bool reported;       /* it was reported that copies fail */
   uint32_t work;       /* enum work; atomic */
 };
 
@@ -49,7 +49,7 @@ static int64_t heap;   /* bytes of all domains; atomic */
 uint32_t evr_watch_work;
 
 /* For each definition: what it is watched as, and the key of its name. Atomic, relaxed;
-   changed under the mutex. Pages that are not used are not touched. */
+   changed under the mutex. Unused pages are not touched. */
 enum { AS_PAUSE = 1, AS_SPAN = 2, AS_COUNTER = 4, AS_HEAP = 8, AS_WORDS = 16, AS_DOUBLE = 32,
        AS_MEASURED = 64 /* its ends say for how long the thread was off the processor */ };
 static uint8_t flags_of[EVENTRING_MAX_EVENTS];
@@ -105,8 +105,8 @@ static bool holds(const struct eventring_condition *c, const struct eventring_me
   return eventring_condition_value(c, measured, &value) && eventring_condition_holds(c, value);
 }
 
-/* Tells whether the condition seems to hold, by the comparison as it is now: it mixes two
-   texts if the entry is being changed. */
+/* Tells whether the condition seems to hold, by the present values of the entry, which
+   mix two texts if it is being changed. */
 static bool seems_to_hold(const struct entry *e, const struct eventring_measured *measured) {
   struct eventring_condition c = {
       .comparison = (uint8_t)__atomic_load_n(&e->comparison, __ATOMIC_RELAXED),
@@ -115,7 +115,7 @@ static bool seems_to_hold(const struct entry *e, const struct eventring_measured
   return holds(&c, measured);
 }
 
-/* Tells whether a copy is to be made, and counts that the trigger fired in any case. */
+/* Tells whether a copy is to be made. In any case counts that the trigger fired. */
 static bool is_allowed(struct entry *e) {
   uint64_t now = evr_monotonic_ns();
   bool cool = !e->last_ns || now - e->last_ns >= e->text.cooldown_ns;
@@ -152,13 +152,14 @@ static bool fire(struct entry *e, enum eventring_subject subject, uint64_t key,
   return fired;
 }
 
-/* Compares a value: each one of a span; of a level, the first that fulfils the condition
-   fires. Returns the entries that fired. */
+/* Compares a value. Each value of a span that fulfils the condition fires; of a level,
+   only the first does. Returns the entries that fired. */
 static uint64_t compare(enum eventring_subject subject, uint64_t key,
                         const struct eventring_measured *measured) {
   uint64_t fired = 0;
   bool level = subject == EVENTRING_SUBJECT_HEAP || subject == EVENTRING_SUBJECT_COUNTER;
-  /* acquire: pairs with the release in evr_watch_add_locked, which the entry precedes */
+  /* acquire: pairs with the release in evr_watch_add_locked, after the entry was
+     filled */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++) {
     struct entry *e = &entries[i];
@@ -208,7 +209,7 @@ uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool i
 
 /* ---- Events ------------------------------------------------------------------------ */
 
-/* Returns what an end says of the span that began at `since`. */
+/* Returns what an end measures of the span that began at `since`. */
 static struct eventring_measured measure(const struct evr_watched *event, uint8_t flags,
                                          uint64_t since) {
   const uint64_t ticks = event->ticks > since ? event->ticks - since : 0;
@@ -223,7 +224,7 @@ static struct eventring_measured measure(const struct evr_watched *event, uint8_
 }
 
 static void begin_pause(struct evr_watching *w, uint16_t id, uint64_t ticks) {
-  /* when its end is missing */
+  /* correct the depth when an end is missing */
   if (w->pause.open && w->pause.id == id) w->depth = w->pause.depth;
   eventring_pause_begin(&w->pause, w->depth++, id, ticks);
 }
@@ -336,12 +337,12 @@ static void fill(struct entry *e, const struct evr_trigger_text *text) {
   __atomic_store_n(&e->cpu, c->cpu, __ATOMIC_RELAXED);
   __atomic_store(&e->number, &number, __ATOMIC_RELAXED);
   __atomic_store_n(&e->key, key, __ATOMIC_RELAXED);
-  /* release: without a partner: load_subject is relaxed, and what it lets pass is
-     compared again under the lock */
+  /* release: without a partner: load_subject is relaxed, and what passes is compared
+     again under the lock */
   __atomic_store_n(&e->subject, c->subject, __ATOMIC_RELEASE);
 }
 
-/* Returns a free entry of which no copy is being made. */
+/* Returns a free entry for which no copy is being made. */
 static struct entry *free_entry(void) {
   for (unsigned i = 0; i < EVENTRING_MAX_TRIGGERS; i++)
     /* acquire: pairs with the release in evr_watch_done */
@@ -431,8 +432,8 @@ static uint8_t flags_for(const struct entry *e, const struct eventring_def *def)
   }
 }
 
-/* Begins to find out which rings are watched. Names that are not defined yet will most
-   likely be the program's: its ring is watched from the beginning, because to start that
+/* Begins to determine which rings are watched. Names that are not defined yet will most
+   likely belong to the program, so its ring is watched from the beginning: starting that
    later takes long (evr_domains_watch_locked). */
 void evr_watch_begin_locked(void) {
   uint32_t rings = 0;
@@ -457,9 +458,9 @@ void evr_watch_define_locked(unsigned id, const struct eventring_def *def) {
 /* ---- Forks ------------------------------------------------------------------------- */
 
 /* Renews the table in a forked child, whose thread holds the lock. The child has its
-   parent's triggers, but not those that a tool has set there, and no helper. */
+   parent's triggers, except those that a tool has set there, and no helper. */
 void evr_watch_after_fork(void) {
-  shown = NULL; /* the parent's */
+  shown = NULL; /* it belongs to the parent */
   heap = 0;
   for (unsigned i = 0; i < used; i++) {
     struct entry *e = &entries[i];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* watch.h: the triggers of this process: what is watched for, and what was seen.
+/* watch.h: the triggers of this process: what they watch, and what was seen.
  *
  * A trigger is an entry of a table. The probes of rings with events that an entry is
  * about take the slow path (evr_watched_rings, lane.h), which calls evr_watch_event for
- * each. What is compared there is in atomics, as another thread may change the entry
- * meanwhile; what exceeds it is checked again under the lock of the table. An entry that
- * fires becomes due, and the helper of trigger/ makes the copy.
+ * each. The values compared there are atomics, because another thread may change the
+ * entry meanwhile; a value that seems to fulfil the condition is checked again under the
+ * lock of the table. An entry that fires becomes due, and the helper of trigger/ makes
+ * the copy.
  */
 #ifndef EVENTRING_WATCH_H
 #define EVENTRING_WATCH_H
@@ -17,13 +18,13 @@
 
 /* ---- What a domain has seen: its owner's ------------------------------------------- */
 
-enum { EVR_WATCHED_OPEN = 32 }; /* open spans; if there are more, the oldest go */
+enum { EVR_WATCHED_OPEN = 32 }; /* open spans; of more, the oldest are dropped */
 
 struct evr_watching { /* zeroed: nothing */
   struct eventring_pause pause; /* in ticks */
   uint32_t depth;      /* spans of class gc that are open */
   uint16_t open_count;
-  int64_t heap;         /* bytes, its part of the sum of all domains */
+  int64_t heap;         /* bytes; its share of the sum of all domains */
   struct {
     uint64_t context, since; /* ticks */
     uint16_t id;
@@ -36,15 +37,15 @@ struct evr_watched { /* an event as it was written */
   uint64_t rate; /* the multiplier of the clock */
   bool no_cpu_time; /* ends do not say for how long the thread was off the processor */
 };
-/* Returns the entries that fired, bit n for entry n. Times are those of the events, so a
-   span takes as long as readers say. */
+/* Compares an event. Returns the entries that fired, bit n for entry n. Uses the times of
+   the events, so durations agree with those that readers show. */
 uint64_t evr_watch_event(struct evr_watching *watching, const struct evr_watched *event);
-/* Forgets what a domain has open and in use. */
+/* Resets the open spans and the heap of a domain. */
 void evr_watch_forget(struct evr_watching *watching);
-/* Returns, for an entry that has just fired, the id of its event, 0: it has none; and
-   stores the value. */
+/* Returns the id of the event of an entry that has just fired, 0: it has none; and stores
+   the value. */
 unsigned evr_watch_fired(unsigned entry, int64_t *value);
-/* Makes these entries due, and wakes the helper. Async-signal-safe. */
+/* Makes these entries due and wakes the helper. Async-signal-safe. */
 void evr_watch_post(uint64_t entries);
 /* Compares something that is no event: subject ERROR or SIGNAL. Returns the entries that
    fired. With in_handler it is async-signal-safe, and fires nothing when the lock is not
@@ -57,17 +58,17 @@ uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool i
    call evr_catalogue_watch_locked afterwards. */
 int evr_watch_add_locked(const struct evr_trigger_text *text, enum eventring_trigger_owner owner,
                          unsigned event_id, struct eventring_error *error);
-/* Removes entries: of this number, 0: any, and of this owner, 0: any. Returns how many.
-   Under the mutex; call evr_catalogue_watch_locked afterwards. */
+/* Removes the entries with this number (0: any) and this owner (0: any). Returns how
+   many. Under the mutex; call evr_catalogue_watch_locked afterwards. */
 unsigned evr_watch_remove_locked(int number, enum eventring_trigger_owner owner);
-/* Tells whether anything is watched for. */
+/* Tells whether there is any trigger. */
 bool evr_watch_any(void);
 /* Returns the classes that the entries need. */
 uint64_t evr_watch_classes(void);
-/* Begins to find out which rings are watched, before all definitions are shown to
-   evr_watch_define_locked anew. */
+/* Begins to determine which rings are watched, before all definitions are passed to
+   evr_watch_define_locked again. */
 void evr_watch_begin_locked(void);
-/* Finds out whether events of a definition are watched. Under the mutex. */
+/* Determines whether events of a definition are watched. Under the mutex. */
 void evr_watch_define_locked(unsigned id, const struct eventring_def *def);
 /* Takes, or releases, the lock of the table around a fork; evr_watch_after_fork renews
    the table in the child, whose only thread holds the lock. */
@@ -89,15 +90,15 @@ struct evr_watch_job {
 /* Takes the next entry that is due, which becomes busy. Returns false when there is
    none. */
 bool evr_watch_take(struct evr_watch_job *job);
-/* Notes that the copy of a job is made, with so many bytes, or failed with `status`.
-   Returns true when that is to be reported. */
+/* Notes that the copy of a job was made, with `bytes` bytes, or failed with `status`.
+   Returns true when the failure is to be reported. */
 bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, int status);
 /* Tells whether an entry is due or busy. Async-signal-safe. */
 bool evr_watch_is_busy(void);
-/* Shows the state of all entries in this table from now on, of FORMAT_TRIGGER_STATES
-   entries that are 0; NULL: nowhere. */
+/* Shows the state of all entries in this table from now on; it has FORMAT_TRIGGER_STATES
+   entries, all 0. NULL: nowhere. */
 void evr_watch_show(struct format_trigger *table);
-/* Describes the entry at `index` of those that are set. Returns false when there is
+/* Describes the entry at `index` among those that are set. Returns false when there is
    none. */
 bool evr_watch_describe(unsigned index, struct eventring_trigger *trigger);
 

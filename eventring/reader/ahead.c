@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ahead.c: a thread that reads the blocks of a ring, and decodes them, before they are
- * needed.
+/* ahead.c: a thread that reads and decodes the blocks of a ring before they are needed.
  *
  * Copying blocks out of the file and checking them depends only on the file, so a thread
  * of its own does it while the reader delivers the events of the blocks before. The
@@ -11,11 +10,11 @@
  *
  * Where events are delivered in batches, the thread decodes them, too (decode.c). It has
  * copies of what decoding depends on: the definitions and the segments of the clock.
- * Definitions never change once they are there; the thread does not know those that come
- * later, and leaves their events to the reader. If the clock has more segments by now,
- * the reader decodes the block itself. Decoding is shared: the thread decodes only while
- * it is some pieces ahead, and hands over the other pieces undecoded. So the two take
- * about the same time, whatever the reader does with a batch.
+ * Definitions never change once they exist; the thread does not know later ones, and
+ * leaves their events to the reader. If the clock has more segments by now, the reader
+ * decodes the block itself. Decoding is shared: the thread decodes only while it is some
+ * pieces ahead, and hands over the other pieces undecoded. So the two take about the same
+ * time, whatever the reader does with a batch.
  *
  * The pieces are a circle. Three numbers, which only grow, divide it:
  *
@@ -45,7 +44,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECES = 8, LEAD = 2 /* pieces that the reader has left while one is decoded */ };
+enum { PIECES = 8, LEAD = 2 /* pieces that the reader has left when one is decoded */ };
 
 struct evr_ahead {
   struct evr_ahead_ring ring;
@@ -53,8 +52,8 @@ struct evr_ahead {
   uint64_t asked, filled, done;
   bool holds;   /* the reader has taken piece `done` and is not done with it */
   bool stopped; /* by the reader; guarded by the mutex */
-  bool sleeps;  /* the thread does; guarded by the mutex */
-  bool waits;   /* the reader does; guarded by the mutex */
+  bool sleeps;  /* the thread sleeps; guarded by the mutex */
+  bool waits;   /* the reader waits; guarded by the mutex */
   pid_t process; /* a child of a fork has no such thread */
   pthread_t thread;
   pthread_mutex_t mutex;
@@ -93,8 +92,8 @@ static void fill(const struct evr_ahead *ahead, struct evr_ahead_piece *piece) {
 /* Sleeps until something is asked for. Returns false when the thread is to end. */
 static bool await_work(struct evr_ahead *ahead) {
   pthread_mutex_lock(&ahead->mutex);
-  /* acquire: pairs with the release store of `asked` in evr_ahead_ask: whoever sees the
-     number sees what the piece asks for, and the reader has finished with the former
+  /* acquire: pairs with the release store of `asked` in evr_ahead_ask: a thread that sees
+     the number sees what the piece asks for, and the reader has finished with the former
      content */
   while (!ahead->stopped && __atomic_load_n(&ahead->asked, __ATOMIC_ACQUIRE) == ahead->filled) {
     ahead->sleeps = true;
@@ -108,8 +107,8 @@ static bool await_work(struct evr_ahead *ahead) {
 
 static void report_filled(struct evr_ahead *ahead) {
   pthread_mutex_lock(&ahead->mutex);
-  /* release: pairs with the acquire load in filled_now: whoever sees the number sees what
-     was read into the piece */
+  /* release: pairs with the acquire load in filled_now: a reader that sees the number
+     sees what was read into the piece */
   __atomic_store_n(&ahead->filled, ahead->filled + 1, __ATOMIC_RELEASE);
   if (ahead->waits) pthread_cond_signal(&ahead->filling);
   pthread_mutex_unlock(&ahead->mutex);
@@ -131,8 +130,8 @@ static uint64_t filled_now(const struct evr_ahead *ahead) {
   return __atomic_load_n(&ahead->filled, __ATOMIC_ACQUIRE);
 }
 
-/* Tells whether the law of the circle holds: for both numbers of the reader, and for what
-   the reader can know of `filled`. */
+/* Tells whether the law of the circle holds for both numbers of the reader, and for the
+   value of `filled` that the reader sees. */
 static inline bool is_lawful(const struct evr_ahead *ahead) {
   uint64_t filled = filled_now(ahead);
   return ahead->done + ahead->holds <= filled && filled <= ahead->asked &&
@@ -202,7 +201,7 @@ static bool has_processors(void) {
   return sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) > 1;
 }
 
-/* Starts the thread with all signals blocked: signals are the program's. */
+/* Starts the thread with all signals blocked: they are for the program's threads. */
 static bool start_thread(struct evr_ahead *ahead) {
   sigset_t all, before;
   pthread_attr_t attributes;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ahead.h: a thread that reads the blocks of a ring, and decodes them, before they are
- * needed (ahead.c). */
+/* ahead.h: a thread that reads and decodes the blocks of a ring in advance (ahead.c). */
 #ifndef EVENTRING_AHEAD_H
 #define EVENTRING_AHEAD_H
 
@@ -14,8 +13,8 @@ struct evr_ahead_ring {
   unsigned slot, ring;
   uint32_t ring_blocks;
   uint64_t head_offset, start_ticks;
-  /* For decoding. Both are copied: the definitions by id (NULL: nothing is decoded), and
-     the clock. */
+  /* For decoding: the definitions by id (NULL: nothing is decoded), and the clock. The
+     thread copies both. */
   const struct evr_batched *batched;
   unsigned contents;
   const struct evr_conversion *conversion;
@@ -24,9 +23,9 @@ struct evr_ahead_ring {
 struct evr_ahead_piece { /* blocks that follow each other in the ring, and in the file */
   uint64_t sequence, offset; /* of the first one */
   unsigned asked;            /* how many are to be read: 1 to EVR_AHEAD */
-  unsigned count;            /* how many were: asked, or 0 */
+  unsigned count;            /* how many were read: all that were asked for, or 0 */
   bool valid[EVR_AHEAD];     /* evr_block_valid of each */
-  bool wanted;               /* they are to be decoded */
+  bool wanted;               /* the blocks are to be decoded */
   /* how many segments the clock had when the valid ones were decoded; 0: they were not
      decoded */
   uint32_t segments;
@@ -36,14 +35,14 @@ struct evr_ahead_piece { /* blocks that follow each other in the ring, and in th
 
 struct evr_ahead;
 
-/* Starts a thread for a ring. Returns NULL where a thread is of no use (there is only one
-   processor) and where it cannot be had (no memory, no thread). Without memory for what
-   decoding needs, the thread only reads. */
+/* Starts a thread for a ring. Returns NULL if a thread would not help (there is only one
+   processor) or cannot be made (no memory, no thread). When out of memory for decoding,
+   the thread only reads. */
 struct evr_ahead *evr_ahead_start(const struct evr_ahead_ring *ring);
 /* Ends the thread. NULL is allowed. */
 void evr_ahead_end(struct evr_ahead *ahead);
 /* Tells whether the thread is one of this process. In a child of a fork it is not, and
-   all that may be done there is to end it. */
+   there only evr_ahead_end may be called. */
 bool evr_ahead_is_here(const struct evr_ahead *ahead);
 
 /* The following functions are for the thread that reads the ring. */
@@ -57,7 +56,7 @@ void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, 
 /* Returns the first block of the next piece that was asked for and not taken, or 0 if
    there is none. */
 uint64_t evr_ahead_first(const struct evr_ahead *ahead);
-/* Waits for that piece and takes it. The piece that was taken before is released. */
+/* Waits for that piece and takes it. Releases the piece that was taken before. */
 struct evr_ahead_piece *evr_ahead_take(struct evr_ahead *ahead);
 /* Releases all pieces, including those that were not taken. */
 void evr_ahead_forget(struct evr_ahead *ahead);

@@ -3,8 +3,8 @@
  *
  * The process that asks writes its pid into the word `asker` by compare-and-exchange,
  * unless another process that is alive holds it. Then it clears the answers and publishes
- * the number of the question. Hosts test a bit of another word at their safepoints, in
- * loops that do nothing else; where it is set, they look for the question. */
+ * the number of the question. Hosts test a bit of another word at their safepoints,
+ * because that is cheap; when it is set, they read the question. */
 #include "eventring/question.h"
 
 #include "format/control.h"
@@ -32,8 +32,8 @@ static int open_question(struct format_control *page, void *context) {
     a->asker = before;
     return EVENTRING_E_STATE;
   }
-  /* acquire: pairs with the release in close_question, of the asker before: `last`
-     is its number, and its question is closed. Nothing pairs with the release half */
+  /* acquire: pairs with the release in close_question of the previous asker: `last` is
+     its number, and its question is closed. Nothing pairs with the release half */
   if (!__atomic_compare_exchange_n(&q->asker, &before, own, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED)) {
     a->asker = before;

@@ -2,29 +2,28 @@
 /* backwards.c: a ring read from its newest event to its oldest.
  *
  * A block stands on its own: its header has the full time of its begin, the context, and
- * the spans that are open there. So reading backwards means to go to the block before, to
- * read it forwards with a reader that begins there, and to deliver its events in the
+ * the spans that are open there. So reading backwards means to go to the previous block,
+ * to read it forwards with a reader that begins there, and to deliver its events in the
  * opposite order.
  *
  * What lies between two blocks (a loss, spans that are torn by it or found behind it, the
  * end of an incarnation) becomes known when a reader enters the second one, and depends
  * on what was open at the end of the first. So a reader that has read its block then
- * enters the block behind it, which the reader of that block still holds. What this
+ * enters the block behind it, which the reader of that block still holds. What it
  * delivers is called a stretch: the events of a block, and what comes before the events
- * of the next one. The stretches of a ring, each in its own order, make up what a cursor
- * delivers that reads forwards. What a reader delivers before the first event of its
- * block (the spans that are open there, what is missing before it) counts only where
- * there is no block before.
+ * of the next one. All stretches of a ring together are what a cursor that reads forwards
+ * delivers. What a reader delivers before the first event of its block (the spans that
+ * are open there, what is missing before it) counts only for the oldest block.
  *
  * There are two exceptions. If more than 64 spans are open, a header lists 64 of them, so
  * the end of any other is torn if its begin lies in an earlier block. And where classes
  * were switched more often than the log of the control page has entries, headers know
- * more: they do not list what the producer has torn, while a reader that comes from
- * before such a block takes it for open.
+ * more: they do not list spans that the producer has torn, while a reader that comes from
+ * an earlier block takes these for open.
  *
- * Data: the ring reader of the cursor has the counts, reads the newest block, and has the
+ * Data: the cursor's ring reader has the counts, reads the newest block, and has the
  * spans that were open at its end. Each other block has a reader of its own, until the
- * block before it has been read. A stretch has at most the events of a block and as many
+ * previous block has been read. A stretch has at most the events of a block and as many
  * synthetic ones, about 75 KiB in the usual case. Its events point into the block that is
  * held.
  *
@@ -46,17 +45,19 @@ struct entry {
 };
 
 struct evr_backwards {
-  /* the reader of the block that was sought last; for the newest block, the cursor's */
+  /* the reader of the block that was found last; for the newest block, the cursor's
+     own */
   struct evr_ring_reader *held;
-  struct evr_ring_reader *behind; /* of the block behind it; NULL: there is none */
-  uint64_t next;                  /* the last block not sought yet; 0: none is left */
+  struct evr_ring_reader *behind; /* of the block behind it; NULL: none */
+  uint64_t next;                  /* next block to look for, downwards; 0: none */
   bool is_read;                   /* the block held has been read */
   bool is_over;                   /* there is no block before it */
   bool no_memory;
   /* events that were gone when reading began; UINT64_MAX: whatever is missing was gone */
   uint64_t gone;
   uint64_t passed;                /* events behind the place where reading began */
-  struct entry *entry;            /* of the present stretch; the last one is next */
+  struct entry *entry;            /* entries of the present stretch; the last one is
+                                     delivered next */
   uint32_t count, room;
   uint32_t first;                 /* entries before the first event of the block */
 };
@@ -120,7 +121,7 @@ static void read_held(struct evr_ring_reader *reader) {
 
 /* ---- From block to block ----------------------------------------------------------- */
 
-/* Returns a reader for the next block to be sought, or NULL without memory. The newest
+/* Returns a reader for the next block to look for, or NULL when out of memory. The newest
    block is read by the cursor's own reader. */
 static struct evr_ring_reader *reader_of_next(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
@@ -153,7 +154,7 @@ static void release(struct evr_ring_reader *reader, struct evr_ring_reader *othe
   if (other != reader) evr_ring_reader_free(other);
 }
 
-/* Goes on to the block before, whose events are to be read. Returns false if there is
+/* Goes to the previous block, whose events are to be read. Returns false if there is
    none, or the budget is spent. */
 static bool go_back(struct evr_ring_reader *reader, unsigned *budget) {
   struct evr_backwards *back = reader->back;
@@ -180,8 +181,8 @@ static bool go_back(struct evr_ring_reader *reader, unsigned *budget) {
 
 /* ---- Beginning --------------------------------------------------------------------- */
 
-/* Begins with the block behind the last one that begins at `ns` or before, as times may
-   go back a little. The events behind that block are passed over. */
+/* Begins with the block behind the last one that begins at `ns` or before, because times
+   may go back a little. Skips the events behind that block. */
 static void begin_near(struct evr_ring_reader *reader, uint64_t ns, uint64_t emitted,
                        unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* batch.c: spans handed over many at a time.
+/* batch.c: delivers spans many at a time.
  *
  * This file does what delivery.c does for each event of a run, but without a call for
- * each event and without an event to fill. It does so for the events of which there are
- * many: begins; ends, each of the innermost span; counters, instants, flows and async
- * spans; none earlier than the event before it. The first event that is none of these, or
- * that the user of the cursor does not want in batches, ends the batch, and delivery.c
- * delivers it.
+ * each event and without an event to fill. It does so for the frequent events: begins;
+ * ends, each of the innermost span; counters, instants, flows and async spans; none
+ * earlier than the event before it. The first event of another form, or that the user of
+ * the cursor does not want in batches, ends the batch, and delivery.c delivers it.
  *
  * Where the context changes, the events that follow are a part of their own (decode.h),
  * whose ends are compared with the stack of its context. For a user who wants events of
  * several contexts the batch goes on with that part.
  *
- * A reader that counts spans needs nothing of a begin that its end does not say too. So a
- * batch has the spans that ended in it and those that it left open, and for each the time
- * that the spans directly within it took. A user who wants the events as they were
+ * A reader that counts spans needs nothing of a begin that the end does not also have. So
+ * a batch has the spans that ended in it and those that it left open, and for each the
+ * time that the spans directly within it took. A user who wants the events as they were
  * written gets them made again from the words (eventring_batch_each).
  *
  * decode.c makes these lists out of words. A thread may have done so already (ahead.c):
- * what it has decoded is taken if the reader may go as far, else the words are decoded
- * here. Either way the spans that began before the batch are compared with the stack of
- * the reader. If an end is not that of the innermost one, or the context was suspended
- * since, the batch ends before it.
+ * its result is used if the reader may go that far, else the words are decoded here.
+ * Either way the spans that began before the batch are compared with the stack of the
+ * reader. If an end is not that of the innermost one, or the context was suspended since,
+ * the batch ends before it.
  *
- * The spans that a batch leaves open go to the stack of the reader at its end. Delivered
- * one by one, each of them would make that stack grow, so there is no batch where the
- * stack is about to become too large (span_stack.h).
+ * The spans that a batch leaves open go to the stack of the reader at its end. Each of
+ * them would make that stack grow if it were delivered alone, so there is no batch when
+ * the stack is about to become too large (span_stack.h).
  */
 #include "reader/run.h"
 
@@ -35,7 +34,7 @@
 #include "reader/cursor.h"
 
 /* Returns what batches need of a definition whose events are points. `words`: how many
-   words its events have, or have at least. */
+   words its events have, exactly or at least. */
 static struct evr_batched points_of(const struct eventring_def *def, unsigned kind, unsigned words) {
   const uint64_t payload = kind == EVENTRING_COUNTER ? def->payload : 0;
   return (struct evr_batched){
@@ -106,7 +105,7 @@ static uint32_t match_outer(const struct evr_ring_reader *reader, const struct e
   const struct evr_span_stack *stack = reader->spans.present;
   const uint64_t *words = reader->blocks.held->words;
   const bool may_suspend = sink->contents & EVENTRING_BATCH_SUSPENDED;
-  uint64_t before = 0; /* running time of the span that ended before it */
+  uint64_t before = 0; /* running time of the span that ended just before */
   for (uint32_t i = 0; i < part->outer; i++) {
     const struct evr_mark mark = lists->mark[i];
     if (i >= stack->count) return mark.word;
@@ -123,9 +122,9 @@ static uint32_t match_outer(const struct evr_ring_reader *reader, const struct e
   return part->to;
 }
 
-/* Moves on behind the part: the spans that ended leave the stack of the reader, and those
-   left open go there. `within`: running time of the spans that are directly within the
-   innermost of the others. */
+/* Moves on behind the part: takes the spans that ended off the reader's stack, and puts
+   those left open onto it. `within`: running time of the spans directly within the
+   innermost span that stays. */
 static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
                       const struct evr_part *part, const struct evr_lists *lists,
                       uint64_t within) {
@@ -204,7 +203,7 @@ static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
 }
 
 /* Applies the changes of context behind a part. Returns true if the batch may go on with
-   the event that follows them: nothing else is to be applied or delivered before it. */
+   the event that follows: nothing else must be applied or delivered before it. */
 static bool joins(struct evr_ring_reader *reader, const struct evr_sink *sink) {
   const uint64_t *words = reader->blocks.held->words;
   const uint32_t from = reader->at;

@@ -6,8 +6,8 @@
  *   R0  the caller has loaded the ring's head, acquire, and found the block's number or
  *       more: W4 of this block has happened (pairs with W5)
  *   R1  load the sequence, acquire: it must be the wanted one (pairs with W4)
- *   R2  walk: load each event word, acquire (pairs with the release in W6, so that
- *       whoever sees an event word sees its payload); stop at the first zero
+ *   R2  walk: load each event word, acquire (pairs with the release in W6: a
+ *       reader that sees an event word sees its payload); stop at the first zero
  *   R3  copy words, relaxed
  *   R4  acquire fence (pairs with W2: if R3 had seen any store of a later W3, R5 would
  *       see W1 or a later sequence)
@@ -80,9 +80,9 @@ static inline bool is_run(const uint64_t *words) {
    another one. */
 static inline void forget_value(uint32_t *value) { __asm__("" : "+r"(*value)); }
 
-/* Passes over events of the same length as the one at `at`. The processor guesses that
-   there is one more; without the guess it would wait for each word before it could fetch
-   the next. */
+/* Skips events of the same length as the one at `at`. The processor predicts that there
+   is one more; without that it would wait for each word before it could fetch the
+   next. */
 static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t bound) {
   uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
   uint32_t length = 1 + word_length(words[at]);
@@ -94,8 +94,8 @@ static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t b
   return at;
 }
 
-/* Passes over at most MIXED events of any length. Each waits for the word of the one
-   before, which takes less time than a wrong guess. */
+/* Skips at most MIXED events of any length. Each step waits for the word of the one
+   before, which takes less time than a misprediction. */
 static inline uint32_t pass_mixed(const uint64_t *words, uint32_t at, uint32_t bound) {
   for (int i = 0; i < MIXED && at < bound && word_kind(words[at]); i++)
     at += 1 + word_length(words[at]);
@@ -247,7 +247,7 @@ enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
   enum evr_read status = EVR_READ_GONE;
   bool mapped = evr_source_mapped(source);
   if (mapped) status = mapped_block(source, offset, sequence, complete, block);
-  /* or no longer mapped: then what is there is zeros */
+  /* or the mapping is lost, and reads as zeros */
   if (!mapped || !evr_source_mapped(source))
     status = file_block(source, offset, sequence, complete, block, error);
   if (status != EVR_READ_OK) return status;

@@ -9,7 +9,7 @@
 
 enum evr_read {
   EVR_READ_OK,
-  EVR_READ_GONE,    /* another block is in its place, or is being written there */
+  EVR_READ_GONE,    /* another block is in its place or is being written there */
   EVR_READ_CORRUPT, /* it is this block, but it is not valid */
   EVR_READ_FAILED   /* *error says why */
 };
@@ -27,21 +27,21 @@ static inline uint32_t evr_block_first(const struct evr_block *block) {
   return FORMAT_BLOCK_HEADER_WORDS + h->open * (uint32_t)FORMAT_OPEN_WORDS + h->open_brief;
 }
 
-/* Returns the first event word of a block that was not checked. Where the header says
-   more open spans than a block can list, returns the first word behind the largest
-   possible list. */
+/* Returns the index of the first event word of an unchecked block. If the header claims
+   more open spans than a block can list, that is the word behind the largest possible
+   list. */
 uint32_t evr_first_event(const uint64_t *words);
 
 /* Copies block `sequence`, which lies at `offset`, and checks its structure: the header
    against slot, ring and start of the recording; the lengths of events; the checksum. The
-   caller has seen, with acquire, that the ring's head is `sequence` or more; `complete`:
-   that it is more. `over`: nobody writes into the file any more. `*block` is undefined
-   unless the result is OK. */
+   caller has loaded the ring's head, with acquire, and found it to be at least
+   `sequence`; `complete`: greater than that. `over`: nobody writes into the file any
+   more. `*block` is undefined unless the result is OK. */
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
                              uint64_t sequence, unsigned slot, unsigned ring,
                              uint64_t start_ticks, bool complete, bool over,
                              struct evr_block *block, struct eventring_error *error);
-/* Copies what was added to a block since it was copied and found valid, and checks it.
+/* Copies and checks what was added to a block since it was copied and found valid.
    `*block` stays as it was unless the result is OK. */
 enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
                                   uint64_t sequence, bool complete,
@@ -76,15 +76,15 @@ uint32_t evr_records_walk(const uint64_t *words, bool *sound);
 /* Tells whether a block copied by evr_records_copy is valid. In a block that is being
    filled, the records before a damaged one are valid. */
 bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound);
-/* Tells whether the checksum is right that a block has for its words while it is being
-   filled. True if the block has no such checksum. */
+/* Tells whether the checksum that an unfinished block has of its words so far is right.
+   True if the block has none. */
 bool evr_records_vouched_for(const uint64_t *words, uint32_t end);
 
-/* Returns how many words are committed in block `sequence`, or 0 when it is gone. */
+/* Returns the number of committed words of block `sequence`, or 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
                           uint64_t sequence);
-/* Serves polls that find nothing. evr_block_word returns where word number `word` of a
-   block is mapped (it becomes other than 0 when an event is added), or NULL if it is not
+/* Lets a poll see that nothing is new. evr_block_word returns where word number `word` of
+   a block is mapped (it becomes nonzero when an event is added), or NULL if it is not
    mapped. evr_block_has_more tells, for a file that is not mapped, whether an event was
    added; it returns true when in doubt. */
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
@@ -92,7 +92,7 @@ const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
 bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
                         uint32_t have);
 
-/* Returns what holds for the first event of a block, until a remark changes it. */
+/* Returns the position of the first event of a block, which remarks may change. */
 static inline struct format_position evr_block_start(const struct evr_block *block) {
   const struct format_block *h = evr_block_header(block);
   return (struct format_position){h->base_ticks, h->context, h->incarnation};
@@ -101,7 +101,7 @@ static inline struct format_position evr_block_start(const struct evr_block *blo
 /* A walk over the events of a block. */
 struct evr_block_walk {
   const struct evr_block *block;
-  uint32_t at; /* the word after those that were passed */
+  uint32_t at; /* the next word */
   struct format_position position; /* of the last event */
 };
 static inline struct evr_block_walk evr_block_walk(const struct evr_block *block) {

@@ -9,9 +9,8 @@
  *  - a block says how many events were written before it. So the exact number of events
  *    between two blocks is known, however many blocks lie between.
  *
- * That a block is called damaged only when it is, and not when its place is about to be
- * used again (may_be_gone), is the property "sound" of
- * testsuite/model/block_transition.pml.
+ * A block whose place is about to be used again must not be called damaged (may_be_gone):
+ * this is the property "sound" of testsuite/model/block_transition.pml.
  *
  * A cursor that finds its next block overwritten goes to one that the producer will not
  * reach soon: `distance` blocks after the oldest.
@@ -72,10 +71,11 @@ static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequenc
 
 /* ---- With a thread (ahead.h) ----------------------------------------------------- */
 
-enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and three more
-                       where it decodes */
-       VAIN = 8,         /* declined parts: then no block is decoded ahead any more */
-       MANY = 256        /* blocks that are worth a thread */ };
+enum { MOST_THREADS = 4, /* threads of a recording; each takes half a megabyte, and three
+                       more if it decodes */
+       VAIN = 8,         /* declined parts in a row after which no block is decoded ahead
+                            any more */
+       MANY = 256        /* blocks that make a thread worthwhile */ };
 
 static void end_thread(struct evr_block_cursor *cursor) {
   if (!cursor->thread) return;
@@ -195,12 +195,12 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 
 /* ---- Failures ---------------------------------------------------------------------- */
 
-/* Tells whether whoever wrote the file may have left out blocks. */
+/* Tells whether the writer of the file may have left out blocks. */
 static bool may_lack_blocks(const struct evr_metadata *meta) {
   return meta->header.flags & FORMAT_INCOMPLETE;
 }
 
-/* Tells whether a block is missing: one that was left out is all zero. */
+/* Tells whether a block was left out: it is then all zero. */
 static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t words[FORMAT_BLOCK_WORDS], any = 0;
   if (evr_source_read(&cursor->meta->source, place_of(cursor, sequence).offset, words, sizeof words,
@@ -210,10 +210,10 @@ static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence)
   return !any;
 }
 
-/* Tells whether a block of a stream may be gone without damage. That is so for the last
-   place of a stretch of units, which was used for later blocks (up to the one before the
-   next stretch) or is about to be, and for a block that whoever wrote the file has left
-   out. */
+/* Tells whether a block of a stream may be gone without damage. This is so for the last
+   place of a stretch of units, which was used again for later blocks (up to the one
+   before the next stretch) or is about to be, and for a block that the writer of the file
+   has left out. */
 static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
   const struct evr_stretches *stream = &meta->units.stream[cursor->slot][cursor->ring];
@@ -249,10 +249,9 @@ static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence
 }
 
 /* Tells whether the file has nothing in the place of a block and says that blocks may be
-   missing. Whoever wrote the file could not copy such a block: its events are lost, and
+   missing. The writer of the file could not copy such a block: its events are lost, and
    `before` of the next block says how many. True only in a file that nobody writes into
-   any more, so there are at most as many such blocks as the units of the file have
-   places. */
+   any more, so the places in the file's units bound the number of such blocks. */
 static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
   if (!may_lack_blocks(meta) || !is_stream(cursor) || !meta->over || !meta->heads_are_final)
@@ -262,18 +261,18 @@ static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence
   return stretch && sequence - stretch->sequence < stretch->blocks && is_missing(cursor, sequence);
 }
 
-/* Returns the last sequence of the round of a ring that `sequence` is in, by the places
-   that the ring had before it grew. */
+/* Returns the last sequence of the round of the ring that has `sequence`. A round has as
+   many blocks as the ring had places before it grew. */
 static uint64_t end_of_round(const struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t places = cursor->meta->places[cursor->slot][cursor->ring].run[0].end;
   return (sequence + places - 1) / places * places;
 }
 
 /* Tells whether the producer has left out this sequence, and all others to the end of the
-   round, because there was no room for their places. Then the head is not before the end
-   of the round, and the places, up to the last one, were never used. The block of the
-   head is there, unless the round has just ended: where it is not, somebody took blocks
-   away. */
+   round, because there was no room for their places. Then the head is at the end of the
+   round or later, and the places up to the last one were never used. The block of the
+   head is there, unless the round has just ended; if it is missing otherwise, somebody
+   has removed blocks. */
 static bool is_skipped(const struct evr_block_cursor *cursor, uint64_t sequence) {
   if (is_stream(cursor)) return false;
   uint64_t head = cursor->meta->ring[cursor->slot][cursor->ring].head;
@@ -293,8 +292,8 @@ bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequ
          !is_skipped(cursor, sequence);
 }
 
-/* Notes that a block could not be read, or not to its end, although by the head it should
-   be there. */
+/* Notes that a block could not be read, or not to its end, although the head says that it
+   is there. */
 static void note_failure(const struct evr_block_cursor *cursor, uint64_t sequence,
                          enum evr_read status, const struct eventring_error *error) {
   if (status == EVR_READ_FAILED)
@@ -340,9 +339,8 @@ static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool 
   evr_block_cursor_count(cursor, sequence);
 }
 
-/* Returns the block after one that was left out. The blocks behind it that lie in the
-   same hole of the file were left out, too: asking where the hole ends takes less time
-   than reading them. */
+/* Returns the block after one that was left out. Blocks behind it in the same hole of the
+   file were left out, too: asking where the hole ends is faster than reading them. */
 static uint64_t after_left_out(const struct evr_block_cursor *cursor, uint64_t sequence,
                                uint64_t head) {
   const struct evr_location place = place_of(cursor, sequence);
@@ -396,8 +394,8 @@ bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget
    or a unit of a stream may not have it. */
 enum { TRIES = FORMAT_UNIT + 8 };
 
-/* Holds the newest block that is there: `head`; or one behind it, if a live producer went
-   on; or one before it, where the newest ones are missing, as after a full disk. */
+/* Holds the newest block that is there: `head`; a later one, if a live producer went on;
+   or an earlier one, if the newest are missing, as after a full disk. */
 static bool hold_newest(struct evr_block_cursor *blocks, uint64_t head) {
   unsigned tries = TRIES;
   blocks->next = head;

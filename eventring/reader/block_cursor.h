@@ -20,13 +20,13 @@
 struct evr_block_cursor {
   struct evr_metadata *meta;
   unsigned slot, ring;
-  struct evr_block *rooms;  /* for copies; the user's */
+  struct evr_block *rooms;  /* for copies; owned by the user */
   unsigned room_count;      /* if more than one, blocks of a file are read ahead */
-  /* when the producer has overtaken it, it goes on so many blocks after the oldest one */
+  /* how many blocks after the oldest one it goes on when the producer has overtaken it */
   uint32_t distance;
-  struct eventring_error *damage; /* where it notes what is wrong; the user's */
+  struct eventring_error *damage; /* where it notes what is wrong; owned by the user */
   bool failed;              /* the file can't be read; *damage says why */
-  /* whoever wrote the file has left out the block that was tried last */
+  /* the writer of the file has left out the block that was tried last */
   bool left_out;
   struct evr_block *held;   /* one of the rooms */
   uint64_t sequence;        /* of the block held; 0: none is */
@@ -47,10 +47,10 @@ struct evr_block_cursor {
   /* the thread decodes by these definitions; NULL: it does not decode; set by the user */
   const struct evr_batched *batched;
   unsigned contents;        /* enum eventring_batch_contents; set by the user */
-  /* how many decoded parts, in a row, could not be taken as a whole */
+  /* how many decoded parts in a row could not be used completely */
   unsigned declined;
   bool was_threaded;        /* a thread was started, or could not be */
-  struct evr_ahead *thread; /* that reads ahead, or NULL */
+  struct evr_ahead *thread; /* the thread that reads ahead, or NULL */
   struct evr_ahead_piece *piece; /* the piece of the thread that is in use, or NULL */
   struct evr_decoded *decoded; /* of the block held, or NULL */
   uint64_t asking;          /* the first block that the thread was not asked for */
@@ -59,34 +59,34 @@ struct evr_block_cursor {
 /* Initialises a cursor before the first block of a ring, without rooms to copy to. */
 void evr_block_cursor_init(struct evr_block_cursor *cursor, struct evr_metadata *meta,
                            unsigned slot, unsigned ring, struct eventring_error *damage);
-/* Ends the cursor's thread, if it has one. The rooms stay the user's. */
+/* Ends the cursor's thread, if it has one. The user still owns the rooms. */
 void evr_block_cursor_end(struct evr_block_cursor *cursor);
-/* Returns how many rooms are of use: one where the source is mapped. */
+/* Returns how many rooms the cursor can use: one if the source is mapped. */
 unsigned evr_block_cursor_rooms(const struct evr_block_cursor *cursor);
 /* Returns the number of the newest block now, or 0 if there is none. */
 uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor);
 /* Releases the block held and copies the next one that can be read, from `next` on.
    Returns false if there is none now; what was tried is not tried again. Each unreadable
-   block takes 1 from *budget; at 0 the search ends. A block that whoever wrote the file
+   block takes 1 from *budget; at 0 the search ends. A block that the writer of the file
    has left out takes nothing. */
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
 /* Searches downwards, for a cursor with one room that has held no block: copies the last
    block that can be read, from `next` on downwards. Returns false if there is none (then
    `next` is 0), or if *budget is 0. */
 bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget);
-/* Returns what a thread has decoded of the block held, or NULL if that is nothing. */
+/* Returns what a thread has decoded of the block held, or NULL. */
 struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor);
 /* Counts the events between the position and the block held, which is number `sequence`
    of the ring and was not found by this cursor. */
 void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence);
-/* Copies what was added to the block held; `head`: the newest block by then. Returns
+/* Copies what was added to the block held; `head`: the newest block at this time. Returns
    false if that fails: the block is gone, not valid or not readable. What was copied
    before stays. */
 bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head);
 /* Returns false when nothing was added to the block held, true when in doubt. */
 bool evr_block_cursor_has_more(const struct evr_block_cursor *cursor);
-/* Returns where the word is mapped that becomes other than 0 when something is added to
-   the block held, or NULL if it is not mapped. */
+/* Returns where the word that becomes nonzero when something is added to the block held
+   is mapped, or NULL if it is not. */
 const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor);
 /* Goes on with the last block that begins at `ns` or before, or with the one before that:
    times may go back a little within a ring. To be called before a block was read. */
@@ -94,15 +94,15 @@ void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns);
 /* Returns the last block that begins at `ns` or before, or the number before that of the
    oldest block if none does. */
 uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns);
-/* Tells whether it is damage that a block is not in its place. It is not if the block was
-   overwritten, or left out: by whoever wrote the file, or by the producer where there was
-   no room. Uses only meta, slot and ring of the cursor. */
+/* Tells whether the absence of a block is damage. It is not if the block was overwritten,
+   or left out by the writer of the file, or by the producer when there was no room. Uses
+   only meta, slot and ring of the cursor. */
 bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* Returns the block to look for after one that is not in its place. Uses only meta, slot
    and ring of the cursor. */
 uint64_t evr_block_cursor_after(const struct evr_block_cursor *cursor, uint64_t sequence);
-/* Fills in what the newest and the oldest block of a ring say that are there. Damage is
-   left to a poll to report. */
+/* Fills in what the newest and the oldest block present in a ring say. Leaves it to a
+   poll to report damage. */
 void evr_block_cursor_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
                              struct eventring_ring_info *info);
 /* Returns how many words are committed in a block now, or 0 if it is gone. */

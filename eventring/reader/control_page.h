@@ -15,15 +15,14 @@ int evr_control_page_check(const eventring_cursor *cursor, struct eventring_erro
    message for a process that does not know the word. */
 int evr_control_page_obeys(const struct evr_metadata *meta, enum format_control_word word,
                            const char *why, struct eventring_error *error);
-/* Acts on the page. A result other than 0 is the code of the error for which it did
-   not. */
+/* Acts on the page. Returns 0, or the code of the error that kept it from acting. */
 typedef int evr_control_page_act(struct format_control *page, void *context);
 /* Maps the control page of the very file that the cursor reads, for the duration of the
    action. In case the file is cut short meanwhile, the mapping is guarded like those of a
    producer (guard.c); a handler of SIGBUS that was not there before is removed
    afterwards. Fails as open and mmap do, with E_FULL if there are too many mappings, or
    with E_TRUNCATED if the file was cut short; else returns what the action returned,
-   about which *error then says nothing. */
+   without filling *error. */
 int evr_control_page_act_on(const struct evr_metadata *meta, evr_control_page_act *action,
                             void *context, struct eventring_error *error);
 

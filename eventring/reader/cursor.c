@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.c: all rings of a file, polled.
  *
- * A poll first notes how far each ring has come (its limit), then reads what events refer
- * to (definitions, the log of the control page: written before the events that need
- * them), and then delivers up to the limits. Whatever callbacks write lies beyond the
- * limits, so a poll always returns. There is one exception: a reader that was overtaken
- * beyond its limit moves the limit once.
+ * A poll first notes how far each ring has come (its limit). Then it reads what events
+ * refer to (definitions and the log of the control page, written before the events that
+ * need them), and then it delivers up to the limits. Whatever callbacks write lies beyond
+ * the limits, so a poll always returns. There is one exception: a reader that was
+ * overtaken beyond its limit moves the limit once.
  *
- * Order: ring by ring, or merged by time, or a coarser order (eventring_cursor_order)
- * where the user needs no more: going from ring to ring with each event costs ten times
- * what the event does. Within a ring, events are delivered as written. A merged poll
+ * Order: ring by ring, or merged by time, or in a coarser order (eventring_cursor_order)
+ * if that is enough for the user: going from ring to ring with each event costs ten times
+ * as much as the event. Within a ring, events are delivered as written. A merged poll
  * continues with the ring whose next event is the oldest, until the next event of that
  * ring is later than that of the second. If a thread was held up between reading the
  * clock and storing the word, its event comes with the next poll, after later events of
@@ -30,8 +30,7 @@ enum { DAMAGE_BUDGET = EVENTRING_POLL_BLOCKS /* unreadable blocks that one poll 
 
 /* ---- Readers --------------------------------------------------------------------- */
 
-/* The watch of a ring that a poll has to look at: neither comparison says that it is
-   idle. */
+/* The watched word of a ring that a poll must check: both comparisons mean news. */
 static const uint64_t always_news = 1;
 static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 
@@ -57,7 +56,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
   return EVENTRING_OK;
 }
 
-/* Makes readers for the rings that were made since. */
+/* Makes readers for new rings. */
 static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   int status = EVENTRING_OK;
   while (status == EVENTRING_OK && c->taken < c->meta.made_count) {
@@ -185,7 +184,7 @@ static bool is_idle(const eventring_cursor *c) {
   return !news && evr_source_mapped(&c->meta.source);
 }
 
-/* Watches from now on the n-th ring that is made. */
+/* Watches the ring of the n-th reader from now on. */
 static void watch_ring(eventring_cursor *c, unsigned n, uint64_t head) {
   const struct evr_block_cursor *blocks = &c->reader[c->made[n]]->blocks;
   uint64_t offset = evr_metadata_head_offset(blocks->slot, blocks->ring);
@@ -228,7 +227,7 @@ static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   if (status != EVENTRING_OK) return status;
   bool mapped = evr_source_mapped(&c->meta.source);
   set_all_limits(c, mapped, sink);
-  if (mapped && !evr_source_mapped(&c->meta.source)) /* lost: what was watched is zeros */
+  if (mapped && !evr_source_mapped(&c->meta.source)) /* lost: they are zeros */
     set_all_limits(c, false, sink);
   return catch_up(c);
 }
@@ -315,7 +314,7 @@ static bool comes_before(const struct evr_ring_reader *a, const struct evr_ring_
                                           : a->blocks.ring < b->blocks.ring;
 }
 
-/* Puts active[i] where it belongs among those below it. */
+/* Moves active[i] down the heap to where it belongs. */
 static void sift_down(struct evr_ring_reader **active, unsigned count, unsigned i) {
   struct evr_ring_reader *reader = active[i];
   for (;;) {
@@ -328,14 +327,14 @@ static void sift_down(struct evr_ring_reader **active, unsigned count, unsigned 
   active[i] = reader;
 }
 
-/* Returns when the first reader has to make way for another. */
+/* Returns the time after which another reader comes before the first one. */
 static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) {
   uint64_t ns = count > 1 ? active[1]->order_ns : UINT64_MAX;
   return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
 }
 
-/* Makes a heap of those of `count` readers that have something left. Returns how many
-   they are. */
+/* Makes a heap of those of `count` readers that have something left. Returns their
+   number. */
 static unsigned make_heap(struct evr_ring_reader **active, unsigned count,
                           struct evr_sink *sink) {
   unsigned left = 0;
@@ -398,7 +397,7 @@ int eventring_cursor_order(eventring_cursor *c, enum eventring_order order) {
 
 uint64_t eventring_cursor_settled(const eventring_cursor *c) { return c->settled_ns; }
 
-/* Reports damage once; reading then goes on with what is sound. */
+/* Reports damage once; reading then goes on with the undamaged parts. */
 static int take_damage(eventring_cursor *c) {
   evr_source_take_damage(&c->meta.source, &c->meta.damage);
   int code = c->meta.damage.code;
@@ -411,8 +410,8 @@ int eventring_cursor_damage(eventring_cursor *c) {
   return c ? take_damage(c) : EVENTRING_E_ARGUMENT;
 }
 
-/* Checks the file once, when nobody writes into it any more. What was removed since it
-   was read is damage, although no event is missing. */
+/* Checks the file once, when nobody writes into it any more. Bytes that were removed
+   after they were read are damage, although no event is missing. */
 void evr_cursor_check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;

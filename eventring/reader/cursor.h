@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cursor.h: all rings of a file, for those who open, poll and ask.
+/* cursor.h: all rings of a file, for the functions that open, poll and inspect a cursor.
  *
  * The reader, from the bytes up; each file has a header that says what it offers:
  *
@@ -24,10 +24,10 @@
  * (finding files), remote.c (control of recording processes) and remove.c (dead files).
  *
  * A file is hostile input. It is read through a guarded mapping or with pread, so that a
- * file cut short is an error and not SIGBUS. Whatever is read is copied first, then
- * checked, then used: nothing is loaded twice that its owner may change in between. Loops
- * are bounded by the geometry that the check of the header has limited, and by a budget
- * for damaged blocks in each poll. */
+ * file cut short is an error and not SIGBUS. Everything is first copied, then checked,
+ * then used: nothing that its owner may change is loaded twice. Loops are bounded by the
+ * geometry that the check of the header has limited, and by a budget for damaged blocks
+ * in each poll. */
 #ifndef EVENTRING_CURSOR_H
 #define EVENTRING_CURSOR_H
 
@@ -38,7 +38,7 @@
 enum { EVR_ALL_RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 
 /* What a poll compares first, if a ring is mapped and had nothing to deliver the last
-   time. For any other ring both pointers are to a word that says news. */
+   time. For any other ring both pointers refer to a word that always means news. */
 struct evr_watch {
   const uint64_t *word; /* 0 until something is added */
   const uint64_t *head_now;
@@ -71,8 +71,8 @@ struct eventring_cursor {
   unsigned batch_contents;
   struct evr_batch_room *batch_room; /* NULL: it never had one */
   bool back_begun; /* its rings, which it reads backwards, were begun */
-  unsigned rings; /* bits of those that are read; 0: all */
-  /* how many of the rings that are made have a reader already, or get none */
+  unsigned rings; /* bits of the rings that are read; 0: all */
+  /* how many of meta.made have a reader already, or get none */
   unsigned taken;
   uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
   bool end_checked; /* the file was checked once more after the end */
@@ -97,9 +97,9 @@ bool evr_cursor_has_news(eventring_cursor *cursor);
 /* Prepares a cursor that reads backwards for being asked which spans are open at the
    end. */
 int evr_cursor_prepare_backwards(eventring_cursor *cursor);
-/* Notes damage in cursor->meta: evr_check_start in what was read at the opening;
-   evr_check_end, once all has been read and nobody writes into the file any more, in all
-   that must hold then. */
+/* Notes damage in cursor->meta. evr_check_start checks what was read at the opening;
+   evr_check_end checks all that must hold once everything has been read and nobody writes
+   into the file any more. */
 void evr_check_start(eventring_cursor *cursor);
 void evr_check_end(eventring_cursor *cursor);
 /* Checks, once, a file that nobody writes into any more, for a poll that has delivered

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c: the begins and ends of a block as spans, in arrays.
  *
- * The events of which there are many are begins and ends, each end that of the innermost
- * span, and counters, instants, events of flows and of async spans; none earlier than the
- * event before it. A part of a block that has nothing else is decoded without what the
- * reader knows of the ring: it takes only the words, the definitions and the clock, so
- * another thread can do it in advance (ahead.c). batch.c adds what depends on more:
- * whether an end without a begin in the part is that of the innermost span that was open,
- * how long that span took, and how far the reader may go.
+ * Most events are begins, ends of the innermost span, counters, instants, and events of
+ * flows and async spans, none earlier than the event before. A part of a block with only
+ * such events is decoded without the state of the reader: from the words, the definitions
+ * and the clock alone. So another thread can do it in advance (ahead.c). batch.c adds
+ * what depends on more: whether an end without a begin in the part is that of the
+ * innermost span that was open, how long that span took, and how far the reader may go.
  *
  * Spans with no others within, which are often half of all spans, are taken in one step.
- * The value of a begin is passed over: a user who needs it asks for the events
+ * The value of a begin is skipped: a user who needs it asks for the events
  * (eventring_batch_each).
  */
 #include "reader/decode.h"
@@ -40,8 +39,8 @@ enum { MOST_DEPTH = UINT8_MAX }; /* spans begun in a part that may be open at on
 void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
                      uint64_t word, uint64_t ticks, uint64_t until) {
   const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
-  /* a division takes long, so this is an estimate: at least a fourth of the ticks for
-     which there is room */
+  /* a division is slow, so this is an estimate: a quarter of the ticks that fit, or
+     more */
   const int spare = segment->multiplier ? __builtin_clzll(segment->multiplier) : 63;
   times->base_word = word & ~FORMAT_TAIL_MASK;
   times->ticks = ticks;
@@ -66,8 +65,8 @@ void evr_times_begin(struct evr_times *times, const struct format_segment *segme
 struct begun { /* a span that began in the part */
   uint64_t tail;
   const uint64_t *word; /* its begin */
-  uint32_t after;       /* when it began, as in a brief */
-  uint32_t before;      /* ns: spans directly within the one around it, before it */
+  uint32_t after;       /* time of its begin, as in struct eventring_brief */
+  uint32_t before;      /* ns: spans directly within its parent, before it */
   uint64_t padding;     /* makes the size a power of 2, for depth_tail */
 };
 #define NO_TAIL UINT64_MAX
@@ -90,8 +89,8 @@ batched_at(const struct evr_batched *batched, uint64_t word) {
   return (const struct evr_batched *)((const char *)batched + bytes);
 }
 
-/* Keeps the compiler from holding `place` in a register, of which there are too few:
-   adding and comparing work as well in memory. */
+/* Keeps the compiler from holding `place` in a register: there are too few, and adding
+   and comparing work as well in memory. */
 #define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
 
 /* Returns the time of the event that follows a begin, at `next`, if it is the end of the
@@ -162,9 +161,10 @@ take_point(struct eventring_point *point, const struct evr_batched *definition,
   return 1 + word_length(*at);
 }
 
-/* Takes the point at *at, and those that follow it and are what their definitions say:
-   points come in rows, and a row takes less here than in the loop below. Sets *at, *ticks
-   and *after to the next event. Returns false if the part ends before it. */
+/* Takes the point at *at, and those that follow it in the usual form of their
+   definitions. Points come in rows, and a row costs less here than in the loop below.
+   Sets *at, *ticks and *after to the next event. Returns false if the part ends before
+   it. */
 static inline __attribute__((always_inline)) bool
 take_points(const struct evr_times *times, const struct evr_batched *batched,
             const uint64_t *last, const uint64_t **at, uint64_t *ticks, uint32_t *after,
@@ -206,8 +206,8 @@ static bool take_measured(struct rest *rest, const struct evr_batched *definitio
 }
 
 /* Decodes the events of a part, up to the first one that a batch cannot have. Returns
-   false if the part is empty. What changes in the loop is in locals, as few as possible,
-   so that they stay in registers. `contents` is a constant. */
+   false if the part is empty. The state of the loop is in as few locals as possible, so
+   that they stay in registers. `contents` is a constant. */
 static inline __attribute__((always_inline)) bool
 decode_part(const struct evr_batched *definitions, const unsigned contents, const uint64_t *words,
             uint32_t end, struct evr_part *part, const struct evr_lists *lists) {

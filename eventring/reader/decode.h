@@ -9,11 +9,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What is needed here of a definition; {0}: its events are not for batches. */
+/* What decoding needs of a definition; {0}: its events are not for batches. */
 struct evr_batched {
-  /* spans: the id, in its place in the second half of a struct eventring_brief;
-     others: what all their points have in common, as the second half of a struct
-     eventring_point */
+  /* spans: the id, at its place in the second half of a struct eventring_brief; others:
+     the second half of a struct eventring_point, as far as all their points share it */
   uint64_t tail;
   uint64_t classes; /* spans: the bit of the class */
   /* others: kind and length of the events that are points; where the kind has words of
@@ -76,11 +75,11 @@ struct evr_part { /* of a block: events that a batch can have */
      and lie in none that began in it */
   uint32_t within;
   uint64_t classes;              /* a bit for each class of the spans */
-  /* there is a point behind the last end of a span that began before the part, outside
+  /* a point lies behind the last end of a span that began before the part, and outside
      all spans that began in it */
   bool outside;
-  /* only the context changes between the part before it and this one; `times` are those
-     of that part */
+  /* only the context changes between the previous part and this one; `times` are those of
+     the previous part */
   bool joins;
 };
 
@@ -90,8 +89,8 @@ static inline uint32_t evr_part_events(const struct evr_part *part) {
 
 /* The lists of all parts of a block. Each span has at least one word in its part. */
 struct evr_decoded_room {
-  /* from the beginning on: the spans that ended; at the end: the spans left open, those
-     of each part before those of the part before it */
+  /* from the beginning on: the spans that ended; from the end down: the spans left open,
+     part after part */
   struct eventring_brief brief[FORMAT_BLOCK_WORDS];
   /* of each part: `outer`, then `opened` */
   struct evr_mark mark[FORMAT_BLOCK_WORDS];
@@ -120,11 +119,11 @@ static inline bool evr_remark_is_of_context(uint64_t word) {
                                   id == FORMAT_REMARK_RESUME);
 }
 
-/* Decodes the events that a batch may have, from word part->from on, before `end`;
-   `times` and `from` are given. For a span that began before the part it is not known
-   whether it can be in a batch, nor how long it took: its `took` is 0, and `within`
-   counts from the end of such a span on. Returns false if there is nothing to decode, not
-   even the first word. */
+/* Decodes the events that a batch may have, from word part->from up to `end`; the caller
+   has set `times` and `from`. It is not known here whether a span that began before the
+   part can be in a batch, or how long it took: its `took` is 0, and `within` counts from
+   the end of such a span on. Returns false if there is nothing to decode, not even the
+   first word. */
 bool evr_decode_part(const struct evr_batched *batched, unsigned contents, const uint64_t *words,
                      uint32_t end, struct evr_part *part, const struct evr_lists *lists);
 

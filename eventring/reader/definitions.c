@@ -46,7 +46,7 @@ static int take_definition(const struct take *take, const uint64_t *record,
   struct format_definition d;
   memcpy(&d, record, sizeof d);
   unsigned id = record_number(d.first);
-  if (definitions->definition[id]) return EVENTRING_OK; /* the first one holds */
+  if (definitions->definition[id]) return EVENTRING_OK; /* the first definition counts */
   struct evr_definition *to = definition_place(definitions, id);
   if (!to) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the definitions");
   const char *text = (const char *)record + sizeof d;
@@ -74,8 +74,7 @@ static struct evr_life *life_at(const struct evr_definitions *definitions, uint3
   return &definitions->lives[(definitions->lives_first + n) % EVR_MAX_LIVES];
 }
 
-/* Searches from the latest life on, since most searches are for one that began
-   recently. */
+/* Searches from the latest life back, because most searches are for a recent one. */
 const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
                                             unsigned slot, uint32_t incarnation) {
   for (uint32_t n = definitions->lives_count; n-- > 0;) {
@@ -85,8 +84,8 @@ const struct evr_life *evr_definitions_life(const struct evr_definitions *defini
   return NULL;
 }
 
-/* Returns a place for a new life, or NULL without memory. If there are EVR_MAX_LIVES
-   already, the oldest makes room. */
+/* Returns a place for a new life, or NULL when out of memory. If there are EVR_MAX_LIVES
+   already, drops the oldest. */
 static struct evr_life *add_life(struct evr_definitions *definitions) {
   if (definitions->lives_count < EVR_MAX_LIVES &&
       !EVR_MAKE_ROOM(definitions->lives, definitions->lives_room, definitions->lives_count, 16))
@@ -140,7 +139,7 @@ static int take_ending(const struct take *take, const uint64_t *record) {
 
 /* ---- Processes --------------------------------------------------------------------- */
 
-/* Returns a place for the next process, or NULL without memory. */
+/* Returns a place for the next process, or NULL when out of memory. */
 static struct evr_process *add_process(struct evr_definitions *definitions) {
   if (!EVR_MAKE_ROOM(definitions->processes, definitions->processes_room, definitions->processes_count, 16))
     return NULL;
@@ -187,7 +186,7 @@ const struct evr_log *evr_definitions_log(const struct evr_definitions *definiti
   return log ? &log->log : &empty;
 }
 
-/* Returns the log of a process, made at first use, or NULL without memory. */
+/* Returns the log of a process, made at first use, or NULL when out of memory. */
 static struct evr_process_log *log_of(struct evr_definitions *definitions, uint32_t process) {
   if (process > definitions->logs_count) {
     struct evr_process_log **grown =
@@ -216,8 +215,8 @@ static int take_logged(const struct take *take, const uint64_t *record,
 
 /* ---- All of them ------------------------------------------------------------------- */
 
-/* Takes a clock segment. One that cannot follow the last is noted as damage and passed
-   over: times are off then, but all else is sound. */
+/* Takes a clock segment. A segment that cannot follow the last one is noted as damage and
+   skipped: times are wrong then, but everything else is valid. */
 static int take_segment(const struct take *take, const uint64_t *record,
                         struct eventring_error *error) {
   struct format_segment segment;

@@ -13,14 +13,14 @@
 
 struct evr_definition {
   struct eventring_def def; /* points into the texts */
-  /* what its events have in common, for delivery.c; made by evr_definition_prepare */
+  /* what its events have in common, for delivery.c; set by evr_definition_prepare */
   struct {
     const char *name;
     const struct eventring_def *def;
   } face;
   uint64_t tags;
-  /* the kind and length of its usual event (a begin without payload, else an event with a
-     number), and what these add to the tags */
+  /* kind and length of its usual event (a begin without payload, else an event with a
+     number), and what such an event adds to the tags */
   uint32_t plain;
   uint64_t plain_tags;
   uint64_t since_ticks; /* no earlier event is of this definition */
@@ -46,9 +46,9 @@ struct evr_life { /* of a domain */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
 };
 
-struct evr_ending { /* the error with which the process said that it ends */
+struct evr_ending { /* the error with which the process ends, as it noted */
   uint64_t ticks;
-  uint32_t bytes, whole; /* of the text; of what was not cut */
+  uint32_t bytes, whole; /* bytes of the text; and before it was cut */
   char text[EVENTRING_MAX_END_TEXT + 1];
 };
 
@@ -65,12 +65,12 @@ struct evr_process_log { /* of a process that is part of this recording */
 };
 
 enum { EVR_MOST_PROCESSES = 16384 }; /* more than their blocks of records have room for */
-enum { EVR_MAX_LIVES = 16384 /* kept; if there are more, the oldest are forgotten */ };
+enum { EVR_MAX_LIVES = 16384 /* lives that are kept; older ones are dropped */ };
 
 struct evr_definitions {
   struct evr_record_scan scan;
   uint32_t count;              /* definitions that were read */
-  uint64_t newest_since_ticks; /* events from here on may be of any of them */
+  uint64_t newest_since_ticks; /* events from here on may be of any definition */
   uint64_t unknown;            /* records of types that this reader does not know */
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
   const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
@@ -88,7 +88,7 @@ struct evr_definitions {
 };
 
 /* Reads again what events refer to: the records and the control log. To be called after
-   the events were seen, since what they need was written before them. */
+   the events were seen, because what they refer to was written before them. */
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
                              struct eventring_error *error);
 void evr_definitions_free(struct evr_definitions *definitions);
@@ -104,7 +104,7 @@ evr_definition_of(const struct evr_definitions *definitions, unsigned id) {
    process that has no log gets an empty one. */
 const struct evr_log *evr_definitions_log(const struct evr_definitions *definitions,
                                           const struct evr_metadata *meta, uint32_t process);
-/* Tells whether a record of `words` words is what its kind and type demand. Records of
+/* Tells whether a record of `words` words is valid for its kind and type. Records of
    known types that this reader does not evaluate further are checked for their form
    only. */
 bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words);

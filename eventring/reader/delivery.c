@@ -3,12 +3,12 @@
  *
  * A ring reader finds what comes next (a queued loss or synthetic event, else an event
  * word) and its time, and then delivers it together with the events that follow in the
- * block up to the same bounds: a run. What holds for the whole run is computed before it:
- * the clock segment, the time at which the run ends (the next segment, the next entry of
- * the control log), the time before which an event may be older than its definition, the
- * fields of the event that are those of the ring. Between two events of a run only the
- * word, its definition and the stack of open spans matter. The stores into the event are
- * kept few: with a callback that does little they are most of the cost.
+ * block up to the same bounds: a run. What is constant over the run is computed before
+ * it: the clock segment, the time at which the run ends (the next segment, the next entry
+ * of the control log), the time before which an event may be older than its definition,
+ * and the fields of the event that are those of the ring. Between two events of a run
+ * only the word, its definition and the stack of open spans matter. The stores into the
+ * event are kept few: with a callback that does little they are most of the cost.
  *
  * The processor predicts the kind of the next event: well where a loop writes leaf spans
  * or counters, badly where spans are nested, and a misprediction takes longer than all
@@ -16,9 +16,9 @@
  * begin and end alike and does more for each.
  *
  * The block was copied and found valid (block.c): an event word is never 0, and its
- * payload lies within the block. Callbacks may do anything but poll or close this cursor:
- * what they can see or change (definitions read again, the clock's later segments, later
- * entries of the log) does not concern what lies within the limits of the poll.
+ * payload lies within the block. Callbacks may do anything but poll or close this cursor.
+ * What they can change (definitions read again, the clock's later segments, later entries
+ * of the log) does not affect events within the limits of the poll.
  */
 #include "reader/run.h"
 
@@ -89,8 +89,7 @@ static const struct evr_definition *definition_at(const struct evr_ring_reader *
   return d && d->since_ticks <= ticks ? d : NULL;
 }
 
-/* Fills in what a synthetic event of span `id`, which began at `ticks`, says of
-   itself. */
+/* Fills in the fields of a synthetic event of span `id`, which began at `ticks`. */
 static void fill_synthetic(const struct evr_ring_reader *reader, unsigned id, uint64_t ticks,
                            uint64_t context, struct eventring_event *event) {
   const struct evr_definition *d = definition_at(reader, id, ticks);
@@ -120,8 +119,8 @@ static inline __attribute__((always_inline)) void clear_rare(struct eventring_ev
 
 /* ---- Payloads --------------------------------------------------------------------- */
 
-/* Tells whether a payload of `words` words (1 or more) is the string or the bytes that
-   the definition says. If so, *size is how many bytes they are. */
+/* Tells whether a payload of `words` words (1 or more) is a string or bytes, as the
+   definition says. If so, sets *size to its bytes. */
 static inline __attribute__((always_inline)) bool
 holds_bytes(const uint64_t *payload, unsigned words, unsigned type, uint64_t *size) {
   *size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
@@ -129,8 +128,8 @@ holds_bytes(const uint64_t *payload, unsigned words, unsigned type, uint64_t *si
          *size <= EVENTRING_MAX_PAYLOAD && (*size + 7) / 8 == words - 1;
 }
 
-/* Returns how many words the value at `payload` has, of which `words` are there, or 0 if
-   it does not fit. */
+/* Returns how many words the value at `payload` has, or 0 if it has more than the `words`
+   that are there. */
 static unsigned value_words(const uint64_t *payload, unsigned words, unsigned type) {
   if (!words || type < EVENTRING_INT || type > EVENTRING_BYTES) return 0;
   if (type <= EVENTRING_DOUBLE) return 1;
@@ -141,8 +140,8 @@ static unsigned value_words(const uint64_t *payload, unsigned words, unsigned ty
 
 static unsigned type_of_value(uint64_t types, unsigned i) { return types >> (4 + 4 * i) & 15; }
 
-/* Tells whether the payload is the values that its first word describes. Sets *cut if one
-   of them was longer than what is there. */
+/* Tells whether the payload has the values that its first word describes. Sets *cut if
+   one of them was cut. */
 static bool holds_values(const uint64_t *payload, unsigned words, bool *cut) {
   unsigned at = 1, count = payload[0] & 15;
   *cut = false;
@@ -189,8 +188,7 @@ size_t eventring_event_values(const struct eventring_event *event,
   return count;
 }
 
-/* Takes words that are not what the definition says, or whose type this reader does not
-   know. */
+/* Takes words that do not match the definition, or whose type is not known. */
 static void take_raw(struct eventring_event *event, const uint64_t *payload, unsigned words) {
   event->payload = EVENTRING_RAW;
   event->value.u = payload[0];
@@ -234,7 +232,7 @@ static inline void open_span(struct evr_ring_reader *reader, struct eventring_ev
                                                    .suspended = stack->suspended});
 }
 
-/* Converts the ticks of a stretch that ends in the segment in use to nanoseconds. */
+/* Converts a duration in ticks, which ends in the segment in use, to nanoseconds. */
 static uint64_t duration_ns(const struct evr_metadata *meta, uint64_t ticks) {
   return (uint64_t)((unsigned __int128)ticks * meta->segment.multiplier >> FORMAT_CLOCK_SHIFT);
 }
@@ -398,8 +396,8 @@ set_span(struct evr_ring_reader *reader, struct evr_event_run *run, const struct
 }
 
 /* Decodes the begin or the end of a plain span, without a branch between the two: both
-   push (what an end pushes is never read), and both read the begin. Returns false for any
-   other event. */
+   push onto the stack (what an end pushes is never read), and both read the begin.
+   Returns false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
               uint64_t word) {
@@ -461,8 +459,8 @@ decode_link(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t 
   return true;
 }
 
-/* Decodes an event with a payload that is not in the form of most events of its
-   definition. Returns false if it is for decode_any. */
+/* Decodes an event whose payload has not the usual form of its definition. Returns false
+   if decode_any must do it. */
 static inline __attribute__((always_inline)) bool
 decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
               const struct evr_definition *d) {
@@ -473,8 +471,8 @@ decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_
   }
 }
 
-/* Decodes one of the events of which there are many, where the stack has nothing unusual.
-   Returns false for any other event. */
+/* Decodes one of the frequent events, if the stack has nothing unusual. Returns false for
+   any other event. */
 static inline __attribute__((always_inline)) bool
 decode_plain(struct evr_ring_reader *reader, struct evr_event_run *run,
              uint64_t word) {
@@ -519,7 +517,7 @@ decode_unusual(struct evr_ring_reader *reader, struct evr_event_run *run,
 enum manner {
   LEAF,   /* as leaf spans and points */
   NESTED, /* as spans that have others inside */
-  CHECKED /* each by itself: it may be older than the definition of its id */
+  CHECKED /* one by one: an event may be older than the definition of its id */
 };
 
 static inline __attribute__((always_inline)) void
@@ -548,9 +546,9 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
 }
 
 /* deliver_until is compiled four times: without a bound on time (one ring, or ring by
-   ring), with one, where spans are nested, and for events that may be older than their
-   definitions. It is aligned because the place of its loop changes the cost of an event
-   by 0.3 ns. */
+   ring), with a bound, for nested spans, and for events that may be older than their
+   definitions. It is aligned because the alignment of its loop changes the cost of an
+   event by 0.3 ns. */
 #define DELIVERY static __attribute__((noinline, aligned(64))) void
 
 DELIVERY deliver_all(struct evr_ring_reader *reader,
@@ -591,11 +589,12 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   reader->nested = alike >= SURVEYED / 8;
 }
 
-enum { MANY = 8, /* after a batch of so many events, the next try comes after a word */
-       SOME = 16 /* after a smaller one, or none, it comes after so many words */ };
+enum { MANY = 8, /* events of a batch after which the next try comes after one word */
+       SOME = 16 /* after a smaller batch, or none, the next try comes after this many
+                    words */ };
 
-/* Delivers a batch. Returns false if the next event is in none; then sink->most says how
-   many words are to be delivered one by one. */
+/* Delivers a batch. Returns false if the next event is in no batch; then sink->most says
+   how many words to deliver one by one. */
 static bool deliver_batch(struct evr_ring_reader *reader, uint64_t until, struct evr_sink *sink) {
   uint64_t delivered = reader->delivered;
   bool was_many = reader->batched >= MANY;
@@ -682,8 +681,8 @@ static bool is_pending(const struct evr_ring_reader *reader) {
   return reader->pending_at < reader->pending_count;
 }
 
-/* Tells whether the next word is that of an event which is to be delivered now. Applies
-   the word if it is a remark, and what was switched before the event. */
+/* Tells whether the next word is an event that must be delivered now. Applies the word if
+   it is a remark, and what was switched before the event. */
 static bool stands_before_event(struct evr_ring_reader *reader) {
   const uint64_t *words = &reader->blocks.held->words[reader->at];
   struct evr_span_stacks *spans = &reader->spans;

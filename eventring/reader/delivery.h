@@ -13,7 +13,7 @@ struct evr_sink {
   void *context;
   int (*switched)(void *context, const struct eventring_switch *change); /* may be NULL */
   void *switched_context;
-  /* NULL: every event goes to the callbacks; else with room for a batch (batch.c): */
+  /* NULL: every event goes to the callbacks; else there is room for a batch (batch.c): */
   int (*batch)(void *context, const struct eventring_batch *batch);
   void *batch_context;
   unsigned contents; /* enum eventring_batch_contents */
@@ -27,20 +27,20 @@ struct evr_sink {
   bool stopped;       /* by a callback or by the maximum */
 };
 
-/* Judges what the block held contains, after something was copied into it. */
+/* Estimates what the block held contains, after something was copied into it. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader);
 
 /* Finds what is to be delivered next and sets reader->order_ns. Returns false at the
    limit. */
 bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
-/* Delivers what is not later than `until`, until the sink has enough. Returns true if
-   there is something left; then order_ns is set. */
+/* Delivers what is not later than `until`, as long as the sink wants more. Returns true,
+   with order_ns set, if something is left. */
 bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
 enum evr_ready {
   EVR_DELIVERED,   /* a batch */
-  EVR_READY_LATER, /* there is a decoded one after the next sink->most words */
-  EVR_NOT_DECODED  /* there is no decoded one that can be taken */
+  EVR_READY_LATER, /* a decoded batch begins after the next sink->most words */
+  EVR_NOT_DECODED  /* no decoded batch can be used */
 };
 /* Delivers the batch that begins with the event that evr_ring_reader_look has found, if a
    thread has decoded it. */

@@ -2,16 +2,16 @@
 /* end_check.c: what must hold of a file that nobody writes into any more.
  *
  * Most of a file has checksums: header, finished blocks, records, and after an orderly
- * end the front. What a process changes up to the moment at which it is killed has none:
- * heads, counters, entries of the domain table, the newest block of each ring. Here these
- * are compared with the rest of the file, once, when all events have been delivered; so
- * the check costs nothing per event. The comparisons allow for what a kill may interrupt
- * (doc/FORMAT.md, section 12): each is between two things of which one was stored long
- * before, or allows for one step more. */
+ * end the front. What a process changes until it is killed has none: heads, counters,
+ * entries of the domain table, the newest block of each ring. This file compares these
+ * with the rest, once, when all events have been delivered; so the check costs nothing
+ * per event. The comparisons allow for what a kill may interrupt (doc/FORMAT.md, section
+ * 12): either one of the two values was stored long before the other, or the comparison
+ * allows for one more step. */
 #include "reader/cursor.h"
 
-/* By how much times of a ring may go back, at most: a probe may be interrupted by the
-   handler of a signal. */
+/* The most by which times of a ring may go back: a signal handler may interrupt a
+   probe. */
 static const uint64_t most_backwards_ns = 60000000000;
 
 static void note(eventring_cursor *c, unsigned slot, const char *what) {
@@ -58,12 +58,11 @@ static bool read_block(const eventring_cursor *c, uint64_t offset, uint64_t *wor
   return evr_source_read(&c->meta.source, offset, words, FORMAT_BLOCK_BYTES, NULL) == EVENTRING_OK;
 }
 
-/* Tells whether `words` is what may lie at the place of block `next`, which comes after
-   the newest. In a ring that has been filled once that is its oldest block; before that,
-   nothing. The exception is a process that was killed when it had begun to write there:
-   its steps are such that the new block has no events yet, and that its sequence is 0
-   before it is `next`. (Nothing is there, either, where there was no room for that
-   place.) */
+/* Tells whether `words` may lie at the place of block `next`, the one after the newest.
+   In a ring that has been filled once, this is its oldest block; before that, nothing.
+   The exception is a process that was killed after it had begun to write there: the new
+   block then has no events yet, and its sequence is 0 or `next`. (Nothing is there,
+   either, if there was no room for that place.) */
 static bool may_be_next(eventring_cursor *c, unsigned slot, unsigned ring, const uint64_t *words,
                         uint64_t next) {
   const struct evr_places *places = &c->meta.places[slot][ring];
@@ -76,15 +75,15 @@ static bool may_be_next(eventring_cursor *c, unsigned slot, unsigned ring, const
   return !is_ended && (!words[0] || (words[0] == next && !has_event(words)));
 }
 
-/* Tells whether a stream has a place for this block that is not another block's. */
+/* Tells whether a stream has a place for this block that no other block uses. */
 static bool is_in_stream(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                          uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(&meta->units.stream[slot][ring], sequence);
   return s && sequence - s->sequence < s->blocks;
 }
 
-/* Checks the place of the block after the newest: a head that is too small hides the
-   blocks that come after it. */
+/* Checks the place of the block after the newest, because a head that is too small hides
+   later blocks. */
 static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
   uint64_t words[FORMAT_BLOCK_WORDS], next = c->meta.ring[slot][ring].head + 1;
   struct evr_location place = evr_metadata_place(&c->meta, slot, ring, next);
@@ -96,8 +95,8 @@ static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
                     slot, ring, (unsigned long long)next, (unsigned long long)words[0]);
 }
 
-/* Tells whether the file is a copy of rings that its writer did not finish. In such a
-   file, blocks and records may be ahead of the front. */
+/* Tells whether the file is an unfinished copy of rings. In such a file, blocks and
+   records may be ahead of the front. */
 static bool is_unfinished_copy(const struct evr_metadata *meta) {
   return (meta->header.flags & (FORMAT_INCOMPLETE | FORMAT_COPY)) == FORMAT_INCOMPLETE &&
          meta->status.state != FORMAT_ENDED;
@@ -114,12 +113,12 @@ static void check_newest(eventring_cursor *c, unsigned slot, unsigned ring) {
     check_times(c, slot, ring, &block);
 }
 
-/* Notes as damage a unit that has events and is in no ring: the entry of its ring is
-   damaged. If two units claim the same blocks, one of them does not belong there. */
+/* Notes as damage a unit that has events and is in no ring, which means that the entry of
+   its ring is damaged, or whose blocks another unit of the ring has, too. */
 static void check_loose_units(eventring_cursor *c, unsigned slot, unsigned ring) {
   const struct evr_stretches *s = &c->meta.units.stream[slot][ring];
   bool is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
-  /* after a gap, units begin anew */
+  /* after a gap, a stream begins a new unit */
   bool has_gaps = c->meta.header.flags & FORMAT_INCOMPLETE;
   uint64_t words[FORMAT_BLOCK_WORDS], end = 0;
   for (uint32_t i = 0; i < s->count; end = s->list[i].sequence + s->list[i].blocks, i++) {
@@ -141,8 +140,8 @@ static void check_all_units(eventring_cursor *c) {
     for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) check_loose_units(c, slot, ring);
 }
 
-/* Notes as damage a block that has events and belongs to no ring: the entry of its ring
-   is damaged. */
+/* Notes as damage a block that has events and belongs to no ring, which means that the
+   entry of its ring is damaged. */
 static void check_loose_blocks(eventring_cursor *c) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   for (uint32_t i = 0; i < scan->count; i++) {
@@ -160,7 +159,7 @@ static void check_loose_blocks(eventring_cursor *c) {
 
 /* Compares the records that are there with their counts. A record is stored before it is
    counted, so there may be one more. Kinds whose blocks are rewritten in place are left
-   out, since of these blocks are counted. */
+   out, because for these the count is of blocks. */
 static void check_counts(eventring_cursor *c) {
 #define IS_COUNTED_DROPPED true
 #define IS_COUNTED_OLDEST_GOES true
@@ -198,9 +197,8 @@ static bool times_are_possible(const struct evr_metadata *meta, const struct for
          (alive ? d->stop_ticks == 0 : d->stop_ticks >= d->start_ticks);
 }
 
-/* Tells whether an entry and a record of the same life agree. One of them may be
-   older, but what both say must be the same. Of a long life the record of its start
-   may be gone. */
+/* Tells whether an entry and a record of the same life agree. One of them may be older,
+   but what both say must be equal. The record of the start of a long life may be gone. */
 static bool agrees(const struct format_domain *d, const struct evr_life *life) {
   if (!life) return true;
   bool start = !life->start_ticks ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* footprints.c: what memory was used for (eventring/footprint.h).
  *
- * A slot has two blocks, which producer/footprint.c writes in turn; the newer one that is
- * valid holds. Each is a seqlock. The block that is being rewritten is always the older
+ * A slot has two blocks, which producer/footprint.c writes in turn; the newer valid one
+ * counts. Each is a seqlock. The block that is being rewritten is always the older
  * one. */
 #include "eventring/footprint.h"
 
@@ -123,7 +123,7 @@ static void take_rows(struct rows *rows, const uint64_t *words, uint32_t end) {
 }
 
 /* Delivers the footprint of the block that was found; if it has been rewritten meanwhile,
-   that with the newer rows. */
+   the newer footprint. */
 static int deliver(eventring_cursor *c, uint32_t block, eventring_take_footprint *take,
                    void *context) {
   uint64_t words[FORMAT_BLOCK_WORDS];

@@ -4,10 +4,10 @@
  * producer/heap.c says how a profile lies in the file: a root and pages, each in two
  * blocks. The reader takes the newest root of a profile; its generation is the sequence
  * of the block. Of the two blocks of a page it takes the newer one whose generation is
- * not beyond that of the root. While the process goes on, both may be beyond: then
- * everything is read again, a few times, and after that the profile is torn. It is also
- * torn when its entries do not add up to the sums of its root, as in a copy that was made
- * of a live recording.
+ * not beyond that of the root. While the process goes on, both may be newer than the
+ * root: then everything is read again, a few times, and after that the profile is torn.
+ * It is also torn when its entries do not add up to the sums of its root, as in a copy
+ * that was made of a live recording.
  */
 #include "eventring/memory.h"
 
@@ -124,7 +124,7 @@ static int take_page(eventring_cursor *c, struct heaps *h, uint32_t block) {
   return EVENTRING_OK;
 }
 
-/* Checks all blocks of these kinds, which must be valid when nobody writes any more. */
+/* Checks all blocks of roots and pages, which must be valid if nobody writes any more. */
 void evr_check_heaps(eventring_cursor *c) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -201,8 +201,8 @@ static const struct page *first_page(const struct heaps *h, uint32_t profile) {
   return low ? h->pages + low : h->pages; /* no arithmetic on NULL */
 }
 
-/* Copies the block of a page that belongs to the root. Of the valid ones in [from, to),
-   which are ascending by generation, that is the newest that is not beyond the root, else
+/* Copies the block of a page that belongs to the root. Candidates are the valid blocks in
+   [from, to), ascending by generation: the newest that is not newer than the root, else
    the oldest of the others (*is_beyond). Sets *end to 0 if there is none. */
 static int copy_page(eventring_cursor *c, const struct root *root, const struct page *from,
                      const struct page *to, uint64_t *words, uint32_t *end, bool *is_beyond) {
@@ -253,8 +253,7 @@ static bool adds_up(const struct heaps *h, const struct format_heap *heap) {
          allocated == heap->allocated.samples && objects == heap->allocated.objects;
 }
 
-/* Reads the entries of a profile. Sets *whole to whether they are those that its root
-   means. */
+/* Reads the entries of a profile. Sets *whole to whether they all belong to its root. */
 static int read_entries(eventring_cursor *c, struct heaps *h, const struct root *root,
                         bool *whole) {
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -353,7 +352,7 @@ static const struct root *root_of(const struct heaps *h, uint32_t number) {
   return NULL;
 }
 
-/* Reads a profile until it is whole, ATTEMPTS times at most. Sets *root to NULL when the
+/* Reads a profile until it is whole, at most ATTEMPTS times. Sets *root to NULL when the
    profile is gone. */
 static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
                         const struct root **root, bool *whole) {
@@ -364,7 +363,7 @@ static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
     *root = root_of(h, number);
     if (status != EVENTRING_OK || !*root) break;
     status = read_entries(c, h, *root, whole);
-    if (c->meta.over) break; /* it would be the same again */
+    if (c->meta.over) break; /* another attempt would give the same */
   }
   return status;
 }

@@ -77,9 +77,8 @@ static uint32_t stream_rings(const struct evr_metadata *meta) {
   return rings;
 }
 
-/* Reads a list of the control page; this is done only when somebody asks for the list.
-   Returns its size, or 0 with an empty text where the list is being changed, or its
-   writer died while it changed it. */
+/* Reads a list of the control page, only on request. Returns its size, or 0 with an empty
+   text if the list is being changed, or its writer died while changing it. */
 static int read_list(const struct evr_metadata *meta, size_t offset,
                      char text[FORMAT_LIST_BYTES + 1]) {
   enum { ATTEMPTS = 8 };
@@ -166,7 +165,7 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
 }
 
 /* Takes an entry of the table of triggers. Returns false if the entry is empty. If it
-   changes meanwhile, some figures may be those from after the change. */
+   changes meanwhile, some figures may be newer than others. */
 static bool take_trigger(const struct format_trigger *from, struct eventring_trigger_state *to) {
   if (!from->number) return false;
   *to = (struct eventring_trigger_state){
@@ -350,7 +349,7 @@ static void fill_read(const struct evr_ring_reader *reader, struct eventring_rin
   /* a ring may be overwritten faster than its newest block can be copied */
   uint64_t accounted = info->missed + info->delivered + info->lost;
   if (info->emitted < accounted) info->emitted = accounted;
-  /* nothing of a stream is overwritten: what is lost is missing in the middle */
+  /* a stream is not overwritten: lost events are missing in the middle */
   if (info->is_stream && info->lost <= info->available) info->available -= info->lost;
 }
 
@@ -396,7 +395,7 @@ static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_s
 }
 
 /* Returns the classes that were switched on after `since` according to the log, and so
-   were off before. Where entries are missing, it may have been any class. */
+   were off before. If entries are missing, any class may be among them. */
 static uint64_t switched_on_since(const struct evr_metadata *meta, uint64_t since) {
   const uint32_t end = meta->log.written;
   uint32_t first = end > FORMAT_LOG_ENTRIES ? end - FORMAT_LOG_ENTRIES : 0;

@@ -14,8 +14,8 @@ struct evr_last_stack { /* the newest one of a slot */
 
 /* Tells whether a record that has the form of its kind is valid. */
 bool evr_last_stack_valid(const uint64_t *record);
-/* Takes a valid record. `stacks` is indexed by slot; NULL: none. Returns false without
-   memory. */
+/* Takes a valid record. `stacks` is indexed by slot; NULL: none. Returns false when out
+   of memory. */
 bool evr_last_stack_take(struct evr_last_stack **stacks, const uint64_t *record);
 
 #pragma GCC visibility pop

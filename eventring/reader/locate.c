@@ -3,10 +3,10 @@
  *
  * A process records into a file that it maps for writing: /proc/PID/maps names it,
  * wherever it is. (A reader may map it too, but not for writing.) It is opened in the
- * first of these ways that leads to the file that is mapped:
+ * first of these ways that leads to the mapped file:
  *
- *   /proc/PID/map_files     the mapped file itself, whatever has its name now; for those
- *                           who may checkpoint processes (root)
+ *   /proc/PID/map_files     the mapped file itself, whatever has its name now; for
+ *                           users who may checkpoint processes (root)
  *   the path from the       for a process in another mount namespace. Links on the path
  *   process's own root      lead where they lead for that process, never out of its root
  *   the path from here      for a process with another root in this mount namespace: maps
@@ -19,9 +19,9 @@
  * the same inode of the same device.
  *
  * A child of a fork has the mappings of its parent. The process that records is the one
- * whose number in its own pid namespace is that of the file's header; here it may have
- * another number. The calling process is found like any other (self.c adds what only it
- * can read).
+ * whose pid in its own pid namespace is that of the file's header; its number here may
+ * differ. The calling process is found like any other (self.c adds what only it can
+ * read).
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
@@ -67,11 +67,11 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
 }
 
 /* Opens a file by its path. A link at the end of a path is followed only for a reader
-   that asks for it (EVENTRING_OPEN_FOLLOW): one that was given the path by its user, and
-   only reads. What changes or removes a recording follows no link: where others may
-   write, in /tmp for example, a link in the place of a recording would make the change
-   happen to a file that nobody named. Searches follow none either: nobody has named what
-   they find, and a recording would be found twice. */
+   that asks for it (EVENTRING_OPEN_FOLLOW): its user has named the path, and it only
+   reads. Functions that change or remove a recording follow no link: where others may
+   write, in /tmp for example, a link in the place of a recording would redirect the
+   change to a file that nobody named. Searches follow no link either: nobody has named
+   what they find, and a recording would be found twice. */
 int evr_open_file(const char *path, unsigned flags, int *fd, struct eventring_error *error) {
   int nofollow = flags & EVENTRING_OPEN_FOLLOW ? 0 : O_NOFOLLOW;
   struct stat st;
@@ -109,7 +109,7 @@ static bool has_suffix(const char *path) {
 }
 
 /* Cuts off the mark with which /proc names a deleted file. Returns false if there is
-   none. A file may have such a name by itself; then its device and inode tell. */
+   none. A file may really have such a name; then its device and inode decide. */
 static bool cut_deleted(char *path) {
   static const char mark[] = " (deleted)";
   size_t length = strlen(path), size = sizeof mark - 1;
@@ -138,7 +138,8 @@ static bool parse_mapping(char *line, struct mapping *mapping, bool *writable) {
   return true;
 }
 
-/* Finds how /proc names the file that this process maps at `start`. */
+/* Finds the name, device and inode that /proc shows for the file that this process maps
+   at `start`. */
 static bool find_own_mapping(const void *start, struct mapping *mapping) {
   FILE *maps = fopen("/proc/self/maps", "re");
   char *line = NULL;
@@ -195,8 +196,8 @@ static int open_in_root(pid_t pid, const char *path) {
   int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
   int cause = errno;
   close(directory);
-  /* Linux before 5.6, or a filter of system calls that does not know it: what a link
-     leads to is checked as well */
+  /* Linux before 5.6, or a filter of system calls that does not know openat2: the target
+     of a link is checked as well */
   if (fd < 0 && (cause == ENOSYS || cause == EPERM)) {
     snprintf(root + length, sizeof root - (size_t)length, "%s", path);
     return open(root, READ_ONLY | O_NOFOLLOW);
@@ -245,9 +246,9 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
 
 /* ---- By pid ------------------------------------------------------------------------ */
 
-/* Returns the number of the process that records into the file, in its own pid namespace,
-   or 0 if it is no recording, or one that has ended. (A process may keep an ended one
-   mapped for a while, beside the next one.) */
+/* Returns the pid, in its own pid namespace, of the process that records into the file,
+   or 0 if the file is no recording or an ended one. (A process may keep an ended
+   recording mapped for a while, beside the next one.) */
 static pid_t recorder_of(int fd) {
   struct format_header h;
   uint32_t state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata.c: what a file says of itself, read and checked.
  *
- * A field is used only after it has passed the check here. What is wrong with the header
- * is an error of opening; damage found later is noted once and reported by the poll,
- * which goes on with what is sound. A wrong checksum of the header or the front is such
- * damage: what is used of them has passed the other checks. What else must hold of a file
- * into which nobody writes any more is in end_check.c.
+ * A field is used only after it has passed the check here. A fault of the header is an
+ * error of opening. Damage that is found later is noted once and reported by the poll,
+ * which goes on with the undamaged parts. A wrong checksum of the header or the front is
+ * such damage: what is used of them has passed the other checks. end_check.c has the
+ * checks of a file into which nobody writes any more.
  */
 #include "reader/metadata.h"
 #include "reader/torn_copy.h"
@@ -175,7 +175,7 @@ void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
 uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns) {
   uint64_t low = meta->header.start_ticks, high = low + 1;
   while (high - low < (uint64_t)1 << 62 && evr_metadata_ns(meta, high) <= ns)
-    high += high - low; /* far beyond `ns` the conversion would wrap round */
+    high += high - low; /* much further beyond `ns` the conversion would wrap round */
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
     if (evr_metadata_ns(meta, middle) <= ns) low = middle;
@@ -190,9 +190,9 @@ static bool is_stream(const struct evr_metadata *meta, const struct format_ring 
   return evr_metadata_has_streams(meta) && ring->blocks == FORMAT_STREAM_RING && !ring->first;
 }
 
-/* Tells whether so many more blocks can belong to runs. Runs do not overlap, so together
-   they have no more blocks than are claimed: this bounds what readers look at by the
-   length of the file, whatever a table says. */
+/* Tells whether `blocks` more blocks can belong to runs. Runs do not overlap, so together
+   they have no more blocks than are claimed. So the length of the file bounds what
+   readers examine, whatever a table says. */
 static bool has_blocks(const struct evr_metadata *meta, uint32_t blocks) {
   return meta->run_blocks + blocks <= meta->status.claimed;
 }
@@ -240,9 +240,8 @@ static void add_run(struct evr_metadata *meta, struct evr_places *places, uint32
 }
 
 /* Returns the oldest block that may be there in a ring that has grown. The ring got its
-   last run after the last block of a round: what was before that round is gone
-   (producer/growth.c). The head is loaded again, as the run may be younger than the head
-   that is known. */
+   last run after the last block of a round: earlier rounds are gone (producer/growth.c).
+   The head is loaded again, because the run may be newer than the known head. */
 static uint64_t floor_of(struct evr_metadata *meta, unsigned slot, unsigned ring,
                          uint32_t rounds) {
   const struct evr_places *places = &meta->places[slot][ring];
@@ -277,7 +276,7 @@ static __attribute__((cold, noinline)) void take_runs(struct evr_metadata *meta,
 }
 
 /* Takes the head of a ring. A head that no producer can have reached is damage, and so is
-   one that goes back; then the last sound one stays in force. (Sequence numbers after it
+   one that goes back; then the last valid head stays in force. (Sequence numbers after it
    would wrap round to blocks already read.) */
 static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
@@ -364,8 +363,8 @@ uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block) {
   return 0;
 }
 
-/* Copies one entry. Makes only a few attempts: a producer that died while it changed the
-   entry has left it so. */
+/* Copies one entry. Makes only a few attempts: if a producer died while it changed the
+   entry, the entry stays inconsistent. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                         struct format_domain *d, struct eventring_error *error) {
   uint64_t offset = FORMAT_DOMAINS_OFFSET + slot * sizeof *d;
@@ -407,8 +406,8 @@ static bool is_written(const struct format_control *control, uint32_t n) {
   return control->log[n % FORMAT_LOG_ENTRIES].number == (uint64_t)n + 1;
 }
 
-/* Counts the entries up to the first that is still being written, with which the next
-   call begins. Skips entries that 64 later ones have pushed out. If `switches` has gone
+/* Counts the entries up to the first that is still being written; the next call begins
+   with that one. Skips entries that 64 later ones have replaced. If `switches` has gone
    back, begins again with the oldest entry. */
 static uint32_t count_written(const struct format_control *c, uint32_t from) {
   uint32_t oldest = c->switches > FORMAT_LOG_ENTRIES ? c->switches - FORMAT_LOG_ENTRIES : 0;
@@ -423,10 +422,10 @@ static uint32_t first_open(const struct format_control *c, uint32_t from, uint32
   return from;
 }
 
-/* Reads the log of the control page. A copy has the members of an entry in no order, so
-   there are three, between which evr_control_entry has its loads: the number, and the end
-   if it is known; the other members; the number again. An entry that changed meanwhile
-   gets the number 0, as while it is written. */
+/* Reads the log of the control page. The order of loads within one copy is unknown, so
+   there are three copies, in the order of the loads of evr_control_entry: the number, and
+   the end if it is known; the other members; the number again. An entry that changed
+   meanwhile gets the number 0, as while it is written. */
 static int read_log(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_switch *log = meta->control.log;
   struct format_switch before[FORMAT_LOG_ENTRIES], after[FORMAT_LOG_ENTRIES];
@@ -491,7 +490,7 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
   return records;
 }
 
-/* Finds the units that were begun since, if a stream or a kind of records needs them. */
+/* Finds new units, if a stream or a kind of records needs them. */
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
   bool is_last = meta->over && !meta->units_are_final;
@@ -558,18 +557,18 @@ void evr_metadata_close(struct evr_metadata *meta) {
   free(meta->segments);
 }
 
-/* Returns where a block of a stream lies. For a block beyond the end of a stretch that is
-   its last place, which blocks use for which there was no room; for one before the first
-   stretch, a place that holds no block of the stream. */
+/* Returns where a block of a stream lies. A block beyond the end of a stretch lies in the
+   stretch's last place, which blocks share for which there was no room. For a block
+   before the first stretch, returns a place that holds no block of the stream. */
 static struct evr_location place_in_stream(const struct evr_stretches *stretches,
                                            uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(stretches, sequence);
-  /* where the magic is, which is no sequence */
+  /* there lies the magic, which is no sequence */
   if (!s) return (struct evr_location){.offset = 0, .row = 1};
   uint64_t at = sequence - s->sequence;
   if (at >= s->blocks) at = s->blocks - 1;
-  /* where stretches overlap, the blocks are those of the later one: the earlier one may
-     have a copy of the first of them, made when that was the newest */
+  /* where stretches overlap, the later one counts: the earlier one may have a copy of its
+     first block, made when that was the newest */
   uint64_t end = s->sequence + s->blocks;
   if (s + 1 < stretches->list + stretches->count && s[1].sequence < end) end = s[1].sequence;
   return (struct evr_location){.offset = format_block_offset(s->first + at),
@@ -588,8 +587,8 @@ uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsi
   if (is_newer && (there > after || evr_stretches_find(stretches, there) ==
                                         evr_stretches_find(stretches, sequence)))
     return there;
-  /* beyond all units there is only the last place, and it can hold no block but the
-     newest */
+  /* beyond all units there is only the last place, which can hold only the newest
+     block */
   bool is_behind_all = after >= evr_stretches_end(stretches);
   return is_behind_all && !is_newer && head > after ? head : after;
 }
@@ -626,8 +625,8 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
       .row = run->end - place};
 }
 
-/* Reads the head of a ring. If it needs units that cannot be found, the head of a stream
-   stays as it was, since nobody could find its blocks, and the next refresh fails. */
+/* Reads the head of a ring. If the head of a stream needs units that cannot be found, it
+   stays as it was, because its blocks could not be found, and the next refresh fails. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
@@ -644,10 +643,10 @@ uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ri
   return meta->ring[slot][ring].head;
 }
 
-/* Tells whether the process of the header lives, where the file system has no locks: it
-   is known by pid and start time. A process that holds a lock, which cannot be seen from
-   here, has not noted when it started: then its pid alone has to do, since a file that is
-   wrongly taken for dead would be read for the last time. */
+/* Tells whether the process of the header lives, on a file system without locks, by its
+   pid and start time. A process that holds a lock, which cannot be seen from here, has
+   not noted its start time. Then the pid alone decides, because a live file that is taken
+   for dead would not be read again. */
 static bool process_lives(const struct format_header *h) {
   uint64_t start = h->pid > 0 ? evr_process_start(h->pid) : 0;
   return start && (!h->process_start || start == h->process_start);
@@ -667,8 +666,8 @@ enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
   if (status == EVENTRING_OK)
     status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state, NULL);
   if (status == EVENTRING_E_TRUNCATED) return EVENTRING_DEAD;
-  /* acquire fence: pairs with the release of the state in evr_recording_end_locked:
-     whoever sees that the recording has ended sees what was written before */
+  /* acquire fence: pairs with the release of the state in evr_recording_end_locked: a
+     reader that sees that the recording has ended sees what was written before */
   evr_fence_acquire();
   if (status == EVENTRING_OK && state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
   if (evr_source_lent(&meta->source)) return EVENTRING_LIVE;

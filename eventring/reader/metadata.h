@@ -15,7 +15,7 @@ struct evr_run { /* a run of places of a ring */
   uint32_t end;   /* the number of the ring's places up to the end of this run */
 };
 
-enum { EVR_STREAM_PLACES = FORMAT_MAX_BLOCKS }; /* more than a file can have blocks */
+enum { EVR_STREAM_PLACES = FORMAT_MAX_BLOCKS }; /* no file has more blocks */
 
 struct evr_places { /* the places of a ring; all zero: the ring is not made */
   uint32_t count; /* a power of two; EVR_STREAM_PLACES: it is a stream */
@@ -29,7 +29,7 @@ struct evr_places { /* the places of a ring; all zero: the ring is not made */
    process whose recording is part of this one. */
 struct evr_log {
   const struct format_switch *entry; /* number n is at place n % FORMAT_LOG_ENTRIES */
-  uint32_t told;    /* number of the next one */
+  uint32_t told;    /* number of the next entry */
   uint32_t written; /* entries 0 .. written-1 are written */
 };
 
@@ -61,8 +61,8 @@ struct evr_metadata {
   struct evr_units units; /* where the blocks of streams lie */
   bool units_are_due;     /* a stream has blocks beyond those known */
   unsigned threads;       /* that read the rings (ahead.h) */
-  bool heads_are_final;   /* they were read when nobody wrote any more */
-  bool units_are_final;   /* they were looked at when nobody wrote any more */
+  bool heads_are_final;   /* the heads were read when nobody wrote any more */
+  bool units_are_final;   /* they were searched when nobody wrote any more */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -70,7 +70,7 @@ struct evr_metadata {
    whether the file may be mapped. */
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error);
 /* Tells whether the status page is unchanged since it was read, and all rings are known.
-   Returns false where the file is not mapped. The heads of the rings are not compared. */
+   Returns false if the file is not mapped. Does not compare the heads of the rings. */
 bool evr_metadata_stands(const struct evr_metadata *meta);
 /* Reads again how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
@@ -78,8 +78,8 @@ int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *erro
    into which nobody writes any more. A wrong one is noted as damage; returns an error
    only where these cannot be read. */
 int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *error);
-/* Checks that the file is as long as its blocks need. Fails with E_TRUNCATED; of a dead
-   process's file, what is missing is noted as damage instead. */
+/* Checks that the file is as long as its blocks need. Fails with E_TRUNCATED; if the
+   process is dead, notes the missing part as damage instead. */
 int evr_metadata_check_size(struct evr_metadata *meta, struct eventring_error *error);
 /* Reads the status page and the control log again. */
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
@@ -89,9 +89,8 @@ int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segm
                              struct eventring_error *error);
 void evr_metadata_close(struct evr_metadata *meta);
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta);
-/* Tells whether nobody writes into the file any more. A recording that has ended is
-   not settled while threads other than the one that has ended it are still to find
-   that out. */
+/* Tells whether nobody writes into the file any more. An ended recording is not settled
+   as long as other threads than the one that has ended it have not noticed the end. */
 bool evr_metadata_is_settled(const struct evr_metadata *meta);
 struct evr_location { /* the location of a block in the file */
   uint64_t offset;

@@ -6,23 +6,22 @@
  * the last few unpacked ones are kept.
  *
  * Where no valid packet begins, one is missing: its place was taken, but it was not
- * written yet, or never, or it is damaged. The next valid one is searched for by its
- * magic, at multiples of the alignment; what lies before it is a gap. Gaps, and what
- * follows the last packet, are searched again at each refresh, since writes are finished
- * in any order.
+ * written yet, will never be, or is damaged. The next valid packet is searched by its
+ * magic, at multiples of the alignment; what lies before it is a gap. Each refresh
+ * searches again the gaps and what follows the last packet, because writes finish in any
+ * order.
  *
  * A frame that cannot be unpacked while its file is being written may be one whose write
  * is under way. It is treated as missing until the next refresh, a few times. After that,
- * and in a file into which nobody writes, the packet does not count any more: where it
- * has replaced older bytes, those hold again. To find them, all headers are read once
- * more. With too many such packets that would take too long; then the bytes of such a
- * packet are zeros. It is damage, and is reported, unless the write of the packet may
- * have been under way when the writer was killed: then it is among the newest ones, and
- * no packet is marked as the last. A gap that does not begin with zeros is damage, too.
+ * and in a file into which nobody writes, the packet does not count any more: older bytes
+ * that it has replaced count again. To find them, all headers are read once more. With
+ * too many such packets this would take too long; then the bytes of such a packet are
+ * zeros. This is reported as damage, unless the write of the packet may have been under
+ * way when the writer was killed: then the packet is among the newest ones, and no packet
+ * is marked as the last. A gap that does not begin with zeros is damage, too.
  *
- * Sizes are bounded: a packet has at most 4 MiB, the cache CACHED packets, the map as
- * many extents as there are in the file. All of it belongs to one thread at a time, as
- * its cursor does. */
+ * Sizes are bounded: a packet has at most 4 MiB, the cache CACHED packets, the map has at
+ * most the extents of the file. One thread at a time uses all this, as with a cursor. */
 #include "reader/packed.h"
 
 #include <errno.h>
@@ -43,7 +42,7 @@ enum {
      places */
   CACHED = 16,
   MOST_DOUBTS = 64, /* remembered packets whose frame could not be unpacked */
-  MOST_TRIES = 3,   /* at such a packet, while its file is being written */
+  MOST_TRIES = 3,   /* tries at such a packet while its file is being written */
   IN_FLIGHT = 128,  /* packets that a writer has under way, at most */
   WINDOW = 65536    /* bytes that a search reads at once */
 };
@@ -131,7 +130,7 @@ static struct doubt *doubt_of(struct evr_packed *p, uint64_t packet) {
   return NULL;
 }
 
-/* Forgets the doubt about a packet that could be unpacked after all. */
+/* Drops the doubt about a packet that could be unpacked after all. */
 static void forget_doubt(struct evr_packed *p, uint64_t packet) {
   struct doubt *doubt = p->doubts ? doubt_of(p, packet) : NULL;
   if (doubt) *doubt = p->doubt[--p->doubts];
@@ -227,8 +226,8 @@ static bool is_recent(const struct evr_packed *p, const struct packet_header *h)
   return !p->is_whole && evr_packet_header_valid(h) && h->sequence + IN_FLIGHT > p->newest;
 }
 
-/* Tells whether the first pages of a packet were written and not the next ones: then its
-   last extent is zeros. */
+/* Tells whether only the first pages of a packet were written: its last extent is
+   zeros. */
 static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
                                const struct packet_header *h) {
   struct packet_extent last, zeros = {0};
@@ -237,10 +236,10 @@ static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
          !memcmp(&last, &zeros, sizeof last);
 }
 
-/* Notes damage, unless the gap may be one that an unfinished write has left. A place that
-   was taken and never written begins with zeros, and so does the place of a packet that
-   could not be written as a whole. Behind the last packet there may be one that was cut
-   off. Of a packet whose write was interrupted the beginning may be there. */
+/* Notes damage, unless an unfinished write may have left the gap. A place that was taken
+   and never written begins with zeros, and so does the place of a packet that could not
+   be written completely. The packet behind the last one may be cut off. A packet whose
+   write was interrupted may have only its beginning. */
 static void check_gap(struct evr_packed *p, uint64_t from, uint64_t file_bytes, bool is_last) {
   struct packet packet, zeros = {0};
   if (read_at(p->fd, from, &packet.header, sizeof packet.header) != sizeof packet.header ||
@@ -289,8 +288,8 @@ static int rescan(struct evr_packed *p, struct eventring_error *error) {
   return scan_all(p, error);
 }
 
-/* Takes the packets that were written since. A packet that is waited for may be whole by
-   now, also when its writer has gone since. */
+/* Takes new packets. A packet that was not whole may be whole by now, even if its writer
+   has gone meanwhile. */
 int evr_packed_refresh(struct evr_packed *p, struct eventring_error *error) {
   bool any = false;
   for (unsigned i = 0; i < p->doubts; i++) {
@@ -346,9 +345,9 @@ static bool may_be_torn(const struct evr_packed *p, uint64_t at) {
   return read_packet(p, at, UINT64_MAX, &packet) && is_recent(p, &packet.header);
 }
 
-/* Leaves a packet out, for now or for good. Returns true if the map is to be made again.
-   Whether there is a writer was found out before the frame was read: by now the writer
-   may have finished and gone. */
+/* Leaves a packet out, for now or for good. Returns true if the map must be made again.
+   p->is_final was determined before the frame was read: by now the writer may have
+   finished and gone. */
 static bool leave_out(struct evr_packed *p, uint64_t packet) {
   bool is_written = !p->is_final;
   struct doubt *doubt = doubt_of(p, packet);
@@ -394,7 +393,7 @@ static const struct cached *unpacked(struct evr_packed *p, uint64_t packet, int 
 
 /* ---- Reading --------------------------------------------------------------------- */
 
-/* Copies bytes from `offset` on that lie in one extent, or zeros where no extent is.
+/* Copies bytes from `offset` on, up to the end of an extent, or zeros up to the next one.
    Returns how many, 0 if the map has changed, or an error. */
 static ssize_t read_part(struct evr_packed *p, uint64_t offset, uint8_t *to, size_t size,
                          struct eventring_error *error) {

@@ -13,21 +13,21 @@
 
 struct evr_packed;
 
-/* Opens a packed file; `fd` stays the caller's. *packed is NULL if the file is not
+/* Opens a packed file; the caller still owns `fd`. *packed is NULL if the file is not
    packed. Returns 0, E_BYTE_ORDER, E_VERSION, E_CORRUPT, E_SYSTEM or E_MEMORY. */
 int evr_packed_open(struct evr_packed **packed, int fd, struct eventring_error *error);
 void evr_packed_close(struct evr_packed *packed);
-/* Takes the packets that were written since. Returns 0, E_SYSTEM or E_MEMORY. */
+/* Takes new packets. Returns 0, E_SYSTEM or E_MEMORY. */
 int evr_packed_refresh(struct evr_packed *packed, struct eventring_error *error);
-/* Copies bytes of the plain file; what no packet has is zeros. Returns 0, E_TRUNCATED,
-   E_SYSTEM or E_MEMORY. */
+/* Copies bytes of the plain file; bytes that no packet has are zeros. Returns 0,
+   E_TRUNCATED, E_SYSTEM or E_MEMORY. */
 int evr_packed_read(struct evr_packed *packed, uint64_t offset, void *to, size_t size,
                     struct eventring_error *error);
 /* Tells whether no packet has any of these bytes. */
 bool evr_packed_is_hole(const struct evr_packed *packed, uint64_t offset, uint64_t size);
 /* Returns the size of the plain file in bytes. */
 uint64_t evr_packed_bytes(const struct evr_packed *packed);
-/* Moves the first damage that was found since to *damage, if that is empty. */
+/* Moves the first damage found since the last call to *damage, if that is empty. */
 void evr_packed_take_damage(struct evr_packed *packed, struct eventring_error *damage);
 
 #pragma GCC visibility pop

@@ -3,10 +3,10 @@
  *
  * The map is a sorted list of extents that do not overlap. Extents are added in the order
  * in which packets lie in the file: in bulk when a file is opened, a few at a time while
- * it is followed. They are put in their places as in a merge sort: two sorted lists
- * become one. Where two extents overlap, the one of the newer packet holds. So the memory
- * is proportional to the number of extents, whatever they contain, and so is the time,
- * apart from a logarithmic factor. */
+ * it is followed. They are sorted in as in a merge sort: two sorted lists become one.
+ * Where two extents overlap, that of the newer packet counts. So the memory is
+ * proportional to the number of extents, whatever they contain, and so is the time, apart
+ * from a logarithmic factor. */
 #include "reader/packed_map.h"
 
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static uint32_t alone(const struct evr_extent *e, const struct list *other) {
 }
 
 /* Merges two lists into `to`, which has room for both and for the extents that are split:
-   one more for each. Where packets have the same sequence, the one in b holds. Returns
-   how many extents there are. */
+   one more for each. Where packets have the same sequence, that in b counts. Returns how
+   many extents there are. */
 static size_t merge(struct list a, struct list b, struct evr_extent *const to) {
   struct evr_extent *next = to;
   while (a.at < a.end || b.at < b.end) {
@@ -131,7 +131,7 @@ bool evr_packed_map_settle(struct evr_packed_map *map) {
   if (!all) return false;
   map->list = all;
   map->count = count;
-  free(map->fresh); /* so many are unlikely to come at once again */
+  free(map->fresh); /* that many are unlikely to come at once again */
   map->fresh = NULL;
   map->fresh_count = map->fresh_room = 0;
   return true;

@@ -24,11 +24,11 @@ struct evr_packed_map {
   size_t fresh_count, fresh_room;
 };
 
-/* Adds an extent, which counts from the next evr_packed_map_settle on. Returns false if
-   there is no memory. */
+/* Adds an extent, which becomes visible with the next evr_packed_map_settle. Returns
+   false if there is no memory. */
 bool evr_packed_map_add(struct evr_packed_map *map, const struct evr_extent *extent);
-/* Puts what was added in its place. Returns false if there is no memory; then nothing has
-   changed. */
+/* Merges the added extents into the list. Returns false, with nothing changed, when out
+   of memory. */
 bool evr_packed_map_settle(struct evr_packed_map *map);
 /* Returns the extent with this byte, or the first one behind it, or NULL if there is
    none. */

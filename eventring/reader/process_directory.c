@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* process_directory.c: see process_directory.h.
  *
- * A path means here what it means to the process only where both have the same root and
- * the same mounts; a relative path starts at the process's current directory. The
- * permissions tested are those of this command, which are those of the process only where
- * both belong to the same user. */
+ * A path means the same here and in the process only if both have the same root and the
+ * same mounts; a relative path starts at the process's current directory. The permissions
+ * tested are those of this command, which are those of the process only where both belong
+ * to the same user. */
 #include "reader/process_directory.h"
 
 #include <dirent.h>
@@ -33,8 +33,8 @@ static bool sees_the_same(pid_t pid) {
   return is_same("/", root) && is_same("/proc/self/ns/mnt", mounts);
 }
 
-/* Tells whether the process has the file open. If not, it is not the process that is
-   meant, but one with the same number in this pid namespace. */
+/* Tells whether the process has the file open. If not, it is another process, with the
+   same number in this pid namespace. */
 static bool has_open(pid_t pid, int fd) {
   char path[64];
   struct stat own, other;
@@ -55,8 +55,8 @@ static bool is_own(pid_t pid) {
   return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* Returns 0, or as an errno what is wrong with the directory. Write permission is tested
-   only for a process of this user (`own`). */
+/* Returns 0, or an errno that says what is wrong with the directory. Write permission is
+   tested only for a process of this user (`own`). */
 static int trouble_of(const char *path, bool own) {
   struct stat st;
   if (stat(path, &st) != 0) return errno;

@@ -11,10 +11,10 @@
 
 /* Checks that the live process `pid`, which has the file of `fd` open, can make files in
    `directory`, a path as the process understands it. Returns E_DIRECTORY, with a text
-   that names it, if it is not there and cannot be made in its parent, if it is no
-   directory, or if this user, who is also the process's, may not write there. Returns 0
-   also where this cannot be found out: the process is in another container or chroot, or
-   this user may not see what it has open. */
+   that names the directory, if it is missing and cannot be made in its parent, if it is
+   no directory, or if the process's user, when that is also this user, may not write
+   there. Returns 0 also if this cannot be determined: the process is in another container
+   or chroot, or this user may not see its open files. */
 int evr_process_can_write(pid_t pid, int fd, const char *directory, struct eventring_error *error);
 
 #pragma GCC visibility pop

@@ -4,12 +4,12 @@
  * The reader looks for parts of profiles (FORMAT.md, section 5, kind 10) in all blocks
  * that are in no ring. It sorts the parts of each life of a domain and takes the newest
  * profile that is whole and valid. Other profiles of the same life are older, or
- * incomplete because a producer was killed, or is alive, or the file was copied, while it
- * wrote one: that is no damage. A live producer may rewrite what was found: then an older
- * profile is taken, and if there is none, everything is read again.
+ * incomplete because the producer was killed, is still writing, or the file was copied
+ * while it wrote: that is no damage. A live producer may overwrite what was found: then
+ * an older profile is taken, and if there is none, everything is read again.
  *
- * Nothing that a file says is trusted: arrays grow by what is found, a parent has a
- * smaller number than its child (so there is no cycle), sums do not overflow.
+ * Nothing in a file is trusted: arrays grow only by what is found, a parent must have a
+ * smaller number than its child (so there is no cycle), and sums must not overflow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static uint64_t to_ns(const struct reading *r, uint64_t ticks) {
   return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* Copies a text as it is: whoever shows it makes it printable. */
+/* Copies a text as it is; code that shows it makes it printable. */
 static char *copy_text(const char *from, size_t size) {
   char *text = malloc(size + 1);
   if (!text) return NULL;
@@ -208,7 +208,7 @@ static bool take_figures(const struct reading *r, struct eventring_profile_node 
 }
 
 /* Appends a record of a node or of flat calls to its list. Returns false if it is not
-   valid, or without memory. */
+   valid, or when out of memory. */
 static bool take_node(struct reading *r, const uint64_t *words, unsigned count, bool is_flat) {
   struct eventring_profile *p = r->p;
   struct eventring_profile_node **list = is_flat ? &p->flat : &p->nodes;
@@ -226,10 +226,10 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count, 
                                        is_flat ? FORMAT_NODE_LOST_CALLS : FORMAT_NODE_FIGURES);
 }
 
-/* Takes the first record of a part. It must be the one that was found, and except for the
-   number equal that of the part before, also in words that this reader does not know. A
-   profile that was taken with another clock than that of the file says there how long its
-   ticks are. */
+/* Takes the first record of a part. It must be the one that was found, and equal that of
+   the previous part except for the number, also in words that this reader does not know.
+   A profile that was taken with another clock than the file's has its tick length
+   there. */
 static bool take_head(struct reading *r, const uint64_t *record, uint32_t part) {
   size_t size = record_words(*record) * sizeof *record;
   if (memcmp(record, r->head, head_bytes(*record))) return false; /* it was rewritten */
@@ -335,8 +335,8 @@ static bool may_lack_parts(const eventring_cursor *c) {
 }
 
 /* Takes the newest whole profile of the life whose parts begin at *at, and moves *at
-   behind them. Sets *begun if there is none, but perhaps the first one was just being
-   written. */
+   behind them. Sets *begun if there is none, but the first one may have been in the
+   middle of being written. */
 static int take_life(eventring_cursor *c, const struct parts *parts, uint32_t *at,
                      struct eventring_profile *p, bool *valid, bool *begun,
                      struct eventring_error *error) {

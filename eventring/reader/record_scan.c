@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* record_scan.c: finding and reading blocks of records.
  *
- * Nothing in the file points to these blocks: they are all claimed blocks that are in no
- * ring, and their headers say what they hold. So damage to one block costs no other. The
- * scan keeps a list of them and how far it has read each; the numbers of records in the
- * status page say when to read again. A block of a ring that the domain table does not
- * show yet looks unused; it leaves the list when the ring is known.
+ * Nothing in the file points to these blocks: they are all the claimed blocks that are in
+ * no ring, and their headers say what they hold. So damage to one block affects no other.
+ * The scan keeps a list of them and how far it has read each; the numbers of records in
+ * the status page say when to read again. A block of a ring that the domain table does
+ * not show yet looks unused; it leaves the list when the ring is known.
  *
  * Where blocks of a kind are rewritten, their order in the file is not that of their
  * records. So a scan reads the sequences first and then the blocks in their order. A
@@ -85,7 +85,7 @@ static void drop_blocks_of_rings(struct evr_record_scan *scan, const struct evr_
   scan->runs = meta->run_count;
 }
 
-/* Lists the blocks of the units that were found since to have records. */
+/* Lists the blocks of newly found units that have records. */
 static int list_units(struct evr_record_scan *scan, struct evr_metadata *meta,
                       struct eventring_error *error) {
   const struct evr_unit_list *units = &meta->units.records;
@@ -103,7 +103,7 @@ static int list_units(struct evr_record_scan *scan, struct evr_metadata *meta,
   return EVENTRING_OK;
 }
 
-/* Lists the blocks that were claimed since, except those of rings. */
+/* Lists newly claimed blocks, except those of rings. */
 static int list_blocks(struct evr_record_scan *scan, struct evr_metadata *meta,
                        struct eventring_error *error) {
   while (scan->next < meta->status.claimed) {
@@ -127,7 +127,7 @@ static void note_damage(struct evr_metadata *meta, struct evr_record_block *b) {
   b->finished = true;
 }
 
-/* Notes what a block is that was not used the last time. */
+/* Notes the kind of a block that was not used the last time. */
 static void identify_block(struct evr_record_scan *scan, struct evr_record_block *b,
                            const struct format_block *h) {
   b->sequence = h->sequence;

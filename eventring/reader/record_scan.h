@@ -7,9 +7,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The most blocks in no ring that a reader looks at: 1 GiB. A producer has at most 16896
-   with records, up to 12 beside each ring, and those of rings that it is making. Without
-   a limit, a file that consists of one hole would take hours to read, and all memory. */
+/* The most blocks outside rings that a reader examines: 1 GiB. A producer has at most
+   16896 blocks with records, up to 12 beside each ring, and those of rings that it is
+   making. Without a limit, a file that is one large hole would take hours to read, and
+   all memory. */
 enum { EVR_MOST_LOOSE_BLOCKS = 1 << 18 };
 
 struct evr_record_block { /* a claimed block that is in no ring */
@@ -17,15 +18,15 @@ struct evr_record_block { /* a claimed block that is in no ring */
   uint16_t kind;     /* 0: not used yet */
   bool finished;     /* no record will be added to it */
   uint32_t at;       /* next word to read */
-  uint64_t sequence; /* the sequence of what was read of it */
-  uint64_t found;    /* the sequence that it has in this scan */
+  uint64_t sequence; /* its sequence when it was last read */
+  uint64_t found;    /* its sequence in this scan */
 };
 
 struct evr_record_scan { /* all zero: nothing was read yet */
   struct evr_record_block *blocks; /* in no order */
   uint32_t count, room;
-  /* first block of the file that is not among them; in a file with streams, first entry
-     of meta->units.records */
+  /* first block of the file that is not in the list; in a file with streams, first such
+     entry of meta->units.records */
   uint64_t next;
   unsigned runs; /* runs of rings that were known at the last scan */
   uint64_t seen[FORMAT_KINDS]; /* counts of records in the status page at the last scan */

@@ -54,8 +54,8 @@ static uint64_t classes_of(const struct evr_metadata *meta) {
   return evr_named_classes(meta->header.classes) & ~meta->status.redacted;
 }
 
-/* Returns the classes that the change would switch on in vain. (If it names all classes
-   that there are, it means all that can be switched on.) */
+/* Returns the classes of the change that are never recorded. (A change that names all
+   existing classes means all that can be switched on.) */
 static uint64_t redacted_of(const struct evr_metadata *meta, const struct eventring_change *change) {
   const uint64_t redacted = meta->status.redacted, all = evr_named_classes(meta->header.classes);
   const uint64_t lifecycle = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);

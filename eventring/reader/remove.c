@@ -3,7 +3,7 @@
  *
  * The file that was checked is the one that is removed, whatever others rename meanwhile:
  * the directory is held open, the file is opened in it, all checks use that descriptor,
- * and the name is removed in the same directory if it still means the same file.
+ * and the name is removed in the same directory if it still refers to the same file.
  *
  * The lock is a read lock. A live producer's lock excludes it, so getting it means that
  * there is no producer; and others that check for a producer meanwhile do not mistake
@@ -64,7 +64,7 @@ static bool read_plain(const struct removal *r, void *to, size_t size, uint64_t 
 }
 
 /* Checks that the recording is not one to be kept: a saved copy, or one that was
-   preserved. (A copy of a recording that was dead counts as one that was preserved.) */
+   preserved. (A copy of a dead recording counts as preserved.) */
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
   struct format_status status;
   bool is_copy = h->flags & FORMAT_COPY, is_wanted = h->flags & FORMAT_WENT_ON;

@@ -3,9 +3,9 @@
  *
  * Data: a block cursor, which holds a copy of the block that is being read, and whose
  * position counts the events of the ring that were passed (over the whole life of the
- * ring); the stacks of open spans; and a queue of what is to be delivered before the next
- * event of the block: losses, synthetic begins and ends. delivery.c interprets the words
- * of the block held.
+ * ring); the stacks of open spans; and a queue of losses, synthetic begins and ends to be
+ * delivered before the next event of the block. delivery.c interprets the words of the
+ * block held.
  *
  * Invariants (asserted in debug builds: ring_reader.h)
  *
@@ -83,7 +83,7 @@ static void queue_end(struct evr_ring_reader *reader, const struct evr_span *spa
                                              .value = span->ticks});
 }
 
-/* Moves the begin queued last before those that are younger. */
+/* Moves the begin that was queued last before later begins. */
 static void sort_begin(struct evr_ring_reader *reader) {
   struct evr_pending *last = &reader->pending[reader->pending_count - 1], begin = *last;
   const struct evr_pending *first = &reader->pending[reader->pending_at];
@@ -106,7 +106,7 @@ static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *s
     sort_begin(reader);
 }
 
-/* Tears a span: queues its end and takes it off the stack. `ns`: up to when it is known
+/* Tears a span: queues its end and takes it off the stack. `ns`: until when it is known
    to have been open. */
 static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *stack,
                       uint32_t index, uint64_t ns) {
@@ -119,7 +119,7 @@ static uint64_t now_ns(const struct evr_ring_reader *reader) {
   return evr_metadata_ns(reader->blocks.meta, reader->now);
 }
 
-/* Returns up to when the open spans are known to have been open: the last event, or the
+/* Returns until when the open spans are known to have been open: the last event, or the
    base of times behind it, which is that of the block if it has no event. */
 static uint64_t last_known_ns(const struct evr_ring_reader *reader) {
   uint64_t base = evr_metadata_ns(reader->blocks.meta, reader->position.base);
@@ -206,8 +206,8 @@ static bool misses_switches(const struct evr_ring_reader *reader) {
   return reader->log->told - reader->switches > FORMAT_LOG_ENTRIES;
 }
 
-/* Passes over entries that are gone: any class may have been off before the oldest entry
-   that is there. Returns false if that entry is later than `ticks`. */
+/* Skips entries that are gone: any class may have been off before the oldest entry that
+   is there. Returns false if that entry is later than `ticks`. */
 static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   uint32_t first = oldest_switch(log);
@@ -223,9 +223,9 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
 }
 
 /* Applies what was switched up to `ticks`, and notes when the next entry is due. Each
-   entry by itself holds for all events up to its second time: a changer that died leaves
-   an entry that holds for good. Where the number of entries has gone back, the reader is
-   ahead of it, and there is none to take. */
+   entry applies to all events up to its second time; a changer that died leaves an entry
+   that applies for good. If the number of entries has gone back, there is no further
+   entry to apply. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   struct format_switch entry;
@@ -263,8 +263,7 @@ bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t clas
   return false;
 }
 
-/* Applies the log to the spans that a header lists: it holds for them as for those that
-   began here. */
+/* Applies the log to the spans that a header lists, as to those that began here. */
 static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   if (!misses_switches(reader))
@@ -309,8 +308,8 @@ static bool is_open(const struct evr_span_stacks *stacks, const struct format_op
   return false;
 }
 
-/* Notes for how long the context has been suspended, as far as is known: usually as long
-   as its first listed span, which is the outermost. */
+/* Notes for how long the context has been suspended, as far as known: usually as long as
+   its first listed span, the outermost. */
 static void raise_suspended(struct evr_span_stack *stack, uint64_t suspended) {
   if (suspended <= stack->suspended) return;
   for (uint32_t i = 0; i < stack->count; i++)
@@ -422,7 +421,7 @@ void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *nex
   reader->blocks.held = next;
   evr_block_cursor_count(&reader->blocks, evr_block_header(next)->sequence);
   enter_block(reader, false);
-  /* what was switched between the blocks, of which the list of the block says nothing */
+  /* switches between the blocks, which the block's list does not show */
   if (base >= evr_ring_reader_switch_due(reader)) evr_ring_reader_switch(reader, base);
 }
 
@@ -463,7 +462,7 @@ static void apply_event(struct evr_ring_reader *reader, uint64_t word) {
     evr_spans_pop(spans, word_id(word), &begin);
 }
 
-/* Applies all events of the block to the open spans and passes over them. */
+/* Applies all events of the block to the open spans and skips them. */
 static void skip_to_end(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
   reader->known_ns = evr_metadata_ns(reader->blocks.meta, evr_block_newest_ticks(block));

@@ -45,25 +45,25 @@ struct evr_ring_reader {
   bool joined;              /* has had a first position */
   bool sought;              /* it begins at a time (eventring_cursor_seek) */
   bool limit_moved;         /* by a jump; at most once in a poll */
-  bool tells_switches;      /* contexts that are left and resumed are queued, too */
+  bool tells_switches;      /* switches of contexts are queued, too */
   uint64_t remarks_unknown;
   const struct evr_log *log; /* the log for the block held */
   uint32_t process;         /* the process of that log, by the block's header */
   uint32_t switches;        /* entries of the log that were taken into account */
-  bool missed_switches;     /* some of them were gone */
-  uint64_t switch_due;      /* ticks before which no further entry applies ... */
-  uint32_t switches_known;  /* ... of that many entries of the log */
+  bool missed_switches;     /* some entries were gone */
+  uint64_t switch_due;      /* ticks before which no further entry applies */
+  uint32_t switches_known;  /* number of entries for which switch_due was computed */
   uint64_t now;             /* ticks at which the queued things became known */
   uint64_t known_ns;        /* time of the last event of the ring that was delivered */
-  uint64_t limit_sequence;  /* this poll ends at this word of this block */
+  uint64_t limit_sequence;  /* this poll ends at word limit_at of this block */
   uint32_t limit_at;
   struct evr_span_stacks spans;
   struct evr_pending *pending;
   uint32_t pending_count, pending_room, pending_at;
   struct eventring_event event; /* the last one delivered; filled again each time */
   struct evr_backwards *back; /* it reads backwards (backwards.c), or NULL */
-  /* For the second law of ring_reader.c: begins delivered less the ends that match one;
-     and whether some were left out for lack of memory. */
+  /* For the second law of ring_reader.c: delivered begins less the ends that match one;
+     and whether some begins or ends were left out when out of memory. */
   EVR_IN_DEBUG(uint64_t balance; bool is_unbalanced;)
 };
 
@@ -99,8 +99,8 @@ void evr_ring_reader_free(struct evr_ring_reader *reader);
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
 /* Makes the reader begin near `ns`. To be called before anything was read. */
 void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns);
-/* Allocates rooms for the blocks that it reads: as many as `blocks` says, or else as many
-   as are of use. Returns false if there is no memory. */
+/* Allocates rooms for blocks: as many as `blocks` says, or else as many as the cursor can
+   use. Returns false if there is no memory. */
 bool evr_ring_reader_make_room(struct evr_ring_reader *reader);
 /* Tells whether the events before the first block were gone when the cursor was
    opened. */
@@ -109,7 +109,7 @@ void evr_ring_reader_note_no_block(struct evr_ring_reader *reader);
 /* Begins with the block that was found (for backwards.c), before its first event: queues
    the begins of the spans that are open there, and what is missing. */
 void evr_ring_reader_begin(struct evr_ring_reader *reader);
-/* Goes on from there to the next block that is known, before its first event. */
+/* Goes on from there to `next`, the following block, before its first event. */
 void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next);
 /* Returns the ticks from which on entries of the log are to be applied. */
 static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {

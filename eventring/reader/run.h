@@ -8,20 +8,20 @@
 
 struct evr_event_run {
   const struct evr_definition *const *definition; /* by id */
-  uint64_t since, ns;  /* of the event to be delivered; `since`: ticks after from_ticks */
-  uint64_t from_ticks; /* of the earliest event that the run may have */
+  uint64_t since, ns;  /* time of the next event; `since`: ticks after from_ticks */
+  uint64_t from_ticks; /* ticks of the earliest event that the run may have */
   uint64_t within;     /* from_ticks less that of the clock segment */
   uint64_t from_ns, multiplier; /* of the clock segment */
   uint64_t room;       /* `since` at the end of the run */
-  uint64_t base;       /* `since` of the base that times refer to ... */
-  uint64_t base_word;  /* ... in the place of the time in a word */
+  uint64_t base;       /* `since` of the base of times */
+  uint64_t base_word;  /* the base, shifted to the place of the time in a word */
   const uint64_t *at, *end; /* words of the block: the next one, and the end of the run */
   /* The stack of open spans of the present context. Its own count is not kept up to date
-     in a run: `depth` is the count. A begin is plain while depth < full. Where there is
-     no span to end, the one below `top` matches no end. */
+     in a run: `depth` is the count. A begin is plain while depth < full. If there is no
+     span to end, the entry below `top` matches no end. */
   struct evr_span *top;
   uint32_t depth, full;
-  bool clean;          /* the fields of the event that few events need are 0 */
+  bool clean;          /* the rarely used fields of the event are 0 */
 };
 
 static inline void take_stack(struct evr_ring_reader *reader, struct evr_event_run *run) {

@@ -26,11 +26,11 @@ int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
   s->options = *options;
   s->cursor = cursor;
   s->meta = &cursor->meta;
-  /* this must be known before the rings are read: in a file that nobody writes any more,
-     all units are looked at */
+  /* must be known before the rings are read: in a file that nobody writes any more, all
+     units are examined */
   s->meta->over |= evr_metadata_is_settled(s->meta);
   s->most = blocks_within(s->options.max_bytes);
-  /* the first unit is for records, so a place for them can be set aside */
+  /* the first unit is reserved for records */
   s->claimed = FORMAT_UNIT;
   int status = s->options.stripped ? saver_strip_begin(s, error) : EVENTRING_OK;
   if (s->options.part) status = saver_merge_begin(s, error);
@@ -70,7 +70,7 @@ static int refresh(eventring_saver *saver, struct eventring_error *error) {
 /* ---- Filling ----------------------------------------------------------------------- */
 
 /* Returns what share of a ring's places has blocks that were not copied yet. A stream,
-   whose blocks stay, counts as having more places than any ring. */
+   whose blocks stay, counts as a ring with more places than any. */
 static double fullness(const eventring_saver *saver, const struct saver_stream *stream) {
   uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
   return (double)saver_backlog(saver, stream) / places;
@@ -193,8 +193,7 @@ void saver_withdraw(eventring_saver *saver) {
   }
 }
 
-/* Begins the stage of records: what the events copied so far refer to is there now, since
-   it was written before them. */
+/* Begins the stage of records, which were written before the events that need them. */
 static int begin_records(eventring_saver *saver, struct eventring_error *error) {
   announce(saver);
   int status = evr_metadata_catch_up(saver->meta, error);

@@ -6,47 +6,46 @@
  *                    producer, gives them places in the file, counts what is missing
  *   saver_records.c  blocks of records; when anything was lost
  *   saver_front.c    header, status page, control page, domain table
- *   saver_write.c    writes all that into a file, for users who can wait for it
- *   saver_strip.c    takes the texts of the program out of all that
- *   saver_merge*.c   make it a part of a file of several recordings
+ *   saver_write.c    writes all that into a file, for users who can wait
+ *   saver_strip.c    replaces the texts of the program
+ *   saver_merge*.c   make the recording a part of a file of several
  *
- * The saver does no output. It fills buffers of its user and says, in pieces, at which
- * offset of the file which bytes belong. So the user decides how to write, and may have
- * many buffers under way.
+ * The saver does no output. It fills buffers of its user, and pieces say which bytes
+ * belong at which offset of the file. So the user decides how to write, and may have many
+ * buffers in flight.
  *
  * Places. The file grows by units of 16 blocks (FORMAT_UNIT), claimed here by counting. A
  * stream appends to its unit and then claims the next one; records have units of their
  * own. After a gap a stream begins a new unit.
  *
- * Units are written whole where that can wait: pieces of one unit must be written one
- * after the other, which on a slow disk would keep their buffers for as many writes. A
- * fill leaves the beginning of a unit to a later fill, unless its ring is a quarter full;
- * an update copies all blocks.
+ * Units are written whole if they can wait: pieces of one unit must be written one after
+ * the other, which on a slow disk would hold their buffers for as many writes. A fill
+ * leaves the beginning of a unit to a later fill, unless its ring is a quarter full; an
+ * update copies all blocks.
  *
- * The newest block. It will have changed when it is copied the next time. So its copy,
- * sealed, is put where the whole block will lie, and the whole block overwrites it. Even
- * a file that is never finished therefore has all but the last moments of slow rings.
+ * The newest block. It may change until it is copied the next time. So a sealed copy is
+ * put where the whole block will lie, and the whole block overwrites it later. Even a
+ * file that is never finished therefore lacks only the last moments of slow rings.
  *
  * What a file shows. The heads of the front are noted first, then records are copied,
- * then the front is made. Whoever writes the front after everything that was handed out
- * before it has a file that can be read at any moment: no head announces a block that is
- * not there, no event lacks its definition.
+ * then the front is made. If the user writes the front after everything that was handed
+ * out before it, the file can be read at any moment: no head announces a missing block,
+ * and no event lacks its definition.
  *
  * The next file. It begins, for each ring, with the block after the last one copied. The
  * copy of a newest block is taken out of the file that ends: first a front that does not
  * announce it is written, then zeros, then the last front, so that the file can be read
- * in between. The whole block will be in the next file. What is lost between the two is
- * counted there, as `known` goes on; a reader of the next file sees it in `before` of its
- * first block.
+ * in between. The whole block will be in the next file. Events lost between the two are
+ * counted there, because `known` goes on; a reader of the next file sees them in `before`
+ * of its first block.
  *
  * What is copied. A ring is copied in the order of its sequences, wherever its blocks
- * lie, so the recording may have rings and streams, and be live, dead or a copy. Only
- * some domains may be copied, or only the blocks of a time; records are always copied in
- * full.
+ * lie. So the recording may have rings and streams, and be live, dead or a copy. The user
+ * may select domains, or the blocks of a period; records are always copied in full.
  *
  * Accounts of a ring, in events: known = missed + saved + lost, at all times, where
- * `known` is what `before` and the events of the last block copied say. (For the copy of
- * a newest block only `before` counts, until the copy is known to stay.) */
+ * `known` is `before` plus the events of the last block copied. (For the copy of a newest
+ * block only `before` counts, until the copy is known to stay.) */
 #ifndef EVENTRING_SAVER_H
 #define EVENTRING_SAVER_H
 
@@ -71,7 +70,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint8_t held_back; /* the end of its run was left for the next fill */
   uint8_t tries;     /* copies of this fill that the producer has overtaken */
   uint64_t next;     /* the sequence to be copied next */
-  uint64_t limit;    /* at the end: the last block to be saved */
+  uint64_t limit;    /* once the end is set: the last block to be saved */
   uint64_t expected; /* the sequence that may follow in the unit; 0: a new unit is due */
   uint64_t unit;     /* first block of the unit in the file */
   uint32_t used;     /* blocks of the unit; FORMAT_UNIT: it is full, or there is none */
@@ -89,8 +88,8 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t first;             /* the first block that was given a place in the file */
   struct saver_newest newest; /* the newest block, as it was last copied */
   struct saver_newest kept;   /* the last one of those that were counted as saved */
-  /* the copies that are certainly in the file, the latest first: when the next one is in
-     it, the block of the one before may still be lost */
+  /* the copies that are certainly in the file, the latest first: while the latest is in
+     the file, the block of the one before may still be lost */
   struct saver_newest copy[2];
   struct eventring_saver_ring account;
 };
@@ -98,7 +97,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
 struct saver_block { /* a block of records */
   uint32_t block;    /* of the recording */
   uint32_t place;    /* block of the file; valid if sequence is not 0 */
-  /* the place of the copy before, for a profile of calls, if has_former */
+  /* for a profile of calls, if has_former: the place of the previous copy */
   uint32_t former;
   bool has_former;
   uint64_t sequence; /* the sequence that was copied; 0: nothing yet */
@@ -129,7 +128,7 @@ struct eventring_saver {
   uint64_t claimed;     /* blocks of the file */
   uint64_t most;        /* the most blocks that it may have */
   bool ending, over;    /* the end is set; the producer has ended */
-  bool flushing;        /* units are begun and continued, however few blocks there are */
+  bool flushing;        /* units are begun and continued even for few blocks */
   bool handed_on;       /* another file continues where this one ends */
   bool withdrawn; /* handed_on, and the front shows no copies of newest blocks any more */
   bool cut_short;       /* until_ns is before the end of the recording */
@@ -137,15 +136,14 @@ struct eventring_saver {
   struct saver_strip *strip; /* NULL: texts are kept */
   struct saver_merge *merge; /* the merged file; NULL: the file is of one recording */
   struct saver_part *part;   /* the part of it that is saved */
-  /* domains of this recording that the merged file got; its classes without a number
-     there */
+  /* domains of this recording in the merged file; its classes without a number there */
   uint32_t domains, classes_lost;
   bool full;            /* a block found no room below `most` */
   uint64_t end_ticks;
 
   struct saver_stream *stream[EVR_ALL_RINGS]; /* by slot * EVENTRING_RINGS + ring */
   uint16_t made[EVR_ALL_RINGS];
-  unsigned made_count, taken; /* streams; rings of meta->made that were seen */
+  unsigned made_count, taken; /* number of streams; rings of meta->made that were seen */
 
   int failed;           /* the status that the next update returns, with its text */
   struct eventring_error failure;
@@ -155,8 +153,8 @@ struct eventring_saver {
 
   struct saver_block *records;
   uint32_t record_count, record_room;
-  /* first block of the recording that is not among them; in a file with streams, first
-     entry of meta->units.records */
+  /* first block of the recording that is not in the list; in a file with streams, first
+     such entry of meta->units.records */
   uint64_t record_next;
   unsigned record_runs; /* runs of rings when blocks of rings were last removed */
   uint64_t record_unit; /* block of the file where the next records go */
@@ -170,7 +168,8 @@ struct eventring_saver {
 
   struct saver_interval interval[SAVER_INTERVALS]; /* ascending, not touching */
   unsigned intervals;
-  /* length of the intervals that were merged, and their end */
+  /* total length of the oldest intervals, which were counted and dropped, and their
+     end */
   uint64_t loss_ns, loss_floor;
 
   struct evr_block room; /* room for one block */
@@ -196,7 +195,7 @@ void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, siz
    the number of units that must be left. */
 bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit);
 
-/* Makes streams for the rings that were made since. Returns 0 or E_MEMORY. */
+/* Makes streams for new rings. Returns 0 or E_MEMORY. */
 int saver_take_rings(eventring_saver *saver, struct eventring_error *error);
 /* Ends a stream where it is, and begins the one of the next file, which continues
    there. */
@@ -205,8 +204,8 @@ void saver_hand_on(struct saver_stream *stream, struct saver_stream *next);
 void saver_end_ring(eventring_saver *saver, struct saver_stream *stream);
 /* Returns the number of complete blocks of a ring that were not copied yet. */
 uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream);
-/* Copies as many complete blocks of a ring as follow one another and find room. Returns 0
-   or an error of reading. */
+/* Copies complete blocks of a ring, as many as follow one another and fit. Returns 0 or
+   an error of reading. */
 int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
                    struct saver_output *out, struct eventring_error *error);
 /* Takes back the heads of streams whose last blocks could not be written. */
@@ -221,13 +220,13 @@ void saver_confirm_newest(eventring_saver *saver, const uint8_t *block, uint64_t
 void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
                        size_t size, bool newest, bool torn);
 
-/* Lists the blocks of records that were claimed since. Returns 0 or E_MEMORY. */
+/* Lists newly claimed blocks of records. Returns 0 or E_MEMORY. */
 int saver_list_records(eventring_saver *saver, struct eventring_error *error);
-/* Puts the totals into a file that ends, as far as there is room. When all are in it,
-   goes on to the next stage. */
+/* Puts the totals into a file that ends, as far as they fit. Goes on to the next stage
+   when all are in it. */
 int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
                       struct eventring_error *error);
-/* Copies the changed blocks of records from saver->at on, as far as there is room. */
+/* Copies the changed blocks of records from saver->at on, as far as they fit. */
 int saver_copy_records(eventring_saver *saver, struct saver_output *out,
                        struct eventring_error *error);
 /* Claims a place for a block of records. Returns false if there is none. */
@@ -243,23 +242,23 @@ uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind);
 /* Notes when events of a ring were lost, in ticks. */
 void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t from,
                      uint64_t to);
-/* Begins taking texts out, if the options ask for that. */
+/* Begins to replace texts, if the options ask for that. */
 int saver_strip_begin(eventring_saver *saver, struct eventring_error *error);
 void saver_strip_end(eventring_saver *saver);
-/* Takes the texts out of a block of events of `have` words, and seals it again. */
+/* Replaces the texts in a block of events of `have` words, and seals it again. */
 void saver_strip_events(eventring_saver *saver, uint64_t *words, uint32_t have);
-/* Takes the texts out of a block of records. Returns false if the block is to be left
+/* Replaces the texts in a block of records. Returns false if the block is to be left
    out. */
 bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid);
-/* Takes the texts out of the front. To be called before the checksum of its tables is
+/* Replaces the texts in the front. To be called before the checksum of its tables is
    computed. */
 void saver_strip_front(eventring_saver *saver, uint8_t *front);
 /* Begins this part of a merged file; gives its domains places, when all rings are known;
-   puts together what is left, at the end. Returns 0 or an error. */
+   writes what is left, at the end. Returns 0 or an error. */
 int saver_merge_begin(eventring_saver *saver, struct eventring_error *error);
 int saver_merge_place(eventring_saver *saver, struct eventring_error *error);
 int saver_merge_end(eventring_saver *saver, struct eventring_error *error);
-/* Returns the error with which adding to the merged file has failed since, or 0. */
+/* Returns the error with which adding to the merged file has failed, or 0. */
 int saver_merge_status(const eventring_saver *saver, struct eventring_error *error);
 void saver_merge_close(eventring_saver *saver);
 /* Turns a block of events into one of the merged file, and seals it again. */
@@ -272,7 +271,7 @@ void saver_merge_lost(eventring_saver *saver, struct saver_stream *stream,
 /* Puts what is kept of a block of records into the output, now or later. */
 void saver_merge_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid,
                          struct saver_output *out);
-/* Puts blocks that wait into the output. Returns true if none is left. */
+/* Puts waiting blocks into the output. Returns true if none is left. */
 bool saver_merge_flush(eventring_saver *saver, struct saver_output *out);
 void saver_merge_front(const eventring_saver *saver, uint8_t *front);
 /* Returns the time in which anything was lost, in ns. */

@@ -41,8 +41,8 @@ static unsigned count_streams(const eventring_saver *saver) {
   return count;
 }
 
-/* Writes the counts of the records that are in the file. Dropped are those that the
-   producer dropped, and those that could not be written. */
+/* Writes the counts of the records that are in the file. Counts as dropped those that the
+   producer dropped and those that could not be written. */
 static void put_counts(const eventring_saver *saver, struct format_status *s) {
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].records = saver->record_counts[kind];
@@ -59,11 +59,11 @@ static bool is_clear(const eventring_saver *saver) {
   return !any;
 }
 
-/* Writes how the recording ends. If its process is gone, the recording keeps its own end
-   (a process that was killed has left none), unless the file is cut short; otherwise it
-   ends where the saver ends, unless the file is a copy of a recording that went on. Until
-   its last front the file says that the recording goes on, even where the process has
-   ended: readers take a file that has ended for complete. */
+/* Writes how the recording ends. If the process is gone, the recording keeps its own end
+   (a killed process has left none), unless the file is cut short. Otherwise it ends where
+   the saver ends, unless the file is a copy of a recording that went on. Until its last
+   front the file says that the recording goes on, even if the process has ended, because
+   readers take an ended file for complete. */
 static void put_end(const eventring_saver *saver, bool is_last, struct format_status *s,
                     const uint64_t *tables) {
   s->checksum = 0;

@@ -142,7 +142,7 @@ static bool begin_file(eventring_saver *saver) {
   return merge_define_builtins(saver);
 }
 
-/* Continues the file of another saver, which has no file then. */
+/* Continues the file of another saver, which then has none. */
 static void go_on(eventring_saver *saver, eventring_saver *behind) {
   saver->merge = behind->merge;
   behind->merge = NULL;
@@ -375,8 +375,8 @@ static void write_process(eventring_saver *saver, const struct eventring_process
   memcpy(words_to + sizeof record / 8, texts, size);
 }
 
-/* Copies the name of the source as given, or its end if it is too long. Bytes in it that
-   are no text become '?'. */
+/* Copies the name of the source as given, or its end if it is too long. Bytes that are
+   not text become '?'. */
 static void take_source(const char *name, char to[EVENTRING_MAX_SOURCE + 1]) {
   size_t size = strlen(name), at = size > EVENTRING_MAX_SOURCE ? size - EVENTRING_MAX_SOURCE : 0;
   memcpy(to, name + at, size - at + 1);
@@ -418,8 +418,8 @@ static void write_entry(eventring_saver *saver, const struct format_switch *entr
   record[3] = entry->until == UINT64_MAX ? UINT64_MAX : merge_ticks(saver, entry->until);
 }
 
-/* Writes the log of a process. If entries of it are gone, the oldest one is written
-   twice: so readers see that entries are gone here, too. */
+/* Writes the log of a process. If entries of the log are gone, writes the oldest one
+   twice, so that readers of the merged file see that, too. */
 static void write_log(eventring_saver *saver, const struct evr_log *log, uint32_t process) {
   uint32_t first = log->told > FORMAT_LOG_ENTRIES ? log->told - FORMAT_LOG_ENTRIES : 0;
   for (uint32_t n = first; log->written - n - 1 < FORMAT_LOG_ENTRIES; n++) {
@@ -441,8 +441,8 @@ static void write_logs(eventring_saver *saver) {
 
 /* ---- The end ----------------------------------------------------------------------- */
 
-/* Takes how the recording ended. If it is the only one, the merged recording has ended in
-   the same way. */
+/* Takes over how the recording ended. If it is the only one, the merged recording has
+   ended in the same way. */
 static void take_end(eventring_saver *saver, const struct eventring_info *info) {
   struct saver_merge *m = saver->merge;
   uint64_t end = info->end_ns ? merge_ns(saver, info->end_ns) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_merge.h: makes what is saved of a recording a part of a file of several.
+/* saver_merge.h: makes a saved recording a part of a file of several.
  *
  *   saver_merge.c         the file: opening, places of domains, processes, the front
  *   saver_merge_events.c  numbers and times in blocks of events; definitions
@@ -8,16 +8,16 @@
  *
  * Blocks of events keep their form: each word is rewritten where it stands. Slots,
  * incarnations, ids of definitions, stacks and links get other numbers; ticks become
- * nanoseconds of the merged file, so that readers need one clock. Nanoseconds are smaller
- * numbers than ticks, so a time that fits in 41 bits relative to a base still fits. If a
- * clock is slower than that, all times of the file are counted in units of 2^coarse
- * nanoseconds, which are as long as its ticks. Each process keeps its own log of
- * switches: the header of a block says whose it is.
+ * nanoseconds of the merged file, so that readers need one clock. A nanosecond is usually
+ * longer than a tick, so a time that fits in 41 bits relative to a base still fits. If a
+ * clock is slower than that, all times of the file are in units of 2^coarse nanoseconds,
+ * which are at least as long as its ticks. Each process keeps its own log of switches:
+ * the header of a block says which one applies.
  *
- * What a number stands for is written when it is first needed: definitions, functions and
- * stacks that agree become one, whatever recording they came from. They are put together
- * in blocks that are kept here until they are full. At the end of each part, a copy of
- * each block that is being filled is put where the whole one will lie.
+ * The record of a number is written when the number is first needed. Equal definitions,
+ * functions and stacks of several recordings become one. Records are collected in blocks
+ * that are kept in memory until they are full. At the end of each part, a copy of each
+ * block that is being filled is put where the whole one will lie.
  *
  * Where a slot is used again for another recording, a ring continues: its sequences, and
  * its count of events, which includes the missing ones. */
@@ -40,8 +40,7 @@ struct merge_records { /* the blocks of records of one kind */
   uint64_t words[FORMAT_BLOCK_WORDS];
 };
 
-/* a set of keys, which are words; keys are numbered from 1 in the order of their
-   coming */
+/* a set of keys made of words; keys are numbered from 1 as they are added */
 struct merge_set {
   uint64_t *words;   /* the words of all keys; before each key, how many it has */
   uint32_t *start;   /* by number, less 1: where each key begins */
@@ -106,7 +105,7 @@ struct saver_part { /* the recording that is being saved, as a part of the merge
   uint8_t class_to[EVENTRING_MAX_CLASSES];
   uint8_t kind_to[FORMAT_MEMORY_KINDS], origin_to[FORMAT_MEMORY_ORIGINS];
   uint32_t *function_to, *stack_to; /* new numbers, plus 1; 0: none yet */
-  uint32_t functions, stacks;       /* room of these lists */
+  uint32_t functions, stacks;       /* length of these lists */
   uint32_t first_process;           /* number of its first process, less 1 */
   uint64_t end_ns; /* when the process ended, on its own clock; 0: it lives */
   struct {
@@ -119,7 +118,7 @@ struct saver_part { /* the recording that is being saved, as a part of the merge
   struct eventring_error failure; /* code 0: none */
 };
 
-/* Converts a time of the recording, to ticks or nanoseconds of the merged file. */
+/* Converts a time of the recording to ticks, or to nanoseconds, of the merged file. */
 uint64_t merge_ticks(eventring_saver *saver, uint64_t ticks);
 uint64_t merge_ns(const eventring_saver *saver, uint64_t ns);
 /* Translates the domain of a record. Returns false if the domain has no number. */
@@ -144,15 +143,15 @@ uint16_t merge_span(eventring_saver *saver, uint16_t span);
 void merge_memory_names(eventring_saver *saver);
 
 /* Returns zeroed room for a record of that many words, whose first one the caller makes
-   with format_record. Returns NULL if there is no room, which counts the record as
-   dropped, or without memory. */
+   with format_record. Returns NULL if there is no room, and counts the record as dropped;
+   or when out of memory. */
 uint64_t *merge_record(eventring_saver *saver, enum format_kind kind, unsigned words);
-/* Returns the number of blocks that a kind may have. For lives it is more than in a
-   recording, which uses their oldest block again. */
+/* Returns the number of blocks that a kind may have. For lives this is more than in a
+   recording, which uses the oldest block of lives again. */
 uint64_t merge_budget(enum format_kind kind);
-/* Returns what is kept of a kind, or NULL without memory. */
+/* Returns the state of a kind, or NULL when out of memory. */
 struct merge_records *merge_records(eventring_saver *saver, enum format_kind kind);
-/* Returns the number of a key, and sets *is_new if it was added. Returns 0 without
+/* Returns the number of a key, and sets *is_new if it was added. Returns 0 when out of
    memory. */
 uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint64_t *key,
                       uint32_t words, bool *is_new);

@@ -56,8 +56,8 @@ static unsigned next_id(eventring_saver *saver) {
   return EVENTRING_ID_OTHER;
 }
 
-/* Returns the id of this name, kind and class, or MAX_EVENTS if it stands for something
-   else, or for another definition of this recording. */
+/* Returns the id of this name, kind and class, or MAX_EVENTS if the name belongs to a
+   definition that differs, or to another one of this recording. */
 static unsigned id_of(eventring_saver *saver, const struct eventring_def *def, const char *name) {
   struct saver_merge *m = saver->merge;
   uint64_t key[1 + (EVENTRING_MAX_NAME + 8) / 8] = {def->kind | (uint64_t)def->event_class << 8};
@@ -76,8 +76,7 @@ static unsigned id_of(eventring_saver *saver, const struct eventring_def *def, c
   return d->meaning == meaning_of(def) && !is_taken ? d->id : EVENTRING_MAX_EVENTS;
 }
 
-/* Defines an event. If its name stands for another definition, it gets a number behind
-   it. */
+/* Defines an event. If its name belongs to another definition, appends a number to it. */
 static unsigned define(eventring_saver *saver, const struct eventring_def *from) {
   struct eventring_def def = *from;
   char name[EVENTRING_MAX_NAME + 1];
@@ -159,8 +158,7 @@ static void move_number(eventring_saver *saver, enum merge_payload payload, unsi
     *number = merge_id(saver, (unsigned)*number, definitions->definition[*number] != NULL);
 }
 
-/* Translates the numbers of the recording in a payload, where the payload is what its
-   definition says. */
+/* Translates the recording's numbers in a payload that matches its definition. */
 static void move_payload(eventring_saver *saver, const struct evr_definition *d, unsigned slot,
                          uint64_t *word) {
   enum merge_payload payload = d ? (enum merge_payload)saver->part->payload[d->def.id]
@@ -195,8 +193,8 @@ static void move_event(eventring_saver *saver, unsigned slot, uint64_t base, uin
   *word = moved_word(*word, id, merge_ticks(saver, ticks));
 }
 
-/* Returns how long, in the merged file, the `passed` ticks of the recording up to `ticks`
-   take. */
+/* Converts a duration of `passed` ticks that ends at `ticks` of the recording to one of
+   the merged file. */
 static uint64_t moved_duration(eventring_saver *saver, uint64_t passed, uint64_t ticks) {
   uint64_t from = passed < ticks ? ticks - passed : 0;
   return merge_ticks(saver, ticks) - merge_ticks(saver, from);
@@ -213,8 +211,8 @@ static void move_open(eventring_saver *saver, struct format_open *open, uint64_t
                     (open->suspended & FORMAT_OPEN_SUSPENDED);
 }
 
-/* Translates a remark. A rebase has only the low bits of its time, which need not be near
-   the old base; so its value is taken as the time. */
+/* Translates a remark. The word of a rebase has only the low bits of its time, which need
+   not be near the old base; so the payload is taken as the time. */
 static void move_remark(eventring_saver *saver, unsigned slot, uint64_t ticks, uint64_t *word) {
   unsigned what = word_id(*word);
   bool has_value = word_length(*word) > 0;
@@ -234,8 +232,8 @@ static void move_list(eventring_saver *saver, uint64_t *words, uint64_t base) {
     move_event(saver, h->domain, base, words + at);
 }
 
-/* Begins a ring in the merged file, where it continues what the recording before has
-   left. `in_front` is the number of blocks that this recording has there already. */
+/* Begins a ring in the merged file, where it continues the ring of the previous
+   recording. `in_front` is the number of blocks that this recording has there already. */
 static void begin_stream(const eventring_saver *saver, struct saver_stream *stream,
                          const struct format_block *first, uint64_t in_front) {
   const struct merge_ring *ring =

@@ -16,7 +16,7 @@ enum {
 /* ---- Functions and stacks ---------------------------------------------------------- */
 
 /* Returns the place of a number of the recording in a list of numbers of the merged file,
-   or NULL without memory. */
+   or NULL when out of memory. */
 static uint32_t *place_of(eventring_saver *saver, uint32_t **list, uint32_t *room, uint32_t at) {
   if (at < *room) return *list + at;
   uint32_t more = *room ? 2 * *room : 1024;
@@ -32,8 +32,8 @@ static uint32_t *place_of(eventring_saver *saver, uint32_t **list, uint32_t *roo
   return grown + at;
 }
 
-/* Writes a record with `key` as its words, if the key is new. Returns its number, or 0 if
-   there is none. */
+/* Writes a record with the words of `key`, if the key is new. Returns its number, or 0 if
+   that fails. */
 static uint32_t write_once(eventring_saver *saver, enum format_kind kind, struct merge_set *set,
                            unsigned type, uint32_t most, const uint64_t *key, unsigned words) {
   bool is_new;
@@ -66,8 +66,7 @@ static uint32_t move_function(eventring_saver *saver, uint32_t id) {
 }
 
 /* Translates a stack, from the outermost frame that is not translated yet, inwards. Ids
-   of callers are smaller, so the list of frames to be done ends. No host writes more than
-   MAX_DEPTH frames. */
+   of callers are smaller, so the walk ends. No host writes more than MAX_DEPTH frames. */
 uint32_t merge_stack(eventring_saver *saver, uint32_t id) {
   struct saver_part *part = saver->part;
   uint32_t todo[EVENTRING_MAX_DEPTH], count = 0, parent = 0, *to;
@@ -112,8 +111,8 @@ static bool take_name(eventring_saver *saver, memory_name *known, unsigned numbe
   return true;
 }
 
-/* Gives kinds or origins of memory their numbers by their names. If no number is left,
-   one keeps its own. */
+/* Gives kinds or origins of memory their numbers by their names. If no number is left, a
+   kind or origin keeps its own. */
 static void move_names(eventring_saver *saver, const memory_name *names, memory_name *known,
                        unsigned count, enum format_string type, uint8_t *to) {
   for (unsigned i = 0; i < count; i++) {
@@ -136,7 +135,7 @@ void merge_memory_names(eventring_saver *saver) {
 
 /* ---- Blocks that are copied -------------------------------------------------------- */
 
-/* Gives a block a sequence that is its own plus those of all parts before this one. */
+/* Adds to the sequence of a block the sequences used by all earlier parts. */
 static void move_sequence(struct merge_records *r, struct format_block *h) {
   h->sequence += r->base;
   if (h->sequence > r->most) r->most = h->sequence;
@@ -217,7 +216,8 @@ static bool move_block(eventring_saver *saver, uint64_t *words, uint32_t end) {
   }
 }
 
-/* Makes the last stacks of a block anew, in blocks with those of other recordings. */
+/* Writes the last stacks of a block again, into blocks that they share with those of
+   other recordings. */
 static void move_last_stacks(eventring_saver *saver, uint64_t *words, uint32_t end) {
   for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
     struct format_last_stack s;

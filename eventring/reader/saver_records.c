@@ -6,13 +6,13 @@
  * producer uses such a block again, for a kind whose oldest block goes, the copy of the
  * old one stays and the new one gets another place: so the file has all lives of domains.
  * Blocks of heap profiles, which are rewritten all the time, keep their places. Blocks of
- * profiles of calls have two places in turn: while one of them is used again for a newer
- * profile, which may not be whole yet, the copy of the profile before it stays.
+ * profiles of calls use two places in turn: while one is used again for a newer profile,
+ * which may not be whole yet, the copy of the previous profile stays.
  *
- * A block that is being filled is copied as it is, with so_far and its checksum; at the
- * end it is sealed as far as it went, as in a snapshot. A damaged block is copied with
- * its damage, and never sealed; if copies are checked, only what readers use of it is
- * copied.
+ * A block that is being filled is copied as it is, with its words so far and their
+ * checksum; at the end it is sealed there, as in a snapshot. A damaged block is copied
+ * with its damage, and never sealed; if copies are checked, only the part that readers
+ * use is copied.
  *
  * Losses are known from `before` of the blocks. A list of intervals is kept here, whose
  * union is the time in which anything was lost. */
@@ -109,9 +109,9 @@ static uint64_t count_records(const uint64_t *words, uint32_t from, uint32_t end
   return count;
 }
 
-/* Keeps of a damaged block, in a file that is checked, what readers use. Returns false if
-   that is nothing: the whole records of an unfinished block are valid, but nothing of a
-   finished one is. */
+/* Keeps the part of a damaged block that readers use, in a file that is checked. Returns
+   false if there is no such part: complete records of an unfinished block are valid, but
+   nothing of a finished one is. */
 static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint32_t end) {
   struct format_block *h = (struct format_block *)words;
   if (!saver->options.checked || h->committed) return false;
@@ -120,7 +120,7 @@ static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint3
   return true;
 }
 
-/* Takes a copy of a block of which `end` words are known to be whole. */
+/* Takes a copy of a block, whose first `end` words are known to be complete. */
 static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *words,
                        uint32_t end, bool sound, struct saver_output *out) {
   const struct format_block *h = (const struct format_block *)words;
@@ -176,7 +176,7 @@ static int copy_block(eventring_saver *saver, struct saver_block *b, struct save
   const struct format_block *h = (const struct format_block *)words;
   if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_TOTALS || h->kind == FORMAT_HISTOGRAMS)
     return EVENTRING_OK;
-  /* the file does not reach to the end */
+  /* the file does not reach the end of the recording */
   if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK;
   bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
               (h->committed != 0) == b->sealed;
@@ -195,7 +195,7 @@ int saver_copy_records(eventring_saver *saver, struct saver_output *out,
 /* ---- Totals ------------------------------------------------------------------------ */
 
 /* Collects the totals of all rings up to the end of the file. The pages of the recording
-   are not copied, since they change together with its blocks. */
+   are not copied, because they change together with its blocks. */
 static int collect_totals(eventring_saver *saver, struct eventring_error *error) {
   saver->totals = calloc(1, sizeof *saver->totals);
   if (!saver->totals) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for totals");
@@ -271,7 +271,7 @@ static void remove_interval(eventring_saver *saver, unsigned at) {
           (--saver->intervals - at) * sizeof saver->interval[0]);
 }
 
-/* Counts the oldest interval, and sees that nothing before its end is counted again. */
+/* Counts and drops the oldest interval; nothing before its end is counted again. */
 static void settle_oldest(eventring_saver *saver) {
   saver->loss_ns += saver->interval[0].to - saver->interval[0].from;
   saver->loss_floor = saver->interval[0].to;

@@ -5,17 +5,17 @@
  * its first block (steps R1, R3 to R5 of block.c; R0 is the head of the last refresh).
  * The producer uses the places of a ring in order: before it stores anything into the
  * place of a later block of the run, it has done W1 of the block in the place of the
- * first. So if the first one is still there (R4, R5), all are whole. If it is gone, the
- * head says how many are: before W1 of the block in the place of s, head was s + places -
- * 1.
+ * first. So if the first block is still there (R4, R5), all are whole. If it is gone, the
+ * head says how many are gone: before W1 of the block in the place of s, the head was s +
+ * places - 1.
  *
  * The blocks of a stream stay where they are, except for the one in the last place of a
  * stretch, which is used again while there is no room. So if a run ends there, its last
  * block is compared once more.
  *
- * Only the headers of the blocks are looked at, and the events of the last block of a
- * run, in the copy: they say how many events are known and up to when. What else may be
- * wrong with a block is left to the readers of the file, unless the user wants everything
+ * In the copy, only the headers of the blocks and the events of the last block of a run
+ * are examined: they give the number of known events and the time of the last. Other
+ * faults of a block are left to the readers of the file, unless the user wants everything
  * checked. */
 #include "reader/saver.h"
 
@@ -25,7 +25,7 @@
 #include "format/checksum.h"
 #include "format/law.h"
 
-enum { TRIES = 4 /* copies of a ring that may be overtaken in one fill */ };
+enum { TRIES = 4 /* copies of a ring that the producer may overtake in one fill */ };
 
 /* ---- Places in the file ------------------------------------------------------------ */
 
@@ -49,7 +49,7 @@ bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit) {
   return true;
 }
 
-/* Returns how many units the newest blocks and the records of the end may need. */
+/* Returns how many units the newest blocks and the records may need at the end. */
 static unsigned reserve(const eventring_saver *saver) { return saver->made_count + 4; }
 
 /* Tells whether a stream has room for a block, and claims a unit if it needs one. */
@@ -213,8 +213,8 @@ static void keep_newest(struct saver_stream *stream) {
   stream->newest.sequence = 0;
 }
 
-/* Tells whether what lies before the first block of a ring was lost, not just overwritten
-   before the saver began, and not unwanted. */
+/* Tells whether the events before the first block of a ring were lost, and not only
+   overwritten before the saver began or unwanted. */
 static bool is_lost_from_start(const eventring_saver *saver, const struct saver_stream *stream) {
   const struct evr_metadata *meta = saver->meta;
   if (saver->options.since_ns) return false;
@@ -273,7 +273,7 @@ static void count_run(eventring_saver *saver, struct saver_stream *stream,
 static int copy_bytes(const struct evr_source *source, uint64_t offset, uint8_t *to,
                       size_t size, struct eventring_error *error) {
   bool lent = evr_source_lent(source);
-  size_t step = lent ? FORMAT_BLOCK_BYTES : size; /* what is lent is mapped by blocks */
+  size_t step = lent ? FORMAT_BLOCK_BYTES : size; /* it is mapped block by block */
   for (size_t at = 0; at < size; at += step) {
     const uint64_t *from = evr_source_words(source, offset + at, step);
     if (from && evr_source_mapped(source)) {
@@ -295,7 +295,8 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
   evr_fence_acquire();
   int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
   *lapped = 0;
-  /* R5. What nobody writes any more is not overwritten: another sequence is damage */
+  /* R5. A file that nobody writes any more is not overwritten: another sequence is
+     damage */
   if (status != EVENTRING_OK || sequence == next || saver->meta->over) return status;
   /* acquire fence: pairs with W1 and W4 (lane.c): the head that is read next is at least
      that of the block before the one that was seen */
@@ -307,7 +308,7 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
 }
 
 /* Checks a copied run of a stream, in which only the last place is used again: drops the
-   last block if it was overwritten meanwhile. */
+   last block of the run if it was overwritten meanwhile. */
 static int check_last(eventring_saver *saver, const struct saver_stream *stream, uint64_t offset,
                       uint32_t row, uint32_t *count, struct eventring_error *error) {
   uint64_t sequence;
@@ -327,17 +328,17 @@ static bool is_sound(eventring_saver *saver, const struct saver_stream *stream,
 }
 
 /* Returns the least number of events before the block that follows the one in
-   saver->room. To count the events takes as long as to check the block, so they are
-   counted only when nobody writes any more. */
+   saver->room. Counting the events takes as long as checking the block, so it is done
+   only when nobody writes any more. */
 static uint64_t least_after(const eventring_saver *saver) {
   const struct evr_block *block = &saver->room;
   return evr_block_header(block)->before + (saver->meta->over ? evr_block_events(block) : 0);
 }
 
-/* Returns how many blocks of a copied run, from the first one on, are what they should
-   be. Where blocks are checked, a run ends before a block that counts backwards, and
-   where more events are missing than the block before has words. (If fewer are missing,
-   handlers of signals dropped them.) */
+/* Returns how many blocks of a copied run, from the first one on, are valid. If blocks
+   are checked, a run ends before a block that counts backwards, and where more events are
+   missing than the previous block has words. (If fewer are missing, signal handlers have
+   dropped them.) */
 static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
                             const uint8_t *blocks, uint32_t count) {
   uint64_t least = stream->begun ? stream->account.known : 0, most = UINT64_MAX;
@@ -354,8 +355,8 @@ static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *s
   return sound;
 }
 
-/* Shortens a run that fills units so that it ends with one: the next run then begins at a
-   boundary, and can be written at the same time. */
+/* Shortens a run that fills units so that it ends with a unit: the next run then begins
+   at a boundary, and can be written at the same time. */
 static uint32_t cut_at_unit(struct saver_stream *stream, uint32_t count, bool waits) {
   uint32_t used = stream->expected == stream->next ? stream->used % FORMAT_UNIT : 0;
   uint32_t tail = (used + count) % FORMAT_UNIT;
@@ -390,7 +391,7 @@ static void note_present(struct saver_stream *stream, uint64_t sequence) {
   stream->present = true;
 }
 
-/* Passes over blocks that are gone. */
+/* Skips blocks that are gone. */
 static void pass_over(struct saver_stream *stream, uint64_t blocks) {
   stream->passed += blocks;
   stream->next += blocks;
@@ -431,8 +432,7 @@ static bool is_lacking(const eventring_saver *saver, const struct saver_stream *
   return saver->meta->over && evr_block_cursor_lacks(&at, sequence);
 }
 
-/* Skips the block that should be next but is not there, or is damaged: the producer can't
-   have written that. */
+/* Skips the block that should be next but is missing or damaged. */
 static void skip_block(eventring_saver *saver, struct saver_stream *stream,
                        const uint8_t *block) {
   uint64_t sequence = stream->next;
@@ -509,7 +509,7 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   out->used += FORMAT_BLOCK_BYTES;
 }
 
-/* Puts zeros where the copy of a newest block lies that is in the next file. */
+/* Puts zeros over the copy of a newest block that goes into the next file. */
 static void take_out_newest(struct saver_stream *stream, struct saver_output *out) {
   if (!stream->newest.sequence) return;
   memset(out->buffer + out->used, 0, FORMAT_BLOCK_BYTES);
@@ -549,7 +549,7 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
     put_newest(saver, stream, out, sequence);
   if (saver->ending && stream->newest.sequence) {
     keep_newest(stream);
-    stream->next++; /* nothing more is copied of it */
+    stream->next++; /* the rest of the block is not copied */
   }
   EVR_LAW(is_accounted(stream));
   return EVENTRING_OK;
@@ -588,8 +588,7 @@ static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
   saver_note_loss(saver, stream, run->from, run->to);
 }
 
-/* Returns the copy of block `sequence` that is in the file and was made when the block
-   was the newest one, or NULL. */
+/* Returns the copy in the file of block `sequence`, when it was the newest, or NULL. */
 static struct saver_newest *copy_of(struct saver_stream *stream, uint64_t sequence) {
   for (unsigned i = 0; i < 2; i++)
     if (stream->copy[i].sequence == sequence) return &stream->copy[i];
@@ -618,8 +617,8 @@ static void lose_block(eventring_saver *saver, struct lost_run *run,
                            extent.from, extent.to, copy != NULL};
 }
 
-/* Lets the stream begin a new unit after a block that is missing. It continues its unit
-   where the copy of a newest block lies, since the whole block replaces that. */
+/* Lets the stream begin a new unit after a missing block. At the copy of a newest block
+   the stream continues its unit, because the whole block replaces that copy. */
 static void leave_unit(struct saver_stream *stream, uint64_t offset) {
   uint64_t unit = format_block_offset(stream->unit);
   bool is_in_unit = stream->used && offset >= unit && offset < unit + SAVER_UNIT_BYTES;

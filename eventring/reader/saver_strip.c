@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_strip.c: takes what a program has written as text out of what is saved.
+/* saver_strip.c: replaces the texts of a program in what is saved.
  *
  * A text is replaced by one of the same length, of letters that follow from a keyed hash
- * of the text. So the same text has the same replacement everywhere in the file, and
- * without the key, which is drawn for each saver and kept nowhere, nobody can try out
- * what a text was. Names of definitions are unique: if another name has the same
- * replacement already, a name gets its next one.
+ * of the text. So equal texts have equal replacements everywhere in the file, and nobody
+ * can find a text by trying without the key, which is drawn for each saver and stored
+ * nowhere. Names of definitions stay unique: if another name has the same replacement
+ * already, a name gets its next one.
  *
  * What stays: times, numbers, links, contexts, ids; conditions of triggers, except for
  * the names in them; and names that are known without the program: definitions of the
  * library (ids below 16), those of its classes other than `user`, with their units, and
  * names of its classes and rings.
  *
- * What is not understood does not pass: payloads whose words are not what their
- * definition says are replaced word by word, records and remarks of unknown types are
- * emptied, blocks of unknown kinds and damaged blocks are left out, and all that is
- * reserved or unused becomes 0. */
+ * Data of unknown form is not copied: payloads that do not match their definition are
+ * replaced word by word, records and remarks of unknown types are emptied, blocks of
+ * unknown kinds and damaged blocks are left out, and all reserved or unused bits become
+ * 0. */
 #include "eventring/calls.h"
 #include "format/array.h"
 #include "reader/saver.h"
@@ -138,7 +138,8 @@ static unsigned replace_bytes(const struct saver_strip *strip, uint64_t *words, 
   return used;
 }
 
-/* Replaces a payload of one value. Returns how many words were understood; 0: none. */
+/* Replaces a payload of one value. Returns how many words the value has; 0: it is not
+   valid. */
 static unsigned replace_value(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                               unsigned count) {
   switch (payload) {
@@ -170,8 +171,8 @@ static unsigned replace_values(const struct saver_strip *strip, uint64_t *words,
   return count ? at : 0;
 }
 
-/* Replaces a payload. If its words are not what its definition says, restores and
-   scrambles all of them. */
+/* Replaces a payload. If the words do not match the definition, restores and scrambles
+   all of them. */
 static void strip_payload(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                           unsigned count) {
   uint64_t copy[FORMAT_PAYLOAD_WORDS];
@@ -196,7 +197,7 @@ static void strip_event(const eventring_saver *saver, uint64_t *words, uint64_t 
   if (count && !is_time) strip_payload(saver->strip, payload, from, count);
 }
 
-/* Returns how many words of a remark's payload mean something. */
+/* Returns how many words of a remark's payload are used. */
 static unsigned used_by_remark(uint64_t word) {
   switch (word_id(word)) {
   case FORMAT_REMARK_REBASE: case FORMAT_REMARK_CONTEXT: case FORMAT_REMARK_SUSPEND:
@@ -239,12 +240,12 @@ static struct strip_name *known_name(const struct saver_strip *strip, uint64_t h
 }
 
 enum {
-  MOST_TRIES = 4096, /* after so many tries, two short names may become the same */
+  MOST_TRIES = 4096, /* tries after which two short names may become the same */
   MOST_NAMES = 8192  /* a file has no more ids, unless it is damaged */
 };
 
-/* Replaces the name of a definition. Without memory, and beyond MOST_NAMES, two names may
-   become the same. */
+/* Replaces the name of a definition. When out of memory, and beyond MOST_NAMES, two names
+   may become the same. */
 static void replace_name(struct saver_strip *strip, char *text, size_t bytes) {
   uint64_t hash = hash_text(strip, text, bytes), n = 0;
   const struct strip_name *known = known_name(strip, hash, bytes);
@@ -277,9 +278,8 @@ static void replace_fields(const struct saver_strip *strip, char *text, size_t b
   }
 }
 
-/* Tells whether the name of a definition is a word of the library or of its host.
-   Events of the program have names of their own, and spans of calls have those of its
-   functions. */
+/* Tells whether the name of a definition is a word of the library or of its host. Events
+   of the program have names of the program, and spans of calls those of its functions. */
 static bool is_vocabulary(const struct format_definition *d) {
   return record_number(d->first) < LIBRARY_IDS ||
          (d->event_class < EVENTRING_CLASS_HOST && d->event_class != EVENTRING_CLASS_USER &&
@@ -304,9 +304,9 @@ static void hide_quoted(const struct saver_strip *strip, char *text, size_t byte
   }
 }
 
-/* Replaces the sources in names of functions, which may say where these are: `NAME
-   (SOURCE:LINE)`, as spans of calls do, or <SOURCE:LINE>. A name that was too long has no
-   end. Equal sources stay equal, so that equal names do. */
+/* Replaces the sources in names of functions, which may say where a function is: `NAME
+   (SOURCE:LINE)`, as in spans of calls, or <SOURCE:LINE>. The end is missing from a name
+   that was too long. Equal sources stay equal, and so do equal names. */
 static void hide_places(const struct saver_strip *strip, char *name, size_t bytes) {
   size_t last = 0; /* where the last place ends */
   for (size_t end = 0; end < bytes; end++) {
@@ -348,8 +348,7 @@ static void strip_text(const struct saver_strip *strip, unsigned what, char *tex
   else replace(strip, text, bytes);
 }
 
-/* Tells whether a function does something for the host: then it has a name of the
-   host. */
+/* Tells whether a function stands for work of the host: its name is then the host's. */
 static bool is_of_host(unsigned kind, const uint64_t *record) {
   return kind == FORMAT_PROFILES && record_type(*record) == FORMAT_PROFILE_FUNCTION &&
          record[1] >> 32 == EVENTRING_CALLS_HOST;
@@ -377,8 +376,7 @@ static void drop_text(uint64_t *record) {
   memcpy(record, &s, sizeof s);
 }
 
-/* Takes the texts out of a record. What is not understood, reserved or unused becomes
-   0. */
+/* Replaces the texts in a record. Unknown, reserved and unused parts become 0. */
 static void strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
                          unsigned words) {
   const struct format_form *form = evr_record_form(kind, record_type(*record));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* saver_write.c: writes what a saver makes into a file, in order, by one thread: for
- * copies, which have time, and which fail where something cannot be written. */
+ * copies, which have time, and fail when something cannot be written. */
 #include "reader/saver.h"
 
 #include <errno.h>
@@ -26,8 +26,7 @@ static int write_piece(int fd, const uint8_t *from, const struct eventring_piece
   return EVENTRING_OK;
 }
 
-/* Writes pieces. `count` is their number, or the error that was met when they were
-   made. */
+/* Writes pieces. `count` is their number, or the error of making them. */
 static int write_pieces(const eventring_saver *saver, int fd, int count,
                         const struct eventring_piece *piece, const char *path,
                         struct eventring_error *error) {

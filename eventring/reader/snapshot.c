@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* snapshot.c: a copy of a recording as it is now, which gets its name when it is
- * complete. Until then it has the name with EVR_PART_SUFFIX, and is locked as a
- * producer's file is, so that nobody takes it for one that was left behind (parts.c). */
+ * complete. Until then it has the name with EVR_PART_SUFFIX, and is locked like a
+ * producer's file, so that nobody takes it for a leftover (parts.c). */
 #include "reader/cursor.h"
 #include "eventring/saver.h"
 #include "reader/parts.h"
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 /* Locks the new file. Fails with E_BUSY if it was removed between creating and locking,
-   when it may have been taken for one that was left behind. Where there are no locks,
-   nobody removes it. */
+   when others may have taken it for a leftover. On a file system without locks, nobody
+   removes it. */
 static int lock_part(int fd, const char *path, struct eventring_error *error) {
   struct stat st;
   evr_lock_file(fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c: copies of bytes, out of a mapping, or of a file with pread or unpacked.
+/* source.c: copies bytes out of a mapping, out of a file with pread, or out of a packed
+ * file.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a
  * window on a file (window.c), which its owner may cut short at any moment: a copy out of

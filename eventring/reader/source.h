@@ -28,8 +28,8 @@ static inline bool evr_source_lent(const struct evr_source *source) {
   return source->memory.words_at != NULL;
 }
 
-/* Tells whether what the source reads is mapped. A window may be lost at any moment, so
-   this must be checked again after copying. */
+/* Tells whether the source is mapped. A window may be lost at any moment, so this must be
+   checked again after copying. */
 static inline bool evr_source_mapped(const struct evr_source *source) {
   return evr_source_lent(source) || evr_window_is_whole(&source->window);
 }
@@ -38,7 +38,7 @@ static inline bool evr_source_mapped(const struct evr_source *source) {
    evr_packed_open. */
 int evr_source_open(struct evr_source *source, struct eventring_error *error);
 void evr_source_close(struct evr_source *source);
-/* Takes what a packed file has got since. Returns 0, E_SYSTEM or E_MEMORY. */
+/* Takes the new packets of a packed file. Returns 0, E_SYSTEM or E_MEMORY. */
 int evr_source_refresh(const struct evr_source *source, struct eventring_error *error);
 /* Sets *bytes to the size of the file. Returns 0 or E_SYSTEM. */
 int evr_source_bytes(const struct evr_source *source, uint64_t *bytes,
@@ -49,9 +49,9 @@ bool evr_source_is_hole(const struct evr_source *source, uint64_t offset, uint64
    if there is none. Returns `offset` if the file system does not say, or the file is
    packed. */
 uint64_t evr_source_data_from(const struct evr_source *source, uint64_t offset);
-/* Moves the damage of a packed file itself to *damage, unless that has some already. */
+/* Moves the damage of the packed file to *damage, unless that has some already. */
 void evr_source_take_damage(const struct evr_source *source, struct eventring_error *damage);
-/* Returns a descriptor of the file, which stays the source's, or -1 if there is none. */
+/* Returns the descriptor of the file, which the source still owns, or -1 (none). */
 int evr_source_descriptor(const struct evr_source *source);
 /* Returns where these bytes are mapped, or NULL if they are not. Offsets are within the
    greatest file of its geometry, which is what a window covers. */
@@ -69,9 +69,9 @@ static inline void evr_copy_words(uint64_t *to, const uint64_t *from, size_t cou
   for (size_t i = 0; i < count; i++)
     to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
-/* Copies many words, faster than evr_copy_words. The string instruction loads quadwords,
-   in any order among themselves, after what precedes it and before what follows (as in
-   format/atomics.h). */
+/* Copies many words, faster than evr_copy_words. The string instruction loads whole
+   quadwords. Their order among themselves is undefined, but all come after what precedes
+   and before what follows (as in format/atomics.h). */
 static inline void evr_copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");

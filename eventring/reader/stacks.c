@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c: the functions and stacks of a recording, read and checked.
  *
- * Ids are indices into two tables, each as large as its largest id. So that a damaged
- * file cannot make them need more memory than it has bytes, an id is valid only up to
- * what the budget of its kind has room for. The parent of a node has a smaller id than
- * the node: there are no cycles, and the depth of a node follows from that of its
- * parent. */
+ * Ids are indices into two tables, each as large as its largest id. An id is valid only
+ * up to what the budget of its kind has room for, so that a damaged file cannot make the
+ * tables larger than the file. The parent of a node has a smaller id than the node: there
+ * are no cycles, and the depth of a node follows from that of its parent. */
 #include "reader/stacks.h"
 
 #include <stdlib.h>
@@ -72,7 +71,7 @@ static bool take_function(struct evr_stacks *s, const uint64_t *record) {
   memcpy(&f, record, sizeof f);
   uint32_t id = record_number(f.first);
   if (!reach(&s->functions, &s->function_room, id, sizeof *s->functions)) return false;
-  if (s->functions[id]) return true; /* the first one holds */
+  if (s->functions[id]) return true; /* the first record counts */
   struct evr_function *to = malloc(sizeof *to + f.name_bytes + f.source_bytes + 2);
   if (!to) return false;
   const char *texts = (const char *)(record + FUNCTION_WORDS);

@@ -27,11 +27,11 @@ struct evr_stacks {
   char origin[FORMAT_MEMORY_ORIGINS][EVENTRING_MAX_CLASS_NAME + 1];
 };
 
-/* Tells whether the number of a record of kind STRINGS, FUNCTIONS or STACKS, and what it
-   refers to, are possible. The record has the form of its kind. Records of other kinds
-   are valid. */
+/* Tells whether a record of kind STRINGS, FUNCTIONS or STACKS has a possible number and
+   possible references. The record has the form of its kind. Records of other kinds count
+   as valid. */
 bool evr_stacks_record_valid(unsigned kind, const uint64_t *record);
-/* Takes a valid record. Returns false without memory. */
+/* Takes a valid record. Returns false when out of memory. */
 bool evr_stacks_take(struct evr_stacks *stacks, unsigned kind, const uint64_t *record);
 void evr_stacks_free(struct evr_stacks *stacks);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* torn_copy.c: reads what is whole of a file that was copied while its process wrote into
- * it, by cp for example.
+/* torn_copy.c: reads the whole blocks of a file that was copied while its process wrote
+ * into it, by cp for example.
  *
  * Such a copy has a front that is older than its blocks: rings have advanced, and grown,
  * since. So the heads and runs of the front do not say where blocks are. The headers of
  * the blocks do: each says which block of which ring it is, and its checksum whether it
- * is whole. All blocks of the file are looked at once, and those that are whole make
- * stretches (units.h), as if the file were one that a tool had copied from the rings of a
- * live process (bits 0 and 2 of the header's flags): blocks may be missing anywhere, and
- * `before` of the next one tells how many events they had.
+ * is whole. All blocks of the file are examined once, and the whole ones make stretches
+ * (units.h), as in a file that a tool has copied from the rings of a live process (bits 0
+ * and 2 of the header's flags): blocks may be missing anywhere, and `before` of the next
+ * one says how many events they had.
  *
- * A file is taken for such a copy when a ring has a whole block with events beyond the
- * one that its head says: a producer that was killed leaves none. (A head that damage
- * made smaller looks the same, and is reported in the same way.) */
+ * A file is taken for such a copy when a ring has a whole block with events beyond its
+ * head: a killed producer leaves none. (A head that damage made smaller looks the same,
+ * and is reported in the same way.) */
 #include "reader/torn_copy.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct newest { /* the block of a ring that was being filled when it was copied 
   uint32_t block;
 };
 
-enum { MOST_PLACES = 1 << 18 /* of all rings that are looked at: 1 GiB */ };
+enum { MOST_PLACES = 1 << 18 /* places of all rings that are examined: 1 GiB */ };
 
 /* ---- Recognizing a torn copy
    ---------------------------------------------------------- */
@@ -139,7 +139,7 @@ static int take_newest(struct evr_metadata *meta, const struct newest *newest,
       status = evr_units_add(&meta->units, i / EVENTRING_RINGS, i % EVENTRING_RINGS,
                              newest[i].sequence, newest[i].block, error);
   }
-  evr_units_sort(&meta->units); /* blocks that are there twice do no harm */
+  evr_units_sort(&meta->units); /* duplicate blocks do no harm */
   return status;
 }
 

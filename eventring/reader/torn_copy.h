@@ -9,8 +9,8 @@
 #pragma GCC visibility push(hidden)
 
 /* Finds out whether a file that nobody writes into was copied in this way. If so, its
-   rings are read as those of a copy with gaps from then on, and meta->damage says what it
-   is. Returns 0, E_MEMORY or E_SYSTEM. */
+   rings are read like those of a copy with gaps from then on, and meta->damage says so.
+   Returns 0, E_MEMORY or E_SYSTEM. */
 int evr_torn_copy_take(struct evr_metadata *meta, struct eventring_error *error);
 
 #pragma GCC visibility pop

@@ -3,23 +3,25 @@
  *
  * The producer adds the events of a ring to its rows when it leaves a block;
  * producer/totals.c has the design and the steps T1 to T4. So the totals of a ring are
- * its rows, and the events of the block after the one that `folded` says, if there is
- * one: that block is read like any other. A ring that has left no block yet has no rows.
- * A ring is tried again while `folded` changes (T5). That is rare, but a hostile file may
- * do it at each try, so the tries of all rings together are limited. Where a process
- * fills blocks faster than they are read, the rows alone are taken. A copy has rows that
- * are complete, of all rings together.
+ * its rows plus the events of the block after number `folded`, if there is one: that
+ * block is read like any other. A ring that has left no block yet has no rows. A ring is
+ * tried again while `folded` changes (T5). That is rare, but a hostile file may do it at
+ * each try, so the tries of all rings together are limited. If a process fills blocks
+ * faster than they are read, only the rows are taken. A copy has complete rows, of all
+ * rings together.
  *
- * What grows in a live process must not become less from one reading to the next, of this
- * reader or another: whoever computes rates would take that for a new beginning.
+ * A figure that grows in a live process must not become less from one reading to the
+ * next, by this or another reader: a program that computes rates would take that for a
+ * restart.
  *
  * - If the newest block is left out, `folded` has changed since any reading that had it,
- *   so the rows have all that this reading had.
+ *   so the rows have all events of that reading.
  * - The ticks of a span of the newest block are not known, only its times in ns: it
- *   counts with the fewest ticks that give these. The producer adds as many, or more.
+ *   counts with the fewest ticks that convert to these. The producer later adds at least
+ *   as many.
  * - Ticks are converted at a fixed rate, not at the newest one: that of the second
- *   calibration, after a second. What a histogram has is in ns. (Of a process that has
- *   ended, the newest, best rate is used.)
+ *   calibration, after a second. Histograms are in ns. (For an ended process the newest,
+ *   best rate is used.)
  * - The reason of a span that ends in the newest block is looked for in the blocks
  *   before. If it is not there any more, the span counts in its histogram when the
  *   producer adds it.
@@ -36,7 +38,7 @@
 
 enum {
   ROW_WORDS = sizeof(struct format_total) / 8,
-  MOST_RETRIES = 400,  /* of all rings together */
+  MOST_RETRIES = 400,  /* retries for all rings together */
   MOST_HISTOGRAMS = 4096,
   /* 0: the start, 1 and 2: the first calibration, 3 and 4: the second */
   STEADY_SEGMENT = 4,
@@ -98,7 +100,7 @@ static bool is_counter(const eventring_cursor *c, unsigned id) {
   return def && def->kind == EVENTRING_DEF_COUNTER;
 }
 
-/* Adds a row to that of its definition. Returns false without memory. */
+/* Adds a row of the file to that of its definition. Returns false when out of memory. */
 static bool add_row(const eventring_cursor *c, struct evr_totals_table *table,
                     const struct format_total *row, const struct format_sums *more) {
   const unsigned id = record_number(row->first);
@@ -180,7 +182,7 @@ static int list_pages(const eventring_cursor *c, struct pages *pages,
   return EVENTRING_OK;
 }
 
-/* Adds the rows of a page as they were with the events up to block `folded`. */
+/* Adds the rows of a page that have the events up to block `folded`. */
 static int add_page(const eventring_cursor *c, const struct page *page, uint64_t folded,
                     struct evr_totals_table *table, struct eventring_error *error) {
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -205,8 +207,8 @@ static uint64_t read_folded(const eventring_cursor *c, const struct page *first)
   uint64_t folded = 0;
   evr_source_read(&c->meta.source, format_block_offset(first->block) + 8 * FORMAT_TOTALS_FOLDED,
                   &folded, sizeof folded, NULL);
-  /* acquire fence: pairs with T4 (producer/totals.c): the rows that are copied after it
-     have the events up to that block */
+  /* acquire fence: pairs with T4 (producer/totals.c): rows copied after it have the
+     events up to that block */
   evr_fence_acquire();
   return folded;
 }
@@ -231,8 +233,8 @@ struct adding {
 };
 
 /* Returns a rate reduced by its uncertainty: until the second calibration the rate is
-   known to about 10^-3, then 10^-6 (calibration.c). Sums are smaller by as much until
-   then, so that they never become less. */
+   known to about 10^-3, then 10^-6 (calibration.c). Until then sums are smaller by this
+   uncertainty, so that later ones are never less. */
 static uint64_t less_what_is_unsure(uint64_t multiplier, uint32_t segments) {
   return multiplier - (multiplier >> (segments == 1 ? 9 : 16));
 }
@@ -252,7 +254,8 @@ static uint64_t ns_of(const struct evr_metadata *meta, uint64_t ticks) {
 /* Returns the ticks of a time in ns; while the process lives, the fewest that may take
    this time. */
 static uint64_t ticks_of(const struct evr_metadata *meta, uint64_t ns) {
-  enum { NEWEST = 5 /* one of these held when the newest block was written */ };
+  enum { NEWEST = 5 /* the newest segments, one of which was valid when the newest block
+                       was written */ };
   uint64_t multiplier = 1;
   if (meta->over)
     return (uint64_t)(((unsigned __int128)ns << FORMAT_CLOCK_SHIFT) / multiplier_of(meta));
@@ -280,8 +283,7 @@ static void take_reason(struct reasoned *r, const struct eventring_event *begin)
   r->reason = r->bare ? 0 : reason_of(begin);
 }
 
-/* Returns the span that an event begins or ends and that lacks this half, or NULL if
-   there is none. */
+/* Returns the span of which an event is the missing begin or end, or NULL. */
 static struct reasoned *find_reasoned(const struct adding *adding,
                                       const struct eventring_event *event) {
   for (uint32_t i = adding->count; i-- > 0;) {
@@ -342,7 +344,7 @@ static int add_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Handles an event of a block before: takes only the begins that are missing. */
+/* Handles an event of an earlier block: takes only missing begins. */
 static int find_begin(void *context, const struct eventring_event *event) {
   struct adding *adding = context;
   if (event->kind != EVENTRING_BEGIN || event->flags & EVENTRING_SYNTHETIC ||
@@ -391,7 +393,7 @@ static bool read_block(struct evr_ring_reader *reader, uint64_t sequence, struct
 }
 
 /* Visits the block, or with `find` one before it, to find begins. Returns false if it is
-   not there, or without memory. */
+   not there, or when out of memory. */
 static bool visit_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
                         struct adding *adding, bool find) {
   struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, find ? find_begin : add_event,
@@ -438,7 +440,7 @@ static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *p
     /* acquire fence: pairs with T2 (producer/totals.c): if a store of T3 was copied, T5
        sees `folded` as it was before that, or newer */
     evr_fence_acquire();
-    /* T5 */
+    /* T5: `folded` is unchanged */
     if (is_whole && (!pages || read_folded(c, page) == folded)) return EVENTRING_OK;
     if (c->meta.over || !*retries || tries >= TRIES + TRIES_OF_ROWS) break;
     --*retries;
@@ -499,7 +501,7 @@ static int collect(eventring_cursor *c, struct evr_totals_table *table,
   struct pages pages = {0};
   if (c->meta.status.kind[FORMAT_TOTALS].dropped)
     return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "there was no room for all totals");
-  if (c->meta.is_torn_copy) /* its pages are of other moments than its rings */
+  if (c->meta.is_torn_copy) /* its pages and its rings were copied at different moments */
     return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "it was copied while it was written");
   int status = list_pages(c, &pages, error);
   if (status == EVENTRING_OK && end_slot && are_complete(c, &pages))

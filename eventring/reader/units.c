@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* units.c: finds the blocks of streams, without an index.
+/* units.c: finds the blocks of streams without an index.
  *
  * The header of the first block of each unit says which blocks of which stream the unit
  * has (doc/FORMAT.md, section 6): one small read for 64 KiB. Units that follow one
  * another in the file and in their stream are one stretch. A long recording of few
- * streams has few.
+ * streams has few stretches.
  *
  * Where the file is not in the page cache, the headers of many units are requested at
  * once: one after the other, 4 GB took 3.4 s instead of 0.8.
  *
- * A header is believed when it continues the unit before it. Any other header is compared
- * with that of the block after it, and if they do not agree, the majority of the headers
- * of the unit decides: so one damaged block does not cost those behind it.
+ * A header is trusted if it continues the unit before it. Any other header is compared
+ * with that of the following block; if they do not agree, the majority of the unit's
+ * headers decides. So one damaged block does not cost those behind it.
  *
- * A unit whose first block was not begun is looked at again when the caller has reason to
- * think that it has been begun since. Once nobody writes any more, such a unit is
- * searched for any block: then its first one is damaged, or is missing. */
+ * A unit whose first block was not begun is examined again when the caller has reason to
+ * think that it has been begun since. When nobody writes any more, such a unit is
+ * searched for any block, because its first one may be damaged or missing. */
 #include "reader/units.h"
 
 #include <errno.h>
@@ -76,8 +76,8 @@ static int by_sequence(const void *left, const void *right) {
   return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Drops stretches that lie within a longer one, of blocks that are there twice: they
-   would hide what the longer one has behind them. If two are alike, keeps the later one.
+/* Drops stretches of duplicate blocks that lie within a longer stretch: they would hide
+   what the longer one has behind them. Of two equal stretches, keeps the later one.
    Returns how many blocks were dropped. */
 static uint64_t drop_inner(struct evr_stretches *s) {
   uint64_t dropped = 0;
@@ -218,7 +218,7 @@ static int identify(const struct evr_units *units, const struct evr_source *sour
 /* ---- All units --------------------------------------------------------------------- */
 
 /* Notes a unit. Sets *taken to whether something was found in it. (If its events are in
-   no stream of the domain table, nobody will look it up.) */
+   no stream of the domain table, nobody uses it.) */
 static int take_unit(struct evr_units *units, const struct evr_source *source, uint32_t unit,
                      bool over, bool *taken, struct eventring_error *error) {
   struct owner owner;
@@ -232,9 +232,9 @@ static int take_unit(struct evr_units *units, const struct evr_source *source, u
   return status;
 }
 
-/* Notes a unit as take_unit does, but passes over units before *data, where the file has
-   no data: after an empty unit, the file system is asked where data begins again. A
-   hostile file may claim many units that take no space. */
+/* Notes a unit as take_unit does, but skips units before *data, where the file has no
+   data: after an empty unit, it asks the file system where data begins again. A hostile
+   file may claim many units that take no space. */
 static int take_if_there(struct evr_units *units, const struct evr_source *source, uint32_t unit,
                          bool over, uint64_t *data, bool *taken, struct eventring_error *error) {
   const uint64_t end = format_block_offset(unit) + FORMAT_UNIT * FORMAT_BLOCK_BYTES;
@@ -245,7 +245,7 @@ static int take_if_there(struct evr_units *units, const struct evr_source *sourc
   return status;
 }
 
-/* Looks again at the units that were empty. Those that still are, or cannot be read,
+/* Examines again the units that were empty. Those that still are, or cannot be read,
    remain for the next time. */
 static int look_again(struct evr_units *units, const struct evr_source *source, bool over,
                       struct eventring_error *error) {
@@ -285,8 +285,8 @@ static bool is_cached(int fd, uint32_t block) {
          errno != EAGAIN;
 }
 
-/* Requests headers ahead. They are small and far apart, so the disk should look for many
-   at a time. If the first of these units is in the page cache, the others will be too. */
+/* Requests headers ahead. They are small and far apart, so the disk should seek many at a
+   time. If the first of these units is in the page cache, the others will be too. */
 static void read_ahead(const struct evr_source *source, uint64_t unit, uint64_t claimed) {
   if (source->packed || source->fd < 0 || unit / FORMAT_UNIT % AHEAD ||
       is_cached(source->fd, (uint32_t)unit))

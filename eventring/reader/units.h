@@ -13,7 +13,7 @@ struct evr_stretch { /* units of a stream that follow one another in the file */
   uint32_t blocks;
 };
 
-/* of a stream, ascending (after evr_units_look), none within another */
+/* stretches of a stream, ascending (after evr_units_look), none within another */
 struct evr_stretches {
   struct evr_stretch *list;
   uint32_t count, room;
@@ -26,24 +26,23 @@ struct evr_unit_list { /* first blocks of units */
 };
 
 struct evr_units {
-  uint64_t next;  /* the first block that was not looked at */
-  uint64_t looked_records; /* records that the status page counted by then */
-  uint64_t twice; /* blocks that lie within a longer stretch, and were left out */
+  uint64_t next;  /* the first block that was not examined */
+  uint64_t looked_records; /* records that the status page counted at that time */
+  uint64_t twice; /* blocks that were left out because a longer stretch has them */
   struct evr_unit_list empty;   /* units whose first block was not begun */
   struct evr_unit_list records; /* units that have records, as they were found */
   struct evr_stretches stream[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
 };
 
-/* Looks at the units before block `claimed` that are new, and at those that were empty.
-   `over` says that nobody writes into the file any more. Fails with E_SYSTEM, E_TRUNCATED
-   or E_MEMORY: the unit at which it failed, and those after it, are looked at the next
-   time; or with E_CORRUPT: too many units are empty. */
+/* Examines the new units before block `claimed`, and those that were empty. `over` says
+   that nobody writes into the file any more. Fails with E_SYSTEM, E_TRUNCATED or
+   E_MEMORY; the next call then continues with the unit at which it failed. Fails with
+   E_CORRUPT if too many units are empty. */
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
 void evr_units_free(struct evr_units *units);
-/* Builds the lists for a caller that looks at blocks itself (torn_copy.c): forgets all
-   that is known, adds one block of a stream or a unit that has records, and sorts them in
-   the end. */
+/* Empties the lists, for a caller that examines blocks itself (torn_copy.c): the next
+   functions add one block of a stream, add a unit with records, and sort at the end. */
 void evr_units_clear(struct evr_units *units);
 int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
                   uint32_t block, struct eventring_error *error);

@@ -18,7 +18,7 @@ static struct {
   size_t (*free)(void *context);
   size_t (*decompress)(void *context, void *to, size_t room, const void *from, size_t size);
   unsigned (*is_error)(size_t code);
-  char cause[200]; /* why the library is not there; empty: it is */
+  char cause[200]; /* why the library is not loaded; empty: it is loaded */
 } zstd;
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
@@ -29,8 +29,8 @@ static void note_cause(const char *cause) {
   zstd.cause[i] = 0;
 }
 
-/* Finds a function of the library. POSIX wants a pointer to a function to fit into one to
-   an object. */
+/* Finds a function of the library. POSIX requires that a pointer to a function fits into
+   one to an object. */
 static bool find(void *library, const char *name, void *function) {
   *(void **)function = dlsym(library, name);
   return *(void **)function != NULL;
@@ -63,7 +63,7 @@ void evr_unpack_free(void *unpacker) {
   if (unpacker) zstd.free(unpacker);
 }
 
-/* Refuses frames without a checksum, which would hide damage; none is written. */
+/* Refuses frames without a checksum, which would hide damage. No writer makes these. */
 bool evr_unpack(void *unpacker, const void *frame, size_t frame_bytes, void *to, size_t bytes) {
   if (frame_bytes < 5 || !(((const uint8_t *)frame)[4] & CHECKSUM_FLAG)) return false;
   size_t got = zstd.decompress(unpacker, to, bytes, frame, frame_bytes);

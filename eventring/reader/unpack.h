@@ -9,15 +9,15 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Loads the library unless that has been done. Returns 0, or E_SYSTEM if it is not there,
-   or is not what it should be. Any thread. */
+/* Loads the library unless that has been done. Returns 0, or E_SYSTEM if the library is
+   missing or lacks a function. Any thread. */
 int evr_unpack_load(struct eventring_error *error);
-/* Returns an unpacker, or NULL without memory. It is for one thread at a time; only after
-   evr_unpack_load. */
+/* Returns an unpacker, for one thread at a time, or NULL when out of memory. To be called
+   after evr_unpack_load. */
 void *evr_unpack_new(void);
 void evr_unpack_free(void *unpacker);
-/* Unpacks a frame that has exactly `bytes` bytes and a checksum which is right. Returns
-   false if the frame is a different one; `to` is then undefined. */
+/* Unpacks a frame that must have exactly `bytes` bytes and a correct checksum. Returns
+   false if it has not; `to` is then undefined. */
 bool evr_unpack(void *unpacker, const void *frame, size_t frame_bytes, void *to, size_t bytes);
 
 #pragma GCC visibility pop

@@ -2,9 +2,9 @@
 /* wait.c: sleeps until a poll has something to do.
  *
  * The producer makes no system call, so nothing wakes a reader: it sleeps, checks, and
- * sleeps again. A check is what a poll does before it delivers (evr_cursor_has_news): the
- * ends of the rings, and whether the producer still lives. The time from one check to the
- * next is the cursor's pace:
+ * sleeps again. A check does what a poll does before it delivers (evr_cursor_has_news):
+ * it compares the ends of the rings, and whether the producer still lives. The time from
+ * one check to the next is the cursor's pace:
  *
  *  - it grows by a quarter with each check that finds nothing and with each poll that
  *    found little, up to SLOWEST: an idle reader checks 125 times a second, and news is
@@ -13,9 +13,10 @@
  *    so that a flood does not overtake the reader. After more than half a ring the next
  *    check is immediate.
  *
- * So a steady trickle of events costs 125 polls a second and not a whole processor: wait
- * sleeps even when the news came the moment after the last poll. It does not sleep when
- * the last poll was ended by its maximum or by a callback, nor after the producer's end.
+ * So a steady trickle of events costs 125 polls a second and not a whole processor:
+ * eventring_wait sleeps even if there was news just after the last poll. It does not
+ * sleep when the last poll was ended by its maximum or by a callback, nor after the
+ * producer's end.
  */
 #include "reader/cursor.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* window.c: a file mapped for reading.
  *
- * A mapping saves what pread costs: 1 ns an event, and a call for each ring that is
+ * A mapping saves the cost of pread: 1 ns an event, and a call for each ring that is
  * checked for news. One mapping covers all that the file may ever hold (the header says
- * how much): what lies beyond the end of the file needs no memory and is not read before
+ * how much): the part beyond the end of the file needs no memory and is not read before
  * the file has grown. Nothing is ever stored through it.
  *
  * The owner of the file may cut it short at any time. The fault is guarded (guard.c):
  * zeros take the place of the whole mapping, including its first word, the magic of the
- * header. So whoever has copied something out of a window checks afterwards that the
- * window is still whole. If it is not, the copy is discarded, pread returns the error of
- * the file, and from then on the file is read with pread. (So it is when the owner stores
- * zeros into the magic.)
+ * header. So code that has copied something out of a window then checks that the window
+ * is still whole. If not, the copy is discarded, pread returns the error of the file, and
+ * from then on the file is read with pread. (The same happens if the owner stores zeros
+ * into the magic.)
  *
  * A file is read with pread from the start
  *  - where the library would not get the fault: the process has set another handler of

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* helper.c: the thread that makes the copies of triggers, and that sees what a program
- * which is asleep in C does not see.
+/* helper.c: the thread that makes the copies of triggers, and notices what a program that
+ * is asleep in C cannot notice.
  *
- * There is one while there is a recording, also one that stands by; its start and its end
- * start and end the helper. It sleeps on the futex evr_watch_work. Every 400 ms it looks
- * whether the file was deleted (deletion.c), whether a tool has set triggers
- * (triggers.c), and whether one asks a domain that does not run (question.c): domains
- * look, too, but only with their events and at their safepoints. It blocks all signals
- * but SIGBUS. Only functions of this file change its state, under `mutex`, which nobody
- * takes under another lock of the library.
+ * A recording has one helper from its start to its end, also while it stands by. The
+ * helper sleeps on the futex evr_watch_work. Every 400 ms it checks whether the file was
+ * deleted (deletion.c), whether a tool has set triggers (triggers.c), and whether a tool
+ * asks a domain that does not run (question.c); domains check, too, but only with their
+ * events and at their safepoints. The helper blocks all signals but SIGBUS. Only
+ * functions of this file change its state, under `mutex`, which nobody takes while
+ * holding another lock of the library.
  *
- * Cost: 2.5 wake-ups a second, and a process that is recorded has a second thread. It
- * opens no file unless there is one to make: a program that closes descriptor 0 to get it
- * with its next open must get it. And it is not to keep a process alive: a process ends
- * with its last thread, and the helper ends when the others have ended. */
+ * Cost: 2.5 wake-ups a second, and a recorded process has a second thread. The helper
+ * opens no file unless it makes one: a program that closes descriptor 0 to get it with
+ * its next open must get it. The helper must not keep a process alive: a process ends
+ * with its last thread, so the helper ends when all others have ended. */
 #include "trigger/helper.h"
 
 #include <errno.h>
@@ -33,10 +33,10 @@
 #include "format/error.h"
 
 enum {
-  FINISH_S = 5,    /* that the end of a recording waits for copies */
+  FINISH_S = 5,    /* how long the end of a recording waits for copies */
   STACK_BYTES = 256 << 10,
   POLL_US = 200,
-  LOOK_NS = 400 * 1000000 /* acts at the second look after a deletion, within a second */
+  LOOK_NS = 400 * 1000000 /* acts at the second check after a deletion, within a second */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -53,8 +53,8 @@ static void note_own_thread(uintptr_t thread) {
   __atomic_store_n(&own_thread, thread, __ATOMIC_RELAXED);
 }
 
-/* Tells whether the helper calls: a recording that it makes is to have no second
-   helper. */
+/* Tells whether the caller is the helper: a recording that it starts must not get a
+   second one. */
 static bool is_helper(void) {
   return __atomic_load_n(&own_thread, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
 }
@@ -66,8 +66,8 @@ static bool is_there(const char *link) {
   return readlink(link, target, sizeof target) >= 0;
 }
 
-/* Tells whether the other threads have ended. If they are the first one alone, the system
-   keeps that as a zombie, which has no program any more. */
+/* Tells whether all other threads have ended. The first thread of a process stays as a
+   zombie when it has ended; /proc/self/exe is then missing. */
 static bool is_alone(void) {
   enum { NO_THREADS = 2 }; /* links of /proc/self/task */
   struct stat st;
@@ -100,9 +100,9 @@ static void work(void) {
   }
 }
 
-/* Lets others go first. The thread that fires a trigger wakes the helper, and goes on: on
-   a processor that has other work the helper is not to take the place of that thread at
-   once, for as long as a copy takes. */
+/* Lets other threads run first. The thread that fires a trigger wakes the helper and goes
+   on; on a busy processor the helper must not displace that thread at once for as long as
+   a copy takes. */
 static void yield_to_others(void) {
   const struct sched_param none = {0};
   if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
@@ -157,15 +157,15 @@ static void start(void) {
   pthread_attr_destroy(&attributes);
 }
 
-/* Joins the thread. (If that is the last thread of the process it comes here itself, to
-   no effect.) */
+/* Joins the helper's thread. (If the helper is the last thread of the process, it calls
+   this itself, without effect.) */
 static void join(void) {
   pthread_join(helper.thread, NULL);
   helper.running = false;
 }
 
 static void begin(void) {
-  if (is_helper()) return; /* whoever ends the helper waits for it, with the mutex */
+  if (is_helper()) return; /* the thread that ends the helper has the mutex */
   evr_lock();
   bool needed = evr_producer.recording && !evr_producer.recording->ended;
   evr_unlock();
@@ -179,17 +179,16 @@ static void begin(void) {
 
 static void sleep_us(long us) { nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL); }
 
-/* Waits until the helper has ended, or a while: should a call that wakes somebody fail,
-   it is made again. */
+/* Waits until the helper has ended, at most 2 ms: the caller wakes it again, in case a
+   wake-up has failed. */
 static void wait_for_end(void) {
   enum { AGAIN_NS = 2 * 1000000 };
   const struct timespec again = {.tv_nsec = AGAIN_NS};
   syscall(SYS_futex, &helper.has_ended, FUTEX_WAIT_PRIVATE, 0, &again, NULL, 0);
 }
 
-/* Ends the helper. A copy onto a disk that hangs must not keep the program from ending:
-   then the helper is left alone, and joined when a later start finds that it has
-   ended. */
+/* Ends the helper. A copy onto a hanging disk must not keep the program from ending: the
+   helper is then left running, and a later start joins it when it has ended. */
 static void end_helper(void) {
   uint64_t until = evr_monotonic_ns() + FINISH_S * (uint64_t)1000000000;
   /* release: pairs with the acquire load of `stopped` in help; acquire: with the release
@@ -226,8 +225,8 @@ const struct evr_savers evr_savers = {begin, finish, wait_ns, after_fork};
 
 /* ---- Public ------------------------------------------------------------------------ */
 
-/* Starts a recording. The top of the library: the producer gets what needs the reader,
-   too. */
+/* Starts a recording. This file is the top of the library: here the producer gets
+   functions that need the reader, too. */
 int eventring_start(const struct eventring_config *config, struct eventring_error *error) {
   return evr_start(config, &evr_savers, error);
 }

@@ -14,7 +14,7 @@
 #include "reader/parts.h"
 #include "trigger/helper.h"
 
-static uint32_t last_number; /* of a copy; the helper's */
+static uint32_t last_number; /* number of the last copy; only the helper uses it */
 
 static const char *subject_name(enum eventring_subject subject) {
   static const char *const names[] = {
@@ -27,8 +27,8 @@ static const char *subject_name(enum eventring_subject subject) {
 }
 
 /* Opens the directory of the recording, or the trigger's, which is made if it is not
-   there. The copy is made in the directory that was opened, whatever has the path by
-   then. */
+   there. The copy is made in the directory that was opened, even if its path means
+   another one by then. */
 static int open_directory(const struct evr_watch_job *job, const char *recording,
                           char directory[PATH_MAX], int *fd, struct eventring_error *error) {
   const char *slash = strrchr(recording, '/');
@@ -45,8 +45,8 @@ static int open_directory(const struct evr_watch_job *job, const char *recording
                   own ? "make" : "use the", directory);
 }
 
-/* Makes the name of the copy: that of the recording without suffix, a number, what has
-   happened. */
+/* Makes the name of the copy: the recording's name without suffix, a number, the
+   subject. */
 static int name_copy(const struct evr_watch_job *job, const char *recording,
                      const char *directory, int fd, char path[PATH_MAX],
                      struct eventring_error *error) {
@@ -83,7 +83,7 @@ static int copy(const struct evr_watch_job *job, eventring_cursor *cursor, uint6
   int fd, status = check_room(job, cursor, &info, error);
   if (status == EVENTRING_OK) status = open_directory(job, info.path, directory, &fd, error);
   if (status != EVENTRING_OK) return status;
-  evr_remove_parts(fd); /* else the disk fills with them */
+  evr_remove_parts(fd); /* else the disk would fill with parts */
   do {
     status = name_copy(job, info.path, directory, fd, path, error);
     if (status == EVENTRING_OK) status = evr_snapshot_in(cursor, fd, path, error);

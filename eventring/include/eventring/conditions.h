@@ -3,7 +3,7 @@
  *
  * A condition is a text such as `pause > 5ms` or `p99(minor) < 1ms`; doc/CONDITIONS.md
  * has the whole language. Triggers (below), `eventring check` and `eventring record --on`
- * use it, and all of them this parser.
+ * use this language and this parser.
  */
 #ifndef EVENTRING_CONDITIONS_H
 #define EVENTRING_CONDITIONS_H
@@ -19,7 +19,7 @@ extern "C" {
 
 /* What a condition is about. X(name, text) */
 #define EVENTRING_SUBJECTS(X) \
-  X(PAUSE, "pause")     /* what the program waits for the collector at once, ns */ \
+  X(PAUSE, "pause")     /* one pause of the program for its collector, ns */ \
   X(HEAP, "heap")       /* bytes in use, of all domains together */ \
   X(LOST, "lost")       /* events lost */ \
   X(ERROR, "error")     /* 1 when an error ends the process, else 0 */ \
@@ -66,7 +66,7 @@ struct eventring_condition {
   uint8_t figure;     /* enum eventring_figure */
   uint8_t comparison; /* enum eventring_comparison */
   uint8_t unit;       /* enum eventring_number_unit */
-  bool cpu;           /* of PAUSE and SPAN: only the thread's time on a processor */
+  bool cpu;           /* for PAUSE and SPAN: only the thread's time on a processor */
   uint32_t quantile;  /* in 1/100000: 50000 is the median */
   double number;
   char name[EVENTRING_MAX_NAME + 1];   /* of the subjects SPAN, COUNTER, NAME; else "" */
@@ -74,10 +74,10 @@ struct eventring_condition {
 };
 
 /* Reads a condition at the start of `text`, which need not be terminated. `end` NULL: the
-   whole text must be one condition. Otherwise *end is the number of bytes read, with
-   spaces behind them: what follows is not part of the condition, or the text is over.
-   Returns 0, or E_CONFIG with a text that says at which column what is wrong; *end is
-   then that place. Any thread. */
+   whole text must be one condition. Otherwise *end is the number of bytes read, trailing
+   spaces included: there the text ends, or something follows that is not part of the
+   condition. Returns 0, or E_CONFIG with a text that says at which column what is wrong;
+   *end is then that place. Any thread. */
 int eventring_condition_parse(struct eventring_condition *condition, const char *text,
                               size_t size, size_t *end, struct eventring_error *error);
 /* Writes a condition as a text that parses to the same condition (its number has nine
@@ -98,13 +98,13 @@ static inline bool eventring_condition_holds(const struct eventring_condition *c
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* What is known of a value: for a span or a pause, off_cpu is for how many ns of it the
-   thread was not on a processor (eventring_event_off_cpu), below 0: that is not known;
-   for all else 0. */
+/* What is known of a value. For a span or a pause, off_cpu is how many ns of it the
+   thread was not on a processor (eventring_event_off_cpu); below 0: not known. For all
+   else it is 0. */
 struct eventring_measured {
   double value, off_cpu;
 };
-/* Finds what a condition compares. Returns false when that is not known. Any thread. */
+/* Finds what a condition compares. Returns false if that is not known. Any thread. */
 static inline bool eventring_condition_value(const struct eventring_condition *condition,
                                              const struct eventring_measured *measured,
                                              double *value) {
@@ -113,9 +113,9 @@ static inline bool eventring_condition_value(const struct eventring_condition *c
 }
 
 /* A pause is an outermost span of class gc of a domain; it lasts from the time of its
-   begin to that of its end. One of these follows a domain; zeroed: no pause is open. It
-   is shown the begins and ends of all spans of that class of the domain, with their depth
-   (struct eventring_event), by one thread at a time. */
+   begin to that of its end. This structure follows the pauses of one domain; zeroed: no
+   pause is open. One thread at a time passes it the begins and ends of all gc spans of
+   the domain, with their depth (struct eventring_event). */
 struct eventring_pause {
   uint64_t since; /* the time of the begin, of whatever clock */
   uint32_t depth;
@@ -131,8 +131,8 @@ static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t
   pause->id = id;
   pause->open = true;
 }
-/* Takes an end, and tells whether it is the end of the pause. (The end of a span around
-   it says that its own end was missed.) One thread at a time. */
+/* Takes an end, and tells whether it is the end of the pause. (The end of an enclosing
+   span means that the end of the pause was missed.) One thread at a time. */
 static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t depth) {
   if (!pause->open || depth > pause->depth) return false;
   pause->open = false;
@@ -142,8 +142,8 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
 /* ---- Triggers ---------------------------------------------------------- */
 
 /* A trigger is a condition that this process evaluates while it records, on its own
-   events as they are written. When it is fulfilled, a copy of the recording is made: what
-   the rings hold of the time before, and all records. Its text:
+   events as they are written. When it is fulfilled, a copy of the recording is made: all
+   records, and what the rings hold. Its text:
 
      CONDITION [, dir=PATH] [, cooldown=TIME] [, max=N] [, size=SIZE]
 
@@ -153,24 +153,24 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
    that all copies of the trigger may have on the disk together (K, M, G), default 1G.
 
    Conditions of triggers are about pause, span, heap, counter, error or signal, without a
-   figure and without `within`. A pause or a span fires when it ends, each that fulfils
-   the condition. A heap or a counter fires when its value comes to fulfil it, and again
-   only after another value did not. `error` fires at eventring_note_error, `signal` at
-   eventring_note_signal.
+   figure and without `within`. Each pause or span that fulfils the condition fires when
+   it ends. A heap or a counter fires when its value comes to fulfil it, and again only
+   after a value that did not fulfil it. `error` fires at eventring_note_error, `signal`
+   at eventring_note_signal.
 
    Setting a trigger switches on the class that it needs (gc for pause and heap, user for
-   span and counter). While there are triggers, events of the rings with what they are
-   about take the library's slow path; without triggers nothing is slower.
+   span and counter). While there are triggers, events take the library's slow path in the
+   rings that triggers watch; without triggers nothing is slower.
 
-   The event costs its thread some microseconds; a thread of the library makes the copy,
-   as NAME-triggerN-WHAT.eventring: NAME is that of the recording without suffix, N a
-   number, WHAT the subject. While it is written, its name ends with `.part` in addition;
-   what a killed process leaves of one is removed by the next copy in the directory and by
-   eventring_remove_parts. The recording has an event "trigger CONDITION" of kind
-   LIFECYCLE with the value (ns, bytes, number), in the copy, too. What cannot be saved is
-   reported to eventring_config.warn, with the code EVENTRING_UNSAVED, once for each
-   trigger. The end of the recording waits for the copies that are due, at most five
-   seconds; eventring_note_signal at most one. */
+   The event that fires costs its thread some microseconds; a thread of the library makes
+   the copy, as NAME-triggerN-WHAT.eventring: NAME is that of the recording without
+   suffix, N a number, WHAT the subject. While the copy is written, `.part` is appended to
+   its name. If a killed process leaves such a part, the next copy in the directory
+   removes it, and so does eventring_remove_parts. The recording and the copy have an
+   event "trigger CONDITION" of kind LIFECYCLE with the value (ns, bytes, number). A copy
+   that cannot be saved is reported to eventring_config.warn, with the code
+   EVENTRING_UNSAVED, once for each trigger. The end of the recording waits at most five
+   seconds for the copies that are due; eventring_note_signal waits at most one second. */
 
 enum {
   EVENTRING_MAX_TRIGGERS = 64,     /* at once */
@@ -181,9 +181,9 @@ enum {
    with a text that says at which column what is wrong. Any thread. */
 int eventring_triggers_check(const char *text, size_t size, struct eventring_error *error);
 /* Sets a trigger of this process and returns its number, 1 or more, which is not used
-   again. It stays until it is removed, whether the process records or not, and in the
-   children of forks, which count anew. E_CONFIG: the text is no trigger; E_FULL:
-   EVENTRING_MAX_TRIGGERS are set. Any thread. */
+   again. The trigger stays until it is removed, whether the process records or not, also
+   in the children of forks, which count its copies anew. E_CONFIG: the text is no
+   trigger; E_FULL: EVENTRING_MAX_TRIGGERS are set. Any thread. */
 int eventring_trigger_set(const char *text, size_t size, struct eventring_error *error);
 /* Removes a trigger. A copy that is being made is finished. Returns 0 or E_NOT_FOUND. Any
    thread. */
@@ -202,16 +202,16 @@ struct eventring_trigger {
   uint64_t cooldown_ns, most, most_bytes;
   char directory[EVENTRING_MAX_TRIGGER_TEXT + 1]; /* "": that of the recording */
   uint64_t fired;   /* how often the condition was fulfilled */
-  uint64_t saved;   /* copies that were made, */
-  uint64_t bytes;   /* that they have on the disk, */
-  uint64_t skipped; /* not made, for the cooldown, a limit, or a copy being made, */
-  uint64_t failed;  /* and that could not be made */
+  uint64_t saved;   /* copies that were made */
+  uint64_t bytes;   /* that these copies have on the disk */
+  uint64_t skipped; /* copies not made: cooldown, a limit, or a copy being made */
+  uint64_t failed;  /* copies that could not be made */
 };
 /* Fills *trigger with the one at `index`, from 0 on, of those that are set. Returns 0 or
    E_NOT_FOUND. Any thread. */
 int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger);
 /* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or
-   E_BUSY when that was too short. Any thread. */
+   E_BUSY when the time is over. Any thread. */
 int eventring_triggers_wait(uint64_t ns);
 
 #pragma GCC visibility pop

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* footprint.h: what the memory of a domain is used for.
  *
- * A host says of each domain, and of its process, how many bytes it uses for what, as
- * rows with names of its choice. The latest rows of each domain are kept in the
- * recording, in two blocks that are written in turns: whoever reads it, also after a
- * SIGKILL, finds those of one moment. A host writes them when it knows them at no cost
- * (after a collection), and when a tool asks (question.h, EVENTRING_ASKS_MEMORY).
+ * A host writes rows, with names of its choice, that say how many bytes each domain and
+ * the process use for what. The recording keeps the latest rows of each domain in two
+ * blocks that are written in turns. So a reader, also after a SIGKILL, finds rows of one
+ * moment. A host writes them when it knows them at no cost (after a collection), and when
+ * a tool asks (question.h, EVENTRING_ASKS_MEMORY).
  *
- * Rows do not overlap. What lies in memory that malloc gave is a part of the heap of the
- * C library, of which a tool knows the whole from the system.
+ * Rows do not overlap. Memory that malloc gave is a part of the heap of the C library; a
+ * tool learns the size of the whole heap from the system.
  *
  * Threads: a function that takes an `eventring_domain *` is for the owner of the
  * domain; one that takes an `eventring_pages *` may be called by one thread at a time
@@ -61,9 +61,9 @@ enum {
 };
 
 /* Writes the rows of the domain into the recording that it is attached to, in place of
-   those before. Costs some microseconds. Returns 0; E_STATE: it is not attached;
-   E_ARGUMENT: a text or a number is wrong; E_FULL: they do not fit into a block (some 30
-   do), or the file has no room. Nothing is written then. */
+   the former rows. Costs some microseconds. Returns 0; E_STATE: it is not attached;
+   E_ARGUMENT: a text or a number is wrong; E_FULL: the rows do not fit into a block (some
+   30 do), or the file has no room. After an error nothing is written. */
 int eventring_footprint_write(eventring_domain *domain,
                               const struct eventring_footprint_row *rows, size_t count,
                               unsigned flags);
@@ -73,27 +73,28 @@ struct eventring_footprint_own { /* bytes that the library has mapped for itself
   uint64_t process_resident, process_reserved; /* for the recording */
 };
 struct eventring_pages;
-/* Fills in what the library has mapped, besides the recording's file, which the kernel
-   counts, and what lies in malloc's heap. Returns 0; E_STATE: the domain is not
+/* Fills in what the library has mapped, without the recording's file (the kernel counts
+   that) and without what lies in malloc's heap. Returns 0; E_STATE: the domain is not
    attached. */
 int eventring_footprint_own(eventring_domain *domain, struct eventring_pages *pages,
                             struct eventring_footprint_own *own);
 
-/* Finds which pages take memory. A page that was read and never written takes none; where
-   the system does not tell these apart (before Linux 6.7 without /proc), it counts. */
+/* Finds which pages take memory. A page that was read and never written takes none. Where
+   the system does not distinguish such pages (before Linux 6.7 without /proc), they
+   count. */
 struct eventring_pages { /* the library's, except `size` */
   size_t size; /* bytes of a page */
   int pagemap, memory;
   unsigned how;
 };
-/* Opens two files of /proc, which are closed on exec; without them less is known. */
+/* Opens two files of /proc, which are closed on exec. Without them less is known. */
 void eventring_pages_open(struct eventring_pages *pages);
 void eventring_pages_close(struct eventring_pages *pages);
 /* Stores whether pages take memory: there[i] is 1 if page i, of `count` from `first` on,
-   does, else 0. `first` is the beginning of a page. Costs some ns for each page, and some
-   hundred for a call; a page that a fork left shared with a child takes a microsecond
-   before Linux 6.7. A page about which nothing can be known counts as there. One thread
-   at a time for each `pages`. */
+   does, else 0. `first` is the beginning of a page. Costs some ns for each page and some
+   hundred ns for a call; before Linux 6.7, a page that a fork left shared with a child
+   takes a microsecond. A page counts as there when nothing can be found out about it. One
+   thread at a time for each `pages`. */
 void eventring_pages_there(struct eventring_pages *pages, const void *first, size_t count,
                            unsigned char *there);
 /* Returns the bytes of the pages of [from, from + size) that take memory now, the first

@@ -25,14 +25,16 @@ extern "C" {
 #define EVENTRING_INTROSPECTION_MAGIC "evrstack"
 enum { EVENTRING_INTROSPECTION_VERSION = 4 };
 
-/* A place relative to a structure: at `offset` of it or, if `through` is not
-   EVENTRING_HERE, at `offset` of what the pointer at `through` of it points to. */
+/* A place relative to a structure: at `offset` in it. If `through` is not EVENTRING_HERE,
+   the structure has a pointer at `through`, and the place is at `offset` in what that
+   points to. */
 #define EVENTRING_HERE UINT32_MAX
 struct eventring_location {
   uint32_t through, offset;
 };
 
-/* What a domain does. The first rule that holds says it; none: it runs the program. */
+/* What a domain does. The first rule that holds decides; if none holds, the domain runs
+   the program. */
 enum eventring_activity {
   EVENTRING_ACTIVITY_RUNNING,
   EVENTRING_ACTIVITY_COLLECTING,
@@ -121,9 +123,10 @@ struct eventring_introspection {
     uint32_t previous;       /* pointer: the frame that called it */
     uint32_t next;           /* pointer: the frame to be used next, or NULL */
     uint32_t status;         /* uint32_t */
-    uint32_t c_mask;         /* status & mask: a C function runs in it ... */
-    uint32_t finalizer_mask; /* ... it called a finalizer, which runs in the next frame */
-    uint32_t tail_mask;      /* ... what runs in it was called by a tail call */
+    uint32_t c_mask;         /* status & mask: a C function runs in it */
+    uint32_t finalizer_mask; /* status & mask: it called a finalizer, which runs in the
+                                next frame */
+    uint32_t tail_mask;      /* status & mask: its function was called by a tail call */
     uint32_t identity;       /* word: that of the prototype that runs (not with c_mask) */
     uint32_t c_function;     /* word: the C function (with c_mask); 0: not known */
     uint32_t pc;             /* pointer: behind the last instruction noted (not c_mask) */
@@ -179,8 +182,9 @@ struct eventring_introspection {
     uint32_t size;           /* bytes of a chunk */
     uint32_t used_from;      /* offset of the first one that a thread may begin at */
     uint32_t step;           /* threads begin at multiples of it */
-    /* in the domain, pointer: a chunk whose memory is not behind it but in pieces, NULL,
-       or the chunk at `first`; the list goes on by `next`. Since version 4 */
+    /* in the domain, pointer: the first of a list of chunks whose memory does not follow
+       them but is in pieces; NULL, or the chunk at `first`. The list goes on by `next`.
+       Since version 4 */
     struct eventring_location scattered;
     uint32_t pieces;         /* of such a chunk */
     uint32_t piece;          /* pointer: the first one; NULL: it has no memory */
@@ -192,8 +196,8 @@ struct eventring_introspection {
 
   struct {                   /* a thread as a coroutine that may wait; since version 3 */
     uint32_t size;           /* bytes from its start that hold all of the following */
-    uint32_t new_status;     /* thread.status of one that has not begun: it has
-                                first_frame alone, and its function is its second value */
+    uint32_t new_status;     /* thread.status of a thread that has not begun: it has only
+                                first_frame, and its function is its second value */
     uint32_t top;            /* pointer: behind its last value in use */
     uint32_t frames;         /* uint32_t: frames that it keeps */
     uint32_t created_in;     /* pointer: the prototype that created it; NULL: not known */
@@ -202,14 +206,14 @@ struct eventring_introspection {
     uint32_t resumed_at;     /* uint32_t: as created_at */
     uint32_t state, settled_mask; /* uint8_t; state & mask: the next two hold */
     uint32_t ran_after, ran_before; /* uint32_t, ticks: it ran last between these */
-    struct eventring_location looked; /* in the domain, uint32_t, ticks: one without
-                                         the mask has run, or was created, after this */
+    struct eventring_location looked; /* in the domain, uint32_t, ticks: a thread without
+                                         the mask ran, or was created, after this */
     uint32_t young_mask;     /* state & mask: exists only if ran_before is at least */
-    struct eventring_location lives; /* this: in the domain, uint32_t, modulo 2^32 */
-    uint32_t lines, line_size; /* in a chunk of the heap: bytes, one for each line_size
-                                  bytes from its start, or of piece after piece;
-                                  without the mask it exists only if all that it covers
-                                  are not 0. line_size 0: there are none */
+    struct eventring_location lives; /* in the domain, uint32_t, modulo 2^32 */
+    uint32_t lines, line_size; /* in a chunk of the heap: one byte for each line_size
+                                  bytes from its start, or of piece after piece; a thread
+                                  without the mask exists only if none of the bytes that
+                                  it covers is 0. line_size 0: there are none */
     uint32_t ticks;          /* of CLOCK_MONOTONIC in a second, modulo 2^32 */
     uint32_t bytes;          /* that a thread takes besides its values and frames */
     uint32_t spare_values;   /* behind stack_end */
@@ -219,7 +223,7 @@ struct eventring_introspection {
     uint32_t tag;            /* of the thread's first value where it has any */
     uint32_t id;             /* in the object of that value: uint64_t, the context */
     uint32_t count;          /* uint16_t: how many ids there are */
-    uint32_t hidden;         /* uint32_t: spans outside of these */
+    uint32_t hidden;         /* uint32_t: spans that enclose these */
     uint32_t open;           /* uint16_t each: ids, the outermost first */
   } spans;
 
@@ -230,17 +234,18 @@ struct eventring_introspection {
   } lines;
 };
 
-/* Written by other processes of the same user, taken up by the host at its next safepoint
+/* Other processes of the same user write this; the host obeys it at its next safepoint
    (doc/INTROSPECTION.md, "Requests"). */
 enum {
   EVENTRING_REQUEST_START = 1, /* to record; in the lowest byte */
-  EVENTRING_REQUEST_LINES = 256, /* to look at lines_until; alone in the second byte */
+  EVENTRING_REQUEST_LINES = 256, /* to read lines_until; alone in the second byte */
   EVENTRING_REQUEST_PATH = 1024
 };
 struct eventring_request {
-  uint32_t word;     /* 0: none. EVENTRING_REQUEST_x, each byte of it written last */
+  uint32_t word;     /* 0: none. EVENTRING_REQUEST_x; each byte is written after what it
+                        asks for */
   uint32_t refused;  /* written by the host: 0, or the errno of the last refusal */
-  uint32_t taken_up; /* counts the requests that were taken up */
+  uint32_t taken_up; /* number of requests that the host has obeyed or refused */
   uint32_t allowed;  /* 0: the host ignores requests */
   char directory[EVENTRING_REQUEST_PATH]; /* of the file; "": as the environment says */
   uint64_t lines_until; /* ns of CLOCK_MONOTONIC: note each instruction until then */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.h: samples of allocations, call stacks, and the heap profile of a recording.
  *
- * A host that samples its allocations, each word with a probability of `rate`, says here
- * what it has sampled and what became of it. The library
+ * A host samples its allocations, each word with a probability of `rate`. Through these
+ * functions it reports what it has sampled and what became of it. The library
  *
  *   - interns functions and call stacks, and writes them into the recording before their
  *     first use;
  *   - writes samples, promotions and deallocations as events of class ALLOC into the ring
  *     EVENTRING_ALLOC;
  *   - keeps for each domain a *heap profile*: by stack, kind, origin and span, how much
- *     was allocated and how much of it is alive. At each collection it is brought up to
- *     date in the file, where it is found after a SIGKILL as it was at the last
- *     collection.
+ *     was allocated and how much of it is alive. Each collection brings it up to date in
+ *     the file, so that after a SIGKILL the file has it as of the last collection.
  *
  * Order of calls in a domain:
  *
@@ -62,9 +61,9 @@ struct eventring_function {
   uint32_t line;       /* where it is defined; 0: not known */
   uint32_t last_line;
 };
-/* Returns the id of a function, from 1 on: the same for the same name, source and lines,
-   as long as the process lives, whatever recordings come and go. 0: there is no room for
-   more; stacks may contain it all the same. Any thread; takes a lock, so keep the id. */
+/* Returns the id of a function, from 1 on. The same name, source and lines have the same
+   id as long as the process lives, in all its recordings. 0: there is no room for more
+   functions; stacks may contain this 0. Any thread; takes a lock, so keep the id. */
 uint32_t eventring_function(const struct eventring_function *function);
 
 /* A frame of a stack: the function, and a position in it, by which the host knows line
@@ -77,13 +76,12 @@ struct eventring_frame {
 struct eventring_place {
   uint32_t line, column;
 };
-/* Returns the id of a stack of `count` frames, innermost first: the same for the same
-   frames, as long as the process lives. 0: it has no frames, or there is no room for more
-   stacks. Frames beyond EVENTRING_MAX_DEPTH are left out (the outermost). For a stack
-   that is new, `resolve` is called for each of its frames, with the index of the frame;
-   it must not call this library. The usual case, a stack that the domain has seen, takes
-   no lock and about 2 ns a frame. (A domain knows its stacks by 64 bits of hash.) Owner
-   of the domain. */
+/* Returns the id of a stack of `count` frames, innermost first. The same frames have the
+   same id as long as the process lives. 0: the stack has no frames, or there is no room
+   for more stacks. The outermost frames beyond EVENTRING_MAX_DEPTH are left out. For a
+   new stack, `resolve` is called with the index of each frame; it must not call this
+   library. The usual case, a stack that the domain has seen, takes no lock and about 2 ns
+   a frame. (A domain knows its stacks by 64 bits of hash.) Owner of the domain. */
 typedef struct eventring_place eventring_resolve(void *context, size_t index);
 uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
                          size_t count, eventring_resolve *resolve, void *context);
@@ -94,9 +92,9 @@ enum eventring_memory_name {
   EVENTRING_MEMORY_ORIGIN = 1 /* origins of allocations, 0 .. 15 */
 };
 /* Gives a kind or an origin of this host its name for readers, which otherwise show the
-   number. A kind whose name ends in " part" is of blocks that belong to an object: their
-   bytes count, but they do not count as objects. To be called before the recording
-   starts. Returns 0, E_ARGUMENT, E_NAME. Any thread. */
+   number. Blocks of a kind whose name ends in " part" belong to an object: their bytes
+   count, but they do not count as objects. To be called before the recording starts.
+   Returns 0, E_ARGUMENT, E_NAME. Any thread. */
 int eventring_memory_name(enum eventring_memory_name of, unsigned number, const char *name);
 
 /* ---- What a recording asks for --------------------------------------------- */
@@ -114,11 +112,11 @@ double eventring_memory_rate(const eventring_domain *domain);
 
 /* ---- Profiles ---------------------------------------------------------------- */
 
-/* Begins a heap profile of this domain at `rate`; the one that it has ends. Returns 0,
+/* Begins a heap profile of this domain at `rate` and ends the present one. Returns 0,
    E_ARGUMENT (rate), E_MEMORY. Owner. */
 int eventring_memory_start(eventring_domain *domain, double rate);
-/* Ends the profile: the file keeps it as it is at this moment. What is tracked must not
-   be passed to the functions below any more (if it is, nothing happens). Owner. */
+/* Ends the profile: the file keeps it as it is at this moment. Tracked blocks must not be
+   passed to the functions below any more (they would be ignored). Owner. */
 void eventring_memory_stop(eventring_domain *domain);
 
 /* A block of which at least one word was sampled. */
@@ -140,36 +138,36 @@ struct eventring_tracked {
   uint32_t born;    /* collections before it */
   uint32_t stack;   /* of the sample */
 };
-/* Loads what a sample that follows soon needs into the cache, while the host finds out
-   which one it is. Changes nothing. Owner. */
+/* Loads into the cache what the next sample needs, while the host works out that sample.
+   Changes nothing. Owner. */
 void eventring_memory_expect(const eventring_domain *domain);
 /* Counts a block as allocated and alive, writes the event and fills *tracked. Without a
-   profile *tracked is empty, and nothing is written. Owner. */
+   profile, empties *tracked and writes nothing. Owner. */
 void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
                               struct eventring_tracked *tracked);
 enum eventring_fate_kind {
   EVENTRING_FATE_PROMOTED,    /* it has survived and become old */
   EVENTRING_FATE_FREED_YOUNG, /* it is dead */
-  EVENTRING_FATE_FREED_OLD    /* it is dead, and had been promoted, or allocated as old */
+  EVENTRING_FATE_FREED_OLD    /* it is dead; it had been promoted or allocated as old */
 };
 struct eventring_fate {
   const struct eventring_tracked *block;
   enum eventring_fate_kind kind;
 };
-/* Says what has become of `count` blocks, in this order. The clock is read once, so their
-   events have one time: reading it is what they cost most where that takes long. A few
-   dozen at once are best: then events of other domains do not come between that time and
-   the writing. Owner. */
+/* Records what has become of `count` blocks, in this order. Reads the clock once, so all
+   their events have the same time; where the clock is slow, reading it is most of the
+   cost. Pass a few dozen blocks at once, so that few events of other domains fall between
+   that time and the writing. Owner. */
 void eventring_memory_fates(eventring_domain *domain, const struct eventring_fate *fates,
                             size_t count);
 
-/* Says that one block has survived and become old. Owner. */
+/* Records that one block has survived and become old. Owner. */
 static inline void eventring_memory_promoted(eventring_domain *domain,
                                              const struct eventring_tracked *block) {
   const struct eventring_fate fate = {block, EVENTRING_FATE_PROMOTED};
   eventring_memory_fates(domain, &fate, 1);
 }
-/* Says that one block is dead; `old`: it had been promoted, or allocated as old.
+/* Records that one block is dead; `old`: it had been promoted, or allocated as old.
    Owner. */
 static inline void eventring_memory_freed(eventring_domain *domain,
                                           const struct eventring_tracked *block, bool old) {
@@ -184,8 +182,8 @@ struct eventring_collection {
                           whether sampled or not */
   uint64_t live_words; /* of these, alive, counted; UINT64_MAX: not known */
 };
-/* Says that a collection is over: brings the profile in the file up to date. Its cost is
-   that of the pages of 56 entries that have changed, some 0.4 us each. Owner. */
+/* Records that a collection is over, and brings the profile in the file up to date. Costs
+   some 0.4 us for each page of 56 entries that has changed. Owner. */
 void eventring_memory_collected(eventring_domain *domain,
                                 const struct eventring_collection *collection);
 

@@ -20,11 +20,11 @@
  * the lane's position.
  *
  * How it works. A domain has a lane for each of its up to 8 rings. A lane is the position
- * at which the domain writes in that ring. It points to its `gate`, a word of class bits:
- * that of the recording's control page, which other processes may change at any time, or
- * a zero word of the library when the domain is not to be recorded. `next` to `limit` is
- * the rest of the present block. A ring is made when its first event is written. An event
- * begins with this word, and its payload follows:
+ * at which the domain writes in that ring. It points to its `gate`, a word of class bits.
+ * That is the gate of the recording's control page, which other processes may change at
+ * any time, or a zero word of the library when the domain is not to be recorded. `next`
+ * to `limit` is the rest of the present block. A ring is made when its first event is
+ * written. An event is this word, followed by its payload:
  *
  *   bits  0..2   kind, 1..7: a word is never 0 once written
  *   bits  3..9   number of payload words that follow, 0..127
@@ -72,13 +72,13 @@ struct eventring_domain {
   struct eventring_lane lane[EVENTRING_RINGS];
 };
 
-/* The slow path. None of these tests the gate. `tail` is EVENTRING_TAIL(kind, id, 0), in
-   eventring_emit_slow with the number of payload words. Owner.
-     eventring_emit_slow: an event of which the probe has read the clock (`ticks`).
+/* The slow path. None of these functions tests the gate. `tail` is EVENTRING_TAIL(kind,
+   id, 0); for eventring_emit_slow it includes the number of payload words. Owner.
+     eventring_emit_slow: an event for which the probe has read the clock (`ticks`).
      eventring_emit_bytes: an event with a payload STRING or BYTES of `size` bytes.
      eventring_emit_words: an event with `count` payload words as in FORMAT.md; with it, a
        host writes payloads VALUES and linked events with a payload.
-     The others write a change of the context, see eventring_set_context. */
+     The others write a change of the context: see eventring_set_context. */
 #pragma GCC visibility push(default)
 void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
                          uint64_t tail, uint64_t ticks, const uint64_t *payload,
@@ -108,8 +108,8 @@ static inline uint64_t eventring_ticks(void) {
 #endif
 }
 
-/* Returns whether this class is being recorded in this ring: to avoid work that only
-   serves a probe. Owner. */
+/* Returns whether this class is being recorded in this ring, so that a host can skip work
+   that only serves a probe. Owner. */
 static inline bool eventring_enabled(const eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class) {
@@ -137,15 +137,16 @@ static inline int eventring_put1(struct eventring_lane *lane, uint64_t ticks, ui
   if (__builtin_expect((uintptr_t)next + 16 > (uintptr_t)limit || ticks > lane->expires, 0))
     return 0;
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
-  /* release: pairs with the reader's acquire load of this word (R2, reader/block.c);
-     whoever sees it sees the payload */
+  /* release: pairs with the reader's acquire load of this word (R2, reader/block.c); a
+     reader that sees it sees the payload */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 2;
   lane->extra += 1;
   return 1;
 }
 
-/* Writes an event as these two do, but in any case. Does not test the gate. Owner. */
+/* Writes an event without payload, or with one payload word, on the inline path or else
+   on the slow path. Does not test the gate. Owner. */
 static inline void eventring_emit0(eventring_domain *domain,
                                    enum eventring_ring ring, uint64_t tail) {
   uint64_t ticks = eventring_ticks();
@@ -186,8 +187,9 @@ static inline void eventring_end(eventring_domain *domain,
     eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 0));
 }
 
-/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu`: for how
-   many ns its thread was not on a processor (eventring_off_cpu_since); 0: not at all. */
+/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu`: how many
+   ns its thread was not on a processor (eventring_off_cpu_since); 0: it was all the
+   time. */
 static inline void eventring_end_off_cpu(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -293,8 +295,8 @@ static inline void eventring_lifecycle(eventring_domain *domain,
  * these and pays nothing. For all: owner. */
 
 /* Makes the events that follow in this ring belong to `context`. A host with contexts
-   calls it before its probes, where their class is being recorded (eventring_enabled).
-   While the context stays the same, it costs a comparison. */
+   calls it before its probes when their class is being recorded (eventring_enabled). It
+   costs a comparison while the context stays the same. */
 static inline void eventring_set_context(eventring_domain *domain,
                                          enum eventring_ring ring, uint64_t context) {
   if (__builtin_expect(domain->lane[ring].context != context, 0))
@@ -302,8 +304,8 @@ static inline void eventring_set_context(eventring_domain *domain,
 }
 
 /* Notes that a context with open spans in this ring is left (a coroutine yields), or that
-   it goes on. Readers learn from that for how long its spans were suspended.
-   `event_class` is the class of the spans. */
+   it goes on. From this, readers know how long its spans were suspended. `event_class` is
+   the class of the spans. */
 static inline void eventring_suspend(eventring_domain *domain, enum eventring_ring ring,
                                      enum eventring_class event_class, uint64_t context) {
   if (eventring_enabled(domain, ring, event_class))

@@ -2,12 +2,12 @@
 /* question.h: what a tool asks of a process that records.
  *
  * A tool of the same user writes a question into the control page; each domain of the
- * process answers it at its next safepoint, by an action of its host. What the answer is
- * depends on the kind of the question; here goes only a number for each domain, most
- * often that of the process in which the answer is to be found. A process that does not
- * come to a safepoint does not answer.
+ * process answers it at its next safepoint, by an action of its host. The answer depends
+ * on the kind of the question. Only a number for each domain passes through the control
+ * page, most often the pid of a process in which the answer is found. A process that
+ * reaches no safepoint does not answer.
  *
- * One tool asks at a time. A question that nobody closes is closed by the process, after
+ * One tool asks at a time. The process closes a question that nobody has closed after
  * EVENTRING_QUESTION_SECONDS.
  *
  * Threads: all functions are for the owner of the domain.
@@ -41,8 +41,8 @@ struct eventring_question {
 /* ---- Producer: owner of the domain ------------------------------------------------- */
 
 /* A host that answers says so when it starts the recording (struct eventring_config,
-   `answers`), and looks for questions at its safepoints: at collections, and wherever it
-   finds the word of eventring_calls_word (<eventring/calls.h>) not 0. */
+   `answers`). It checks for questions at safepoints: at collections, and wherever the
+   word of eventring_calls_word (<eventring/calls.h>) is not 0. */
 
 /* Returns true and fills in the question that is open, if this domain has not answered
    it. Costs a few loads when none is open. */
@@ -52,13 +52,13 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer);
 
-/* A domain whose thread has not run for half a second may be asleep in a system call, for
-   long. Its host may answer a question from a copy of its memory: config.answer_aside is
-   called on a thread of the library, with locks of it, and may call nothing of it. It
-   returns the number of a child of its own, made by clone(2) without a signal at its end,
-   in which the answer is found as that of the domain would be, or 0. If the domain has
-   run meanwhile, the copy is torn: the library kills the child, and asks again. It waits
-   for the child when that has ended. */
+/* A domain whose thread has not run for half a second may be asleep in a system call for
+   long. Its host may answer a question from a copy of the memory: the library calls
+   config.answer_aside on a thread of its own, holding its locks, so the host must not
+   call the library there. The function makes a child by clone(2) without a signal at its
+   end, in which the answer is found like an answer of the domain itself, and returns the
+   child's pid, or 0. If the domain has run meanwhile, the copy is torn: the library kills
+   the child and asks again. The library waits for (reaps) the child when it has ended. */
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

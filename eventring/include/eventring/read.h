@@ -31,49 +31,51 @@ enum {
                                 present; the spans open there are delivered first */
   EVENTRING_OPEN_UNMAPPED = 4, /* see below */
   EVENTRING_OPEN_FOLLOW = 8,   /* open_path, open_any: follow a symbolic link as the last
-                                  component, which the user has named. Such a cursor
-                                  only reads: eventring_cursor_control refuses it */
+                                  component (for a path that the user has named). Such a
+                                  cursor only reads: eventring_cursor_control refuses
+                                  it */
   EVENTRING_OPEN_BACKWARDS = 16, /* deliver the newest event first, see below */
   EVENTRING_OPEN_AHEAD = 32, /* read long streams with a second thread, see below */
   EVENTRING_OPEN_OWN = 64 /* open_path: E_PERMISSION if the file is another user's */
 };
 
-/* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, each ring from
-   its newest event to its oldest, merged: the latest first. An event is what it is
-   forwards: an end knows its begin, which comes later. What is written afterwards is not
-   delivered; when the oldest event was, eventring_finished is true, also if the process
-   lives. It takes as little memory as reading forwards, and of a long file it reads only
-   what it delivers.
-     Losses, and the synthetic events behind them, come in their places, in the opposite
-   order. What was lost before the oldest event comes last: what a live process has
-   overwritten since the first poll, then what is missed (LOST_BEFORE), then a synthetic
-   begin of each span that was open there. Two things differ: of more than 64 spans that
-   are open where a block of 4 KiB begins, the end of one that the block does not list is
-   torn; and after an eventring_cursor_seek it begins up to two blocks behind that time,
-   so that nothing before it is left out; what is behind is missed, without a call of
-   `lost`. eventring_open_spans gives the spans that are open at the end, also before the
-   first poll. With OPEN_NOW opening fails with E_ARGUMENT. */
+/* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, from the newest
+   event to the oldest, merged: the latest first. Events have the same members as when
+   reading forwards: an end knows its begin, although the begin is delivered later. Events
+   written after the first poll are not delivered. When the oldest event was delivered,
+   eventring_finished is true, also if the process lives. Reading backwards takes as
+   little memory as reading forwards, and of a long file it reads only what it delivers.
+     Losses, and the synthetic events that belong to them, come in their places, in the
+     opposite order. What was lost before the oldest event comes last: what a live process
+     has overwritten since the first poll, then what is missed (LOST_BEFORE), then a
+     synthetic begin of each span that was open there. There are two differences. Where
+     more than 64 spans are open at the begin of a block of 4 KiB, the end of a span that
+     the block does not list is torn. And after an eventring_cursor_seek, delivery begins
+     up to two blocks later than that time, so that nothing before it is left out; what is
+     later still is missed, without a call of `lost`. eventring_open_spans gives the spans
+     that are open at the end, also before the first poll. With OPEN_NOW, opening fails
+     with E_ARGUMENT. */
 
-/* With OPEN_AHEAD, a poll lets threads of the library copy and check the blocks of long
-   streams (1 MiB or more of a ring) of a plain file into which nobody writes any more,
-   while it delivers the blocks before. Where events come in batches
-   (eventring_cursor_batches), the threads decode as many of them as they have time for,
-   too. There are up to four at a time, each with half a megabyte, for batches up to three
-   and a half, no signals, and no callbacks; a poll or eventring_close ends them. What is
-   delivered is the same. Where there is one processor, or no thread can be started, the
+/* With OPEN_AHEAD, threads of the library copy and check blocks ahead of the poll that
+   delivers them: blocks of long streams (1 MiB or more of a ring) of a plain file into
+   which nobody writes any more. Where events come in batches (eventring_cursor_batches),
+   the threads also decode as many of them as they have time for. There are up to four
+   threads at a time. Each takes half a megabyte, for batches up to three and a half; it
+   blocks signals and calls no callbacks. A poll or eventring_close ends them. What is
+   delivered is the same. With a single processor, or when no thread can be started, the
    cursor reads by itself. */
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
    short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.
-   It is set while such a cursor is open, and passes on what is not the library's own; a
-   thread that polls must not block SIGBUS. Where the handler would be in the way,
-   OPEN_UNMAPPED reads the file with system calls instead (1 ns more for an event; an idle
-   poll takes 0.5 us a ring). The library does so by itself where it sees that a file
+   The handler is set while such a cursor is open, and passes on faults that are not the
+   library's own; a thread that polls must not block SIGBUS. Where the handler would be in
+   the way, OPEN_UNMAPPED reads the file with system calls instead (1 ns more for an
+   event; an idle poll takes 0.5 us a ring). The library does so by itself when a file
    cannot be mapped or guarded.
 
-   The functions that open return 0 and the cursor in *cursor, to be closed with
-   eventring_close. Errors of all of them: E_MEMORY, E_SYSTEM, E_LIMIT and the errors of
-   the file E_NOT_EVENTRING, E_VERSION, E_BYTE_ORDER, E_CORRUPT, E_TRUNCATED. Any
+   The functions that open a recording return 0 and store the cursor in *cursor; close it
+   with eventring_close. Errors of all of them: E_MEMORY, E_SYSTEM, E_LIMIT and the errors
+   of the file E_NOT_EVENTRING, E_VERSION, E_BYTE_ORDER, E_CORRUPT, E_TRUNCATED. Any
    thread. */
 
 /* Opens the recording of this process. E_STATE when stopped. */
@@ -101,26 +103,26 @@ int eventring_close(eventring_cursor *cursor);
 
 /* Flags of a delivered event. */
 enum {
-  EVENTRING_SYNTHETIC = 1, /* made by the reader and not counted as delivered: the begin
-                              of a span that was open where reading begins (ns: its true
-                              begin; before the loss of what was overwritten by then, at
-                              its place in a merged order; or, if it was found open after
-                              a later loss, behind that), or the end of a span whose own
-                              end was lost (always with TORN; begin_ns: when it began; ns:
-                              up to when it is known to have been open: the last event of
-                              the ring before the loss, or when its class was switched
-                              off). Such ends come before the loss */
+  EVENTRING_SYNTHETIC = 1, /* made by the reader and not counted as delivered. Either the
+                              begin of a span that was open where reading begins: ns is
+                              its true begin; it comes before the loss of what was
+                              overwritten by then, at its place in a merged order, or, if
+                              it was found open after a later loss, behind that loss. Or
+                              the end of a span whose own end was lost (always with TORN),
+                              which comes before the loss: begin_ns is when it began, ns
+                              is up to when it is known to have been open (the last event
+                              of the ring before the loss, or when its class was switched
+                              off) */
   EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
-                              duration is unknown; of a synthetic one it is at least
+                              duration is unknown, but that of a synthetic end is at least
                               ns - begin_ns */
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
   EVENTRING_TRUNCATED = 8, /* the payload, or a text among its values, was longer than
                               what was recorded of it */
   EVENTRING_UNKNOWN = 16,  /* the id has no definition, or only one registered after the
                               event: the name is "(other)" */
-  EVENTRING_MAY_BE_OVER = 32 /* of eventring_open_spans: the class of the span is off
-                                as the file stands now, or was since it began, so its
-                                end may be missing */
+  EVENTRING_MAY_BE_OVER = 32 /* of eventring_open_spans: the class of the span is off, or
+                                was off after the span began, so its end may be missing */
 };
 
 /* A delivered event. Valid during the callback; copy what is to be kept. */
@@ -132,9 +134,9 @@ struct eventring_event {
   uint8_t ring;         /* enum eventring_ring */
   uint8_t kind;         /* enum eventring_kind */
   uint8_t event_class;  /* 0..63 */
-  uint8_t payload;      /* enum eventring_payload, of this event. Of an end: UINT when
-                           its definition says OFF_CPU and the thread was interrupted;
-                           `value` is then for how many ns (eventring_event_off_cpu) */
+  uint8_t payload;      /* enum eventring_payload, of this event. Of an end: UINT when its
+                           definition says OFF_CPU and the thread was interrupted; `value`
+                           then says for how many ns (eventring_event_off_cpu) */
   uint16_t flags;
   uint32_t depth;       /* of a begin or an end: other spans that its context has open in
                            this ring; of other events 0 */
@@ -145,39 +147,40 @@ struct eventring_event {
     uint64_t u; /* UINT, STACK_ID */
     double d;   /* DOUBLE */
   } value;
-  const void *bytes;    /* STRING, BYTES, VALUES, RAW: for the callback; not terminated */
+  const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback; not
+                           terminated */
   size_t size;          /* of these, in bytes */
   uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: as
                            ns; else 0 */
   uint64_t context;     /* that the event belongs to (probe.h); 0: none */
   uint64_t suspended_ns; /* of an end with MATCHED: for how long its context was suspended
                             since the begin */
-  uint64_t within_ns;    /* of an end with MATCHED: for how long the spans directly
-                            within it, of its ring and context, ran, not counting
-                            suspended time; more than any span takes if not all of it
-                            was seen: it began before reading did, events were lost
-                            meanwhile, or a span in it was torn (eventring_event_own) */
+  uint64_t within_ns;    /* of an end with MATCHED: for how long the spans directly within
+                            it, of its ring and context, ran, not counting suspended time;
+                            more than any span can take if not all of it was seen: it
+                            began before reading did, events were lost meanwhile, or a
+                            span within it was torn (eventring_event_own) */
   uint64_t link;        /* of kind LINKED: the number that the events of one async span or
                            flow share; such an event may have a payload as well */
   uint8_t role;         /* of kind LINKED: enum eventring_role; else 0 */
 };
 
-/* Returns how many ns the span took that this event ends, if that is known for all of it;
-   -1: the event is no end, or the begin is unknown or the end was lost. */
+/* Returns how many ns the span that this event ends took; -1: the event is no end, its
+   begin is unknown, or the true end was lost. */
 static inline int64_t eventring_event_took(const struct eventring_event *event) {
   const bool is_whole = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED;
   return is_whole ? (int64_t)(event->ns - event->begin_ns) : -1;
 }
 
-/* Returns how many of these ns are its own: without those for which its context was
-   suspended, and those in which a span directly within it ran; -1: that is not known. */
+/* Returns the own time of the span in ns: its duration without the time for which its
+   context was suspended or a span directly within it ran; -1: that is not known. */
 static inline int64_t eventring_event_own(const struct eventring_event *event) {
   const int64_t ran = eventring_event_took(event) - (int64_t)event->suspended_ns;
   return ran >= 0 && event->within_ns <= (uint64_t)ran ? ran - (int64_t)event->within_ns : -1;
 }
 
-/* Returns for how many ns the thread was not on a processor within the span that this
-   event ends; -1: the event is no end, the begin is unknown, or it was not measured. */
+/* Returns for how many ns of the span that this event ends the thread was not on a
+   processor; -1: the event is no end, the begin is unknown, or it was not measured. */
 static inline int64_t eventring_event_off_cpu(const struct eventring_event *event) {
   if (event->kind != EVENTRING_END || !event->def || !(event->flags & EVENTRING_MATCHED) ||
       event->def->measure != EVENTRING_OFF_CPU)
@@ -198,8 +201,9 @@ struct eventring_value {
   size_t size;
 };
 /* Splits the payload of an event into its values and stores the first `room` of them in
-   `values`. Returns how many there are, also beyond `room`: 0 for NONE and RAW, up to
-   EVENTRING_MAX_VALUES for VALUES, 1 for others. To be called within the callback. */
+   `values`. Returns how many values there are, which may be more than `room`: 0 for NONE
+   and RAW, up to EVENTRING_MAX_VALUES for VALUES, 1 for others. To be called within the
+   callback. */
 size_t eventring_event_values(const struct eventring_event *event,
                               struct eventring_value *values, size_t room);
 
@@ -225,8 +229,8 @@ struct eventring_callbacks {
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 
-/* A context that has open spans was left, or goes on (what happens between the two does
-   not belong to these spans). */
+/* A context that has open spans was left, or goes on. What happens between the two does
+   not belong to these spans. */
 struct eventring_switch {
   uint64_t ns;
   uint64_t context;
@@ -235,17 +239,17 @@ struct eventring_switch {
   bool resumed;                 /* it goes on */
 };
 /* Makes polls deliver these switches, too, in their place among the events. (An event of
-   a context that was left resumes it without a switch.) `callback`: as those of
-   eventring_callbacks; NULL: none. Before the first poll, and for a cursor that reads
-   forwards, else E_STATE. */
+   a context that was left resumes it without a switch.) `callback` follows the rules of
+   eventring_callbacks; NULL: none. To be called before the first poll of a cursor that
+   reads forwards, else E_STATE. */
 int eventring_cursor_switches(eventring_cursor *cursor,
                               int (*callback)(void *context,
                                               const struct eventring_switch *change),
                               void *context);
 
 /* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0:
-   all): the others are not even read, and count nowhere. Before the first poll, else
-   E_STATE; E_ARGUMENT: there is no such ring. */
+   all): the others are not even read, and count nowhere. To be called before the first
+   poll, else E_STATE; E_ARGUMENT: there is no such ring. */
 int eventring_cursor_select(eventring_cursor *cursor, uint32_t rings);
 
 /* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block
@@ -255,14 +259,14 @@ int eventring_cursor_select(eventring_cursor *cursor, uint32_t rings);
    cursor was polled, or opened with OPEN_NOW. The owner of the cursor. */
 int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
 
-/* Delivers the events that had been written when it was called, at most `max` (0: no
-   maximum), in the order of each ring. `context` is passed to the callbacks. Always
-   returns, whatever the callbacks write. Returns the number of events delivered, at most
+/* Delivers the events that had been written at the time of the call, at most `max` (0: no
+   maximum), in the order of each ring. Passes `context` to the callbacks. Always returns,
+   even if the callbacks write events. Returns the number of events delivered, at most
    INT_MAX, or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM, E_MEMORY, with the text
    in eventring_cursor_error. Neither `max` nor the result counts synthetic events. After
    an error of the file the cursor may be polled again; it goes on where that is possible.
-   It may end before it has delivered all, without an error and without a sign in the
-   result: eventring_poll_end says so. */
+   A poll may end before it has delivered all, without an error: eventring_poll_end says
+   so. */
 int eventring_poll(eventring_cursor *cursor,
                    const struct eventring_callbacks *callbacks, void *context, uint64_t max);
 
@@ -270,12 +274,12 @@ int eventring_poll(eventring_cursor *cursor,
 enum eventring_poll_end {
   EVENTRING_POLL_ALL = 0,    /* it delivered all that had been written at the call */
   EVENTRING_POLL_STOPPED,    /* `max`, or the result of a callback */
-  EVENTRING_POLL_UNREADABLE, /* it met EVENTRING_POLL_BLOCKS blocks that cannot be
-                                read: the next poll goes on behind them. So a poll ends
-                                even where each block of a file is damaged. A file has
-                                only as many polls of this kind as it has blocks for
-                                them; blocks that are known to be lost (FORMAT.md,
-                                section 6) do not count */
+  EVENTRING_POLL_UNREADABLE, /* it met EVENTRING_POLL_BLOCKS blocks that cannot be read:
+                                the next poll goes on behind them. So a poll ends even
+                                where each block of a file is damaged. The number of such
+                                polls is bounded by the blocks of the file; blocks that
+                                are known to be lost (FORMAT.md, section 6) do not
+                                count */
   EVENTRING_POLL_FAILED      /* the file could not be read, or there was no memory, as
                                 the result says. The next poll may go on */
 };
@@ -314,26 +318,26 @@ eventring_cursor_error(const eventring_cursor *cursor);
    snapshot for instance, with the text in eventring_cursor_error; 0: nothing. */
 int eventring_cursor_damage(eventring_cursor *cursor);
 
-/* Returns whether the producer runs, checked at each call. */
+/* Returns whether the producer runs. Checks that at each call. */
 enum eventring_liveness eventring_cursor_liveness(eventring_cursor *cursor);
 /* Returns true when a poll has delivered the last event that there will ever be: the end
    of a reading loop (eventring_wait). */
 bool eventring_finished(eventring_cursor *cursor);
 
 /* Calls `callback` with a synthetic begin for each span that is open at the cursor's
-   position, ring by ring, outermost first within a context; those with MAY_BE_OVER are
-   open as far as is known. Stops when the callback returns a value other than 0 and
-   returns that; else returns 0. E_BUSY from within a callback of this cursor's own
+   position, ring by ring, outermost first within a context. A span with MAY_BE_OVER may
+   have ended without a record of it. Stops when the callback returns a value other than 0
+   and returns that; else returns 0. E_BUSY from within a callback of this cursor's own
    poll. */
 int eventring_open_spans(eventring_cursor *cursor,
                          int (*callback)(void *context,
                                          const struct eventring_event *event),
                          void *context);
 
-/* Returns the classes (bits) of which events that occurred after `since_ns` may not have
-   been recorded: those that are off as the file stands now, and those that were switched
-   on after that time; all while the recording is paused. If class lifecycle is among
-   them, all were paused. */
+/* Returns the classes (bits) whose events after `since_ns` may not all have been
+   recorded: those that are off now, and those that were switched on after that time; all
+   classes while the recording is paused. If class lifecycle is among them, the whole
+   recording was paused. */
 uint64_t eventring_cursor_classes_off(eventring_cursor *cursor, uint64_t since_ns);
 
 /* -- What the file says of itself ----------------------------------------
@@ -367,45 +371,45 @@ struct eventring_info {
   uint64_t disk_size;      /* bytes allocated */
   uint64_t control_word;   /* `wanted` of the control page, as it stands in the file */
   bool control_malformed;  /* the control page is not as this library writes it: the
-                              producer will put it right */
-  uint64_t control_rejected; /* malformed control words that the producer has put right */
+                              producer will correct it */
+  uint64_t control_rejected; /* malformed control words that the producer has corrected */
   uint64_t blocks_claimed;   /* blocks of the file that are in use */
   uint64_t unknown_blocks;   /* blocks of kinds that this reader does not know: skipped */
   uint64_t unknown_records;  /* records of types that it does not know: skipped */
   uint64_t names_dropped;    /* definitions without room: events are "(other)" */
-  uint64_t lives_dropped;    /* lives of domains that later ones overwrote, or that
+  uint64_t lives_dropped;    /* lives of domains that later ones have overwritten, or that
                                 found no room in a stream */
   uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not */
-  uint64_t grow_bytes;       /* by which they may grow, all together */
+  uint64_t grow_bytes;       /* bytes by which all of them together may grow */
   pid_t process;             /* the pid by which the cursor was opened; 0: by path */
   enum eventring_end_reason end_reason; /* UNKNOWN while the process lives */
   uint32_t end_detail;
-  bool preserved;            /* ended, and kept because it was configured so, and not
+  bool preserved;            /* ended, and kept because the configuration says so and not
                                 because of an error; or a copy */
   uint64_t error_ns;         /* when the error that ends the process was noted, or 0 */
   uint32_t error_bytes;      /* of its text before it was cut */
-  char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8, without other control
-                                characters than newline and tab */
+  char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8; no control characters
+                                except newline and tab */
   bool has_streams;          /* some rings are streams: nothing of them is overwritten */
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
-  uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
+  uint32_t stream_rings;     /* bit n: ring n of some domain exists and is a stream */
   uint64_t events_dropped;   /* of rings that have not found room for any block yet */
   uint64_t plain_size;       /* of a compressed file: bytes that it stands for, or 0 */
   uint32_t function_end;     /* one more than the largest id of a function, */
   uint32_t stack_end;        /* and of a stack (<eventring/tools.h>) */
   uint64_t heaps_dropped;    /* heap profiles whose place later domains have used again */
-  uint32_t no_room;          /* rings that found no room on the disk when they last
-                                looked: they go on in the blocks that they have */
+  uint32_t no_room;          /* rings that found no room on the disk when they last tried
+                                to grow: they go on in the blocks that they have */
   uint64_t no_room_ns;       /* since when; 0: no_room is 0 */
   double sample_rate;        /* allocation samples a word; 0: off */
   bool profile_asked;        /* a profile of calls is to be kept */
-  bool profile_kept;         /* and one is, by the process; it obeys at a safepoint */
+  bool profile_kept;         /* the process keeps one; it obeys at a safepoint */
   /* functions that other processes have named, with commas between them: while class
      calls is on, their calls are spans; "": all calls */
   char call_names[EVENTRING_MAX_CALL_NAMES + 1];
-  double asked_rate;         /* as sample_rate, also while class ALLOC is off: it then
-                                holds again when it is on */
-  uint32_t unrecorded;       /* domains not recorded, as max_domains were */
+  double asked_rate;         /* as sample_rate, but also set while class ALLOC is off: the
+                                rate that holds when the class is on again */
+  uint32_t unrecorded;       /* domains not recorded because max_domains were */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
@@ -416,11 +420,12 @@ enum eventring_name {
   EVENTRING_NAME_MEMORY_KIND, /* a kind of blocks of memory, of samples */
   EVENTRING_NAME_MEMORY_ORIGIN /* an origin of allocations, of samples */
 };
-/* Returns the name that this file has for it, or NULL. Valid as long as the cursor. */
+/* Returns the name that this file has for the thing with this number, or NULL. Valid as
+   long as the cursor. */
 const char *eventring_cursor_name(const eventring_cursor *cursor, enum eventring_name of,
                                   unsigned index);
 /* Returns the definition with this id, or NULL. Valid as long as the cursor. Definitions
-   that the producer has added are there after the next poll or eventring_cursor_info. */
+   that the producer adds become visible at the next poll or eventring_cursor_info. */
 const struct eventring_def *eventring_cursor_def(const eventring_cursor *cursor,
                                                  unsigned id);
 
@@ -436,7 +441,7 @@ struct eventring_domain_info {
   uint32_t process;     /* that it belongs to: eventring_cursor_process; 0: the one that
                            eventring_info describes */
 };
-/* Fills *info with the domain of a slot, 0 to 127, that has this incarnation; 0: with its
+/* Fills *info with the domain of a slot, 0 to 127, that has this incarnation; 0: the
    latest. E_NOT_FOUND: there was none, or its record is gone (the latest, some thousands,
    are kept); E_ARGUMENT: no such slot. */
 int eventring_cursor_life(eventring_cursor *cursor, unsigned slot, uint32_t incarnation,
@@ -449,7 +454,8 @@ static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slo
 struct eventring_ring_info {
   size_t size;        /* of this structure, set by the caller */
   uint64_t emitted;   /* events written into the ring so far */
-  uint64_t available; /* of these, still to be read; of a stream: not found lost */
+  uint64_t available; /* of these, how many can still be read; of a stream: those not
+                         found lost */
   uint64_t blocks_written; /* sequence number of the newest block */
   uint64_t oldest_ns; /* time at which the oldest block that is there begins, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */

@@ -2,15 +2,15 @@
 /* stack.h: the last stacks of domains, kept in the recording for when the process is
  * dead.
  *
- * A host describes what a domain runs as text; the library writes that as a record, off
- * the path of an event. The newest one of each domain is what readers show, with its age.
- * A host writes one
+ * A host describes as text what a domain runs; the library writes the text as a record,
+ * not as an event. Readers show the newest one of each domain, with its age. A host
+ * writes one
  *
  *   - when it is asked: eventring_stack_asked, at safepoints. eventring_stack_ask asks,
  *     and so do other processes, through the control page;
  *   - after something took long, a step of its collector for instance;
  *   - when the library says so (eventring_on_stack): a trigger fired, and the copy is to
- *     have the stack; an error was noted, or a signal that ends the process.
+ *     have the stack; or an error, or a signal that ends the process, was noted.
  */
 #ifndef EVENTRING_STACK_H
 #define EVENTRING_STACK_H
@@ -27,7 +27,7 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Why one was written: X(name, number, text). */
+/* Why a stack was written: X(name, number, text). */
 #define EVENTRING_STACK_REASONS(X) \
   X(PERIOD, 1, "period") \
   X(STEP, 2, "long step of the collector") \
@@ -57,33 +57,34 @@ struct eventring_stack_text {
   uint8_t reason;  /* enum eventring_stack_reason */
   uint8_t activity; /* enum eventring_activity (<eventring/introspection.h>) */
   uint32_t subject; /* what it waits for; 0: nothing */
-  int64_t value;   /* of a step its ns; of a signal its number; else 0 */
+  int64_t value;   /* of a step: its ns; of a signal: its number; else 0 */
 };
 
 /* Writes the stack. Returns 0, E_STATE (the domain is not recorded), E_SPACE, or
-   E_ARGUMENT. Owner. In a handler of a signal that interrupted the owner (in_handler) it
-   is async-signal-safe, and may find the producer's lock taken: E_BUSY. */
+   E_ARGUMENT. Owner. With in_handler (a signal handler has interrupted the owner) it is
+   async-signal-safe, and returns E_BUSY when the producer's lock is taken. */
 int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack,
                           bool in_handler);
 
-/* Asks all domains of this process for their stacks (`on`), or no longer. They are asked
-   through eventring_calls_word, too, whose bit 2 is set meanwhile. Returns false when no
-   domain is recorded. Any thread. */
+/* Asks all domains of this process for their stacks (`on`), or ends that. Bit 2 of the
+   word of eventring_calls_word is set meanwhile. Returns false when no domain is
+   recorded. Any thread. */
 bool eventring_stack_ask(bool on);
-/* Returns the number of what is asked now; 0: nothing is. A domain writes one stack for
-   each number. Owner; costs some ns. */
+/* Returns the number of the present request for stacks; 0: there is none. A domain writes
+   one stack for each number. Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);
 
-/* Keeps a pointer of the host with a domain, so that the function that is called finds at
-   once what the domain is to the host. NULL at first. Owner. */
+/* Keeps a pointer of the host with a domain, so that the function set by
+   eventring_on_stack quickly finds the host's data of the domain. NULL at first.
+   Owner. */
 void eventring_stack_keep_host(eventring_domain *domain, void *host);
-/* Returns that pointer. Owner. */
+/* Returns the pointer of eventring_stack_keep_host. Owner. */
 void *eventring_stack_host(const eventring_domain *domain);
 
-/* Called on the thread that it is about, before copies of triggers are made; in_handler:
-   by a handler of a signal. `domain`: that of the trigger; NULL: the thread's own. It
-   must not write events. NULL: nobody is called. There is one for the process. Any
-   thread. */
+/* Sets the function that is called on the thread whose stack is wanted, before copies of
+   triggers are made. in_handler: a signal handler calls it. `domain`: that of the
+   trigger; NULL: the thread's own. The function must not write events. There is one for
+   the process; NULL: none. Any thread. */
 typedef void eventring_stack_wanted(eventring_domain *domain, enum eventring_stack_reason reason,
                                     int64_t value, bool in_handler);
 void eventring_on_stack(eventring_stack_wanted *wanted);

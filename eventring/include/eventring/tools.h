@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tools.h: what the command `eventring` and other tools need beside <eventring/read.h>.
- * Free to change in any version (doc/VERSIONS.md).
+/* tools.h: what the command `eventring` and other tools need in addition to
+ * <eventring/read.h>. May change in any version (doc/VERSIONS.md).
  *
  * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a
  * time, whichever; so may one that takes an `eventring_profiles *`.
@@ -21,58 +21,57 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The name of the thread that the library has in a process while that records, or stands
-   by. */
+/* Name of the library's thread in a process that records or stands by. */
 #define EVENTRING_HELPER_NAME "eventring help"
 
 /* The order that a poll keeps between rings; within a ring events always come as they
-   were written. Changing between rings often costs more than reading, so a program that
-   does not need an order does without. */
+   were written. Frequent changes between rings cost more than the reading itself, so a
+   program should not ask for an order that it does not need. */
 enum eventring_order {
   EVENTRING_ORDER_OPENED = 0,  /* the order that the flags of the cursor say */
   EVENTRING_ORDER_DOMAINS = 1, /* each domain by itself, its rings merged by time */
-  EVENTRING_ORDER_BLOCKS = 2   /* a block of a ring at a time: of the ring whose next
-                                  event is the oldest */
+  EVENTRING_ORDER_BLOCKS = 2   /* a block at a time, of the ring with the oldest next
+                                  event */
 };
 /* Sets the order of the next polls. E_STATE: the cursor reads backwards, or polls;
    E_ARGUMENT. The owner of the cursor. */
 int eventring_cursor_order(eventring_cursor *cursor, enum eventring_order order);
-/* Returns, with ORDER_BLOCKS and in a callback, the time of the oldest event that this
-   poll has still to deliver, of all rings but the one whose event this is; UINT64_MAX:
-   there is none. */
+/* Returns the time of the oldest event that this poll has still to deliver, in all rings
+   but that of the present event; UINT64_MAX: there is none. For use in a callback, with
+   ORDER_BLOCKS. */
 uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
 
-/* Lets the next poll begin near `ns`, as eventring_cursor_seek does, also where the
-   cursor was polled: its rings are read anew. What it knows of the file stays, so this
-   takes less than another cursor, of a packed file much less. E_STATE: the cursor reads
-   backwards, or polls. The owner of the cursor. */
+/* Lets the next poll begin near `ns`, as eventring_cursor_seek does, also if the cursor
+   was polled: its rings are read anew. What the cursor knows of the file stays, so this
+   costs less than opening another cursor, and much less for a packed file. E_STATE: the
+   cursor reads backwards, or polls. The owner of the cursor. */
 int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
 
 /* Events in bulk, for programs that read very many: no call and no struct eventring_event
    for each of them. A batch has consecutive events of one ring and context (but see
-   BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than
-   2^32 ns from the first to the last. Its begins and ends are given as the spans that
-   ended in it, and those that it left open: no flag would be set in them but MATCHED in
-   the ends. What else a batch may have is for its user to say: */
+   BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than 2^32
+   ns from the first to the last. It has spans in place of begins and ends: those that
+   ended in it, and those that it left open. As single events they would have no flag but
+   MATCHED in the ends. What else a batch may have is for the caller to choose: */
 enum eventring_batch_contents {
-  EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends say for how long
-                                    their thread was not on a processor. Without it
+  EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends may say for how long
+                                    their thread was not on a processor. Without this flag
                                     they have no payload */
   EVENTRING_BATCH_POINTS = 2,    /* numbers of counters without a quantity, instants,
                                     events of flows and of async spans, as `points` */
   EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans that were suspended in between */
-  EVENTRING_BATCH_CONTEXTS = 8,  /* events of several contexts. Of those behind the first
-                                    one all spans that were open count as begun before
-                                    the batch */
+  EVENTRING_BATCH_CONTEXTS = 8,  /* events of several contexts. In all contexts but the
+                                    first, spans that were open count as begun before the
+                                    batch */
   EVENTRING_BATCH_ALL = 15       /* (No begin and no point has the id of a definition
                                     as its value: EVENTRING_UNIT_ID.) */
 };
 struct eventring_brief {
-  uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is
-                           left open, its begin */
-  uint32_t took;        /* ns from its begin on; 0 of one that is left open */
-  uint32_t within;      /* ns of the spans directly within it that ended in the batch:
-                           at most `took` of one that ended */
+  uint32_t after;       /* ns from earliest_ns of the batch to its end; for a span that is
+                           left open, to its begin */
+  uint32_t took;        /* ns that it lasted; 0 if it is left open */
+  uint32_t within;      /* ns of the spans directly within it that ended in the batch: at
+                           most `took` if it ended */
   uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition:
                            eventring_cursor_def */
   uint8_t depth;        /* spans around it that began in the batch; 0 if it began
@@ -82,7 +81,7 @@ struct eventring_brief {
 };
 struct eventring_outer { /* a span that ended in the batch and began before it */
   uint64_t took, within; /* ns; `within` as within_ns of an event */
-  uint64_t suspended;    /* ns for which its context was: suspended_ns of an event */
+  uint64_t suspended;    /* ns for which its context was; suspended_ns of an event */
 };
 /* Returns the span's own time, as eventring_event_own does. Any thread. */
 static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
@@ -90,12 +89,11 @@ static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
   return outer->within <= ran ? (int64_t)(ran - outer->within) : -1;
 }
 struct eventring_point { /* an event that is no begin; an end if it has a payload */
-  uint64_t value;  /* of a counter its bits; of kind LINKED the link; of an end the ns
-                      for which the thread was not on a processor; of an instant it
-                      says nothing */
+  uint64_t value;  /* of a counter: its bits; of kind LINKED: the link; of an end: ns for
+                      which the thread was not on a processor; of an instant: undefined */
   uint32_t after;  /* ns from earliest_ns on */
-  uint16_t id;     /* as that of a brief */
-  uint8_t kind;    /* COUNTER, INSTANT, LINKED, or END: of one of `ended`, too */
+  uint16_t id;     /* as in struct eventring_brief */
+  uint8_t kind;    /* COUNTER, INSTANT, LINKED, or END (the span is in `ended`) */
   uint8_t payload; /* of a counter INT, UINT or DOUBLE; of kind LINKED the role */
 };
 #define EVENTRING_BATCH 512
@@ -104,39 +102,38 @@ struct eventring_batch {
   const struct eventring_brief *ended;  /* in the order of their ends */
   const struct eventring_brief *opened; /* the outermost first; of several contexts,
                                            those of the last one first */
-  const struct eventring_point *points; /* in their order. All three valid during the
-                                           callback */
+  const struct eventring_point *points; /* in the order of events. All three are valid
+                                           during the callback */
   size_t ended_count, opened_count, point_count;
-  const struct eventring_outer *outer;  /* of those of `ended` that began before the
-                                           batch, in their order: of one context
-                                           depth - depth_around of them */
-  uint32_t depth;        /* spans that were open before the batch: those of `ended`
-                            that began before it had the depths below, one after the
-                            other */
-  uint32_t depth_around; /* those of them that are still open: the depth of opened[0];
-                            UINT32_MAX: the events are of several contexts, and depth
-                            and context are those of the first */
+  const struct eventring_outer *outer;  /* one for each of `ended` that began before the
+                                           batch, in the same order; of one context, there
+                                           are depth - depth_around */
+  uint32_t depth;        /* spans that were open before the batch; those of `ended` that
+                            began before it had depth - 1, depth - 2 and so on */
+  uint32_t depth_around; /* how many of these are still open: the depth of opened[0];
+                            UINT32_MAX: the events are of several contexts, and depth and
+                            context are those of the first */
   uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
   uint64_t classes;                     /* a bit for each class that has spans here */
   uint64_t context;                     /* as in an event, as are the next three */
   uint32_t domain, incarnation;
   uint8_t ring;
-  bool bare;             /* a point came when no span was open */
+  bool bare;             /* a point occurred while no span was open */
   const eventring_cursor *cursor;
   const struct eventring_written *written;    /* for eventring_batch_each */
 };
-/* Makes polls deliver such events to `callback`, in their place among the others, which
-   the callbacks of the poll get as before. Which of the events come in batches, and in
-   how large ones, is not specified. `contents`: bits of enum eventring_batch_contents.
-   `callback`: as those of eventring_callbacks; its result ends the poll after the batch.
-   NULL: none. E_STATE: the cursor reads backwards, or polls; E_MEMORY. The owner of the
-   cursor. */
+/* Makes polls deliver batches to `callback`, in their place among the other events, which
+   the callbacks of the poll get as before. Which events come in batches, and how large
+   the batches are, is not specified. `contents`: bits of enum eventring_batch_contents.
+   `callback` follows the rules of eventring_callbacks; a result other than 0 ends the
+   poll after the batch. NULL: none. E_STATE: the cursor reads backwards, or polls;
+   E_MEMORY. The owner of the cursor. */
 int eventring_cursor_batches(eventring_cursor *cursor, unsigned contents,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context);
 /* Calls `callback` for each event of the batch in their order, as a poll would without
-   batches, until its result is not 0. Returns that result. During the callback that has
-   the batch. */
+   batches, until its result is not 0. Returns that result. To be called during the
+   callback that gets the batch. */
 int eventring_batch_each(const struct eventring_batch *batch,
                          int (*callback)(void *context, const struct eventring_event *event),
                          void *context);
@@ -153,7 +150,7 @@ struct eventring_process {
   uint64_t end_ns;       /* likewise; 0: it had not ended, or that is not known */
   int64_t start_wall_ns; /* the start, as its recording said: ns since the epoch */
   int64_t shift_ns;      /* what was added to the times of its recording */
-  uint64_t events, missed, lost; /* taken from there; what was not there */
+  uint64_t events, missed, lost; /* taken from its recording; what that did not have */
   uint64_t error_ns;     /* when it noted an error with which it was about to end, or 0 */
   char error_text[EVENTRING_MAX_END_TEXT + 1];
 };
@@ -165,10 +162,9 @@ int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
 /* ---- Functions, stacks, samples and heap profiles --------------------------- */
 
 /* Ids of stacks and functions are those of a cursor's recording. Texts are valid UTF-8
-   without control characters, terminated. What these functions fill in is what the file
-   had when it was last polled, or asked for eventring_cursor_info. They return 0, or
-   E_NOT_FOUND: the recording has no such function, or stack (its record found no room, or
-   is damaged). */
+   without control characters, terminated. These functions fill in what the file had at
+   the last poll or eventring_cursor_info. They return 0, or E_NOT_FOUND: the recording
+   has no such function or stack (its record found no room, or is damaged). */
 struct eventring_function_info {
   const char *name;   /* "": none; valid until the cursor is closed */
   const char *source;
@@ -191,7 +187,7 @@ int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
 /* What an event of class ALLOC says. */
 enum eventring_memory_event {
   EVENTRING_MEMORY_OTHER = 0,
-  EVENTRING_MEMORY_ALLOC = 1,      /* of this block words were sampled */
+  EVENTRING_MEMORY_ALLOC = 1,      /* words of this block were sampled */
   EVENTRING_MEMORY_PROMOTE = 2,    /* it became old */
   EVENTRING_MEMORY_FREE_YOUNG = 3, /* it died young */
   EVENTRING_MEMORY_FREE_OLD = 4,   /* it died old */
@@ -204,13 +200,13 @@ struct eventring_memory {
   uint64_t collection;           /* COLLECTED */
   double rate;                   /* RATE */
 };
-/* Fills *memory from a delivered event and returns what it is; OTHER: none of these, and
-   *memory is empty. Any thread, within the callback. */
+/* Fills *memory from a delivered event and returns what the event is; OTHER: none of
+   * these; empties *memory then. Any thread, within the callback. */
 enum eventring_memory_event eventring_event_memory(const struct eventring_event *event,
                                                    struct eventring_memory *memory);
 
-/* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and
-   returns the number of the block; of another event both are 0. Any thread, within the
+/* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and returns
+   the number of the block. For any other event both are 0. Any thread, within the
    callback. */
 uint64_t eventring_event_sample(const struct eventring_event *event,
                                 struct eventring_sample *sample);
@@ -227,8 +223,8 @@ struct eventring_heap {
   uint32_t number;       /* in this recording */
   uint32_t domain, incarnation;
   bool over;             /* it has ended */
-  bool torn;             /* it changed while it was read, or was copied so: sums of
-                            entries may differ from those here */
+  bool torn;             /* it changed while it was read or copied: sums of entries may
+                            differ from those here */
   double rate;
   uint32_t word_bytes;
   uint64_t start_ns;     /* what was allocated from here on */
@@ -237,12 +233,12 @@ struct eventring_heap {
   uint64_t words;        /* allocated, counted */
   uint64_t live_words;   /* alive, counted; UINT64_MAX: not known */
   struct eventring_amount allocated, live, temporary; /* sums of all */
-  struct eventring_amount peak; /* most that were alive after a collection, within 3 %,
-                                   and at least `live`; no objects */
+  struct eventring_amount peak; /* the most that was alive after a collection, within 3 %,
+                                   and at least `live`; `objects` is not set */
   uint64_t peak_ns;      /* when */
   uint32_t entries;
-  uint64_t lost_entries; /* that found no room in the file; */
-  struct eventring_amount lost_allocated, lost_live; /* their part of the sums */
+  uint64_t lost_entries; /* entries that found no room in the file */
+  struct eventring_amount lost_allocated, lost_live; /* their share of the sums */
 };
 struct eventring_heap_entry { /* sums by stack, kind, origin and span */
   uint32_t stack;
@@ -258,7 +254,7 @@ struct eventring_heap_callbacks {
 /* Reads the heap profiles of the recording as they are now: `heap` for each, and after it
    `entry` for each of its entries; either may be NULL. Stops when a callback returns a
    value other than 0 and returns that; else returns 0, or an error as eventring_poll. The
-   stacks that they refer to are known afterwards and in the callbacks. Does not move the
+   stacks that they refer to are known in the callbacks and afterwards. Does not move the
    cursor. */
 int eventring_cursor_heaps(eventring_cursor *cursor,
                            const struct eventring_heap_callbacks *callbacks, void *context);
@@ -278,11 +274,12 @@ struct eventring_footprint { /* of a domain, at one moment */
 };
 
 /* Takes a footprint; the rows and their texts are valid during the call. A result other
-   than 0 ends the walk, which returns it. */
+   than 0 ends the walk and becomes its result. */
 typedef int eventring_take_footprint(void *context, const struct eventring_footprint *footprint,
                                      const struct eventring_footprint_row *rows);
 /* Calls `take` for the latest footprint of each slot. Returns 0, what `take` returned, or
-   an error (eventring_cursor_error). One that is not valid is damage. */
+   an error (eventring_cursor_error). A footprint that is not valid is reported as
+   damage. */
 int eventring_cursor_footprints(eventring_cursor *cursor, eventring_take_footprint *take,
                                 void *context);
 
@@ -300,8 +297,7 @@ struct eventring_last_stack {
   size_t size;
 };
 
-/* Reads what was added to the records since the last call. Returns 0, or an error of
-   reading. */
+/* Reads the records added since the last call. Returns 0, or an error of reading. */
 int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *error);
 /* Fills in the newest stack of the domain in this slot, as of the last poll or catch-up.
    Returns 0, or E_NOT_FOUND. */
@@ -329,7 +325,7 @@ static inline const char *eventring_stack_reason_text(unsigned reason) {
 
 /* A profile that was read. Times are in ns. */
 struct eventring_profile_node {
-  uint32_t parent;   /* number of an earlier node; UINT32_MAX: it is the root, number 0 */
+  uint32_t parent;   /* number of an earlier node; UINT32_MAX: root (number 0) */
   uint32_t function; /* UINT32_MAX: the root */
   uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
   uint64_t least, most, suspended;      /* most 0: no call was entered and left */
@@ -343,27 +339,27 @@ struct eventring_profile {
   uint32_t incarnation;
   char domain[EVENTRING_MAX_DOMAIN_NAME + 1];
   uint32_t flags;    /* EVENTRING_PROFILE_* */
-  uint64_t number;   /* how often this domain has written one, up to this */
+  uint64_t number;   /* how many profiles this domain has written, this one included */
   uint64_t start_ns, written_ns;
   uint64_t backwards; /* times that the clock went back */
   double ns_per_tick; /* the bounds of buckets are powers of two of ticks */
   uint32_t function_count, node_count, flat_count;
   struct eventring_calls_function *functions;
   struct eventring_profile_node *nodes;
-  /* Flat calls, whose paths found no room, by function; UINT32_MAX: of functions that
-     found no room either. What they called is not known: inclusive is exclusive. parent
-     is UINT32_MAX. */
+  /* Flat calls (their paths found no room), by function; function UINT32_MAX: those of
+     functions that found no room either. What they called is not known: inclusive equals
+     exclusive. parent is UINT32_MAX. */
   struct eventring_profile_node *flat;
 };
 
 struct eventring_profiles {
   size_t count;
   struct eventring_profile *list; /* by slot and incarnation */
-  uint64_t damaged; /* blocks of profiles: not valid, or others are missing */
+  uint64_t damaged; /* blocks of profiles that are not valid or not complete */
 };
 
-/* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading
-   fails with. `profiles` is to be freed after success. */
+/* Reads the newest complete profile of each domain. Returns 0, E_MEMORY, or an error of
+   reading. `profiles` is to be freed after success. */
 int eventring_cursor_profiles(eventring_cursor *cursor, struct eventring_profiles *profiles,
                               struct eventring_error *error);
 void eventring_profiles_free(struct eventring_profiles *profiles);
@@ -384,8 +380,8 @@ struct eventring_found {
   uint64_t file_size, disk_size;
   enum eventring_state state;
   pid_t process;           /* of a live producer: its pid in the namespace of this
-                              process, as eventring_open_pid takes it; 0: it is not
-                              visible from here, or not live */
+                              process, as eventring_open_pid expects it; 0: not visible
+                              from here, or not live */
   enum eventring_end_reason end_reason; /* this and what follows: as in eventring_info */
   uint32_t end_detail;
   bool preserved;
@@ -393,18 +389,18 @@ struct eventring_found {
   uint32_t no_room;
   uint32_t unrecorded;
 };
-/* Calls `callback` for each recording found, each file once: those that live processes of
-   this machine map, and the *.eventring files in the `count` directories (NULL, 0: the
-   current one). Stops when the callback returns a value other than 0 and returns that;
-   else returns the number of files found. Skips processes that this one may not inspect,
-   and directories that it cannot read. Any thread. */
+/* Calls `callback` once for each recording file found: those that live processes of this
+   machine map, and the *.eventring files in the `count` directories (NULL, 0: the current
+   one). Stops when the callback returns a value other than 0 and returns that; else
+   returns the number of files found. Skips processes that this one may not inspect, and
+   directories that it cannot read. Any thread. */
 int eventring_discover(const char *const *directories, size_t count,
                        int (*callback)(void *context,
                        const struct eventring_found *found),
                        void *context);
 
 /* Writes a consistent copy of the recording (the front, all records and all valid blocks
-   of events) to a new file `path`, mode 0600, which any cursor opens. It is called
+   of events) to a new file `path`, mode 0600, which any cursor opens. The file is called
    `path`.part until it is complete. Does not move the cursor. Returns 0, E_EXISTS
    (something is there already), E_NOT_FOUND, E_PERMISSION, E_SPACE, E_LIMIT, E_MEMORY,
    E_SYSTEM, E_CORRUPT or E_TRUNCATED; on failure no file is left. */
@@ -412,18 +408,19 @@ int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
 enum {
-  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end, and a copy
-                                      of one that had ended or died */
+  EVENTRING_REMOVE_ENDED = 1u,     /* also a recording preserved at an orderly end, and a
+                                      copy of one that had ended or died */
   EVENTRING_REMOVE_ANY_OWNER = 2u, /* also another user's, as far as rights allow */
-  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, any copy */
+  EVENTRING_REMOVE_SAVED = 4u      /* also a recording preserved at an orderly end, and
+                                      any copy */
 };
-/* Removes a recording without a live producer. One that was preserved at an orderly end,
-   a copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or
-   saved), E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right
-   to remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live
-   process records into it), E_NOT_FOUND (no such file, or another one has got its name
-   since it was checked: exactly the file that was checked is removed), E_ARGUMENT
-   (unknown flags), E_MEMORY, E_SYSTEM. Any thread. */
+/* Removes a recording without a live producer. A recording that was preserved at an
+   orderly end, a copy, or another user's file is removed only with the flag for it.
+   Errors: E_STATE (preserved, or saved), E_NAME (not named *.eventring), E_PERMISSION
+   (another user's file, or no right to remove it), E_NOT_EVENTRING (not a regular file,
+   or no recording), E_BUSY (a live process records into it), E_NOT_FOUND (no such file,
+   or its name was given to another file after the check; only the file that was checked
+   is ever removed), E_ARGUMENT (unknown flags), E_MEMORY, E_SYSTEM. Any thread. */
 int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
 
 /* ---- Triggers of a process that records -------------------------------------- */
@@ -437,13 +434,13 @@ struct eventring_trigger_state {
   uint64_t bytes; /* that its copies have on the disk */
   int error;      /* of the last copy that failed; 0: none did */
 };
-/* Fills *trigger with the one at `index`, from 0 on, of those that the process has when
-   this is called. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
+/* Fills *trigger with the one at `index`, from 0 on, of those that the process has at the
+   time of the call. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
    (eventring_cursor_error). */
 int eventring_cursor_trigger(eventring_cursor *cursor, unsigned index,
                              struct eventring_trigger_state *trigger);
-/* Writes the condition of such a trigger, by which its event is named; for a trigger that
-   another process has set, also where there was no room for that event. Returns its size;
+/* Writes the condition of such a trigger, as in the name of its event; for a trigger that
+   another process has set, also when there was no room for the event. Returns its size;
    0: it is not known. */
 size_t eventring_cursor_condition(eventring_cursor *cursor,
                                   const struct eventring_trigger_state *trigger,
@@ -451,10 +448,10 @@ size_t eventring_cursor_condition(eventring_cursor *cursor,
 
 /* ---- Control of a process that records -------------------------------------- */
 
-/* Control from outside, through the control page that all processes share. Probes obey a
+/* Control from outside, through the control page, which processes share. Probes obey a
    change at once. What the program itself must do (start a recording that stands by)
-   happens at its next probe, or where its host calls eventring_domain_check; it notices
-   triggers at its next safepoint, within 100 ms. */
+   happens at its next probe, or when its host calls eventring_domain_check. The program
+   notices triggers at its next safepoint, within 100 ms. */
 enum eventring_control {
   EVENTRING_CONTROL_PAUSE = 1,
   EVENTRING_CONTROL_RESUME,   /* also starts a recording that stands by */
@@ -463,25 +460,24 @@ enum eventring_control {
   EVENTRING_CONTROL_HOLD,     /* sets eventring_config.hold_ns to `hold_ns` */
   EVENTRING_CONTROL_SAMPLE,   /* sets the rate of samples of allocations to `rate`, 0
                                  to 1, and switches class ALLOC on or (0) off */
-  EVENTRING_CONTROL_PROFILE,  /* `on`: keep a profile of calls; else do not */
+  EVENTRING_CONTROL_PROFILE,  /* `on`: keep a profile of calls; else keep none */
   EVENTRING_CONTROL_STACKS,   /* `on`: each domain writes its stack once, at its next
-                                 safepoint (<eventring/stack.h>); else they need not
-                                 any more */
+                                 safepoint (<eventring/stack.h>); else the request ends */
   EVENTRING_CONTROL_TRIGGERS, /* replaces the triggers that other processes have set by
-                                 the list `triggers`; NULL or empty: none. Of two
-                                 callers at once, one is the later */
+                                 the list `triggers`; NULL or empty: none. Of two callers
+                                 at once, the later one wins */
   EVENTRING_CONTROL_ASK,      /* opens a question of `kinds` (<eventring/question.h>) */
   EVENTRING_CONTROL_ASK_NO_MORE, /* closes it */
   EVENTRING_CONTROL_SPANS,    /* makes spans of class CALLS of the functions named in
-                                 `spans`, with commas between them, instead of those
-                                 named before, and switches the class on; NULL or
-                                 empty: of none, and off. (ENABLE and DISABLE of the
+                                 `spans`, with commas between them, instead of those named
+                                 before, and switches the class on; NULL or empty: makes
+                                 none, and switches it off. (ENABLE and DISABLE of the
                                  class mean all functions.) */
   EVENTRING_CONTROL_RATE,     /* sets the rate as SAMPLE does, and leaves class ALLOC
                                  as it is */
-  EVENTRING_CONTROL_LINES     /* `on`: domains are to look at the request for lines in
-                                 their memory (struct eventring_request) at their next
-                                 safepoint; else they need no more */
+  EVENTRING_CONTROL_LINES     /* `on`: domains are to read the request for lines in their
+                                 memory (struct eventring_request) at their next
+                                 safepoint; else the request ends */
 };
 struct eventring_change {
   enum eventring_control what;
@@ -500,15 +496,15 @@ struct eventring_change {
 #define EVENTRING_CHANGE(kind, ...) \
   (&(struct eventring_change){.what = EVENTRING_CONTROL_##kind, __VA_ARGS__})
 /* Changes the control page of the live recording at `path`, or of the one that `cursor`
-   reads, whatever has its path now. Returns 0; E_ARGUMENT: no change, a class has no name
-   in the recording, or the rate is out of range (nothing is changed); E_CONFIG: not a
-   list of triggers; E_DIRECTORY: the process cannot save copies in the directory of a
-   trigger, as far as can be seen from here (not of a process in a container); E_STATE: no
-   live process records into it, its rings can't grow, its host does not sample
-   allocations, has no triggers or answers no questions, or another tool asks;
-   E_PERMISSION (also of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL
-   (too many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
-   eventring_control: any thread. */
+   reads, even if another file has its path now. Returns 0; E_ARGUMENT: no change, a class
+   has no name in the recording, or the rate is out of range (nothing is changed);
+   E_CONFIG: not a list of triggers; E_DIRECTORY: the process cannot save copies in the
+   directory of a trigger, as far as can be checked from here (not checked for a process
+   in a container); E_STATE: no live process records into it, its rings can't grow, its
+   host does not sample allocations, has no triggers or answers no questions, or another
+   tool asks; E_PERMISSION (also of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND,
+   E_SYSTEM, E_FULL (too many guarded mappings in this process), E_TRUNCATED, and the
+   errors of opening. eventring_control: any thread. */
 int eventring_control(const char *path, const struct eventring_change *change,
                       struct eventring_error *error);
 int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
@@ -525,47 +521,46 @@ int eventring_cursor_answers(eventring_cursor *cursor,
                              uint32_t answers[EVENTRING_MAX_DOMAINS],
                              struct eventring_error *error);
 
-/* Removes what dead processes have left of copies under way, files *.eventring.part of
-   this user, from a directory. Calls `removed` (may be NULL) with the path of each; with
-   `dry_run` it only calls, and removes nothing. Returns their number, or E_NOT_FOUND,
-   E_PERMISSION, E_SYSTEM when the directory cannot be read. Any thread. */
+/* Removes the files *.eventring.part of this user from a directory: unfinished copies
+   that dead processes have left. Calls `removed` (may be NULL) with the path of each;
+   with `dry_run` it only does that, and removes nothing. Returns their number, or
+   E_NOT_FOUND, E_PERMISSION, E_SYSTEM when the directory cannot be read. Any thread. */
 int eventring_remove_parts(const char *directory, bool dry_run,
                            void (*removed)(void *context, const char *path, uint64_t bytes),
                            void *context);
 
 /* ---- Totals --------------------------------------------------------------------- */
 
-/* What all events of a definition add up to since the recording began, whatever has
-   become of them: overwritten, lost for lack of room, read or not. The producer keeps
-   it. */
+/* What all events of a definition add up to since the recording began, whether they are
+   still there, overwritten, or lost for lack of room. The producer keeps these sums. */
 #define EVENTRING_RECORDED_BUCKETS 32
 struct eventring_recorded {
   const struct eventring_def *def; /* NULL: not known; valid as long as the cursor */
   uint16_t id;
-  uint64_t count; /* of spans: of whole ones; else of the events */
-  uint64_t ns;    /* of spans: their durations together */
-  /* of counters, by their payload: their values together; integers modulo 2^64 */
+  uint64_t count; /* of spans: complete ones; else events */
+  uint64_t ns;    /* of spans: sum of their durations */
+  /* of counters, by their payload: sum of their values; integers modulo 2^64 */
   union { int64_t i; uint64_t u; double d; } sum;
-  /* of spans: how many took less than least_ns, at least that and less than twice as
-     long, ...; the last: all others */
+  /* of spans: [0] how many took less than least_ns, [1] at least that and less than twice
+     as long, ...; the last: all others */
   uint64_t bucket[EVENTRING_RECORDED_BUCKETS];
   uint64_t least_ns;
-  uint32_t domain; /* slot; EVENTRING_MAX_DOMAINS: all together */
-  /* for counters, in addition: the value that came last, of all rings of the domain, and
-     when; 0: not known */
+  uint32_t domain; /* slot; EVENTRING_MAX_DOMAINS: all domains together */
+  /* of counters, in addition: the last value, of all rings of the domain, and its time;
+     0: not known */
   union { int64_t i; uint64_t u; double d; } last;
   uint64_t last_ns;
   bool negative;   /* one of the values was */
 };
 
-/* How long the spans of a definition took that ran for one reason: the value of their
+/* How long the spans of a definition took that have the same reason: the value of their
    begins, which is the id of a definition (EVENTRING_UNIT_ID). */
 #define EVENTRING_HISTOGRAM_BUCKETS 26
 struct eventring_histogram {
   const struct eventring_def *def, *reason; /* as above */
   uint16_t id, reason_id;
   uint32_t domain;       /* as above */
-  uint64_t count, ns;    /* those that are whole, and their durations together */
+  uint64_t count, ns;    /* complete spans, and the sum of their durations */
   const uint64_t *bound; /* of all buckets but the last: the longest ns in it; 100 ns
                             to 10 s, in each recording the same */
   uint64_t bucket[EVENTRING_HISTOGRAM_BUCKETS];
@@ -576,15 +571,16 @@ struct eventring_recorded_callbacks { /* either may be NULL */
   int (*histogram)(void *context, const struct eventring_histogram *histogram);
 };
 /* Calls `recorded` for each definition of which there was an event, up to now, and then
-   `histogram` for each definition that has reasons and each of these, until one returns
-   something else than 0; `by_domain`: in each domain, of all that had its slot. Returns
-   that, or 0; E_NOT_FOUND: the file does not have all of it (of a former version, merged,
-   there was no room, or a live process wrote too fast), or a copy, whose domains are
-   together; E_MEMORY, E_BUSY (during a poll), E_ARGUMENT, and what reading fails with
-   (eventring_cursor_error). While a process lives, no figure becomes less from one call
-   to the next, by any cursor, except by a sum of negative values; where events come so
-   fast that a block is full before it can be read, the newest block is left out. The
-   position of the cursor stays as it is. One thread at a time, as for polls. */
+   `histogram` for each pair of a definition and one of its reasons, until a callback
+   returns a value other than 0. `by_domain`: separately for each slot, all its domains
+   together. Returns the value of the callback, or 0; E_NOT_FOUND: the file does not have
+   all of it (it is of a former version or merged, there was no room, or a live process
+   wrote too fast), or, with `by_domain`, it is a copy, which has only the sums over
+   domains; E_MEMORY, E_BUSY (during a poll), E_ARGUMENT, and the errors of reading
+   (eventring_cursor_error). While a process lives, no figure decreases from one call to
+   the next, with any cursor, except a sum with negative values. Where events come so fast
+   that a block is full before it can be read, the newest block is left out. Does not move
+   the cursor. One thread at a time, as for polls. */
 int eventring_cursor_recorded(eventring_cursor *cursor, bool by_domain,
                               const struct eventring_recorded_callbacks *callbacks,
                               void *context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.h: trace context (W3C Trace Context, level 1): which request, of a trace that
- * crosses processes, a span belongs to.
+/* trace.h: trace context (W3C Trace Context, level 1): the request that a span belongs
+ * to, in a trace that crosses processes.
  *
  * A span that belongs to a trace has ids. A host writes them right after the begin of the
  * span, as an event named `trace` (doc/FORMAT.md, section 9); spans inside belong to it
@@ -30,7 +30,8 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Its bytes are the payload of the event: it never grows, and has no member `size`. */
+/* The ids of a span. These bytes are the payload of the event: the structure never grows,
+   and has no member `size`. */
 struct eventring_trace {
   uint8_t trace_id[16]; /* not all zero */
   uint8_t span_id[8];   /* not all zero */
@@ -45,46 +46,46 @@ enum {
 };
 
 /* Reads the `size` bytes of a header `traceparent`: its span becomes trace->span_id, and
-   trace->parent_id zero. Of later versions than 00, what follows the flags is ignored,
-   and so are flags other than SAMPLED. Returns 0, or E_ARGUMENT: it is not valid, and the
-   standard says to ignore it and begin a new trace; *trace is unchanged. Any thread. */
+   trace->parent_id zero. For versions later than 00, ignores what follows the flags, and
+   flags other than SAMPLED. Returns 0, or E_ARGUMENT: the header is not valid, *trace is
+   unchanged, and the standard says to begin a new trace. Any thread. */
 int eventring_traceparent_parse(const char *text, size_t size, struct eventring_trace *trace);
 
-/* Writes the header, of version 00, for what this span asks of others, and a terminating
+/* Writes the header, of version 00, for requests that this span sends, and a terminating
    0. Any thread. */
 void eventring_traceparent_format(const struct eventring_trace *trace,
                                   char text[EVENTRING_TRACEPARENT + 1]);
 
 /* Fills *trace for a span that begins a trace: random ids, no parent, SAMPLED. Owner. */
 void eventring_trace_begin(eventring_domain *domain, struct eventring_trace *trace);
-/* Fills *trace for a span whose parent is that of *parent: a random id of its own, the
-   rest from there. The two may be the same. Owner.
+/* Fills *trace for a child of the span *parent: a random id of its own, the rest from
+   *parent. The two pointers may be equal. Owner.
      The ids are unpredictable, and differ in children of forks. */
 void eventring_trace_child(eventring_domain *domain, const struct eventring_trace *parent,
                            struct eventring_trace *trace);
 
 /* Writes that the innermost open span of the present context of ring USER has these ids,
-   in place of those that it may have had. Where that context has no span open, it says
-   what the context has inherited: the trace, and the span that is the parent of spans
-   that begin there; parent_id is to be zero then. Returns 0; E_STATE: class user is not
-   being recorded; E_CONFLICT, E_MEMORY: the event is not defined, as the program has one
-   of the same name, class and kind with another payload, or there is no memory; E_FULL:
-   the catalogue is full. Nothing is written then. Owner. */
+   in place of earlier ones. If that context has no span open, the ids are those that the
+   context has inherited: the trace, and the parent of spans that begin there; parent_id
+   must be zero then. Returns 0; E_STATE: class user is not being recorded; E_CONFLICT:
+   the program has an event of the same name, class and kind with another payload;
+   E_MEMORY; E_FULL: the catalogue is full. On failure nothing is written. Owner. */
 int eventring_span_trace(eventring_domain *domain, const struct eventring_trace *trace);
 
 /* For hosts that keep ids of open spans, such as those of coroutines: where the domain
    writes in ring USER. */
 struct eventring_trace_place {
   size_t size; /* sizeof, set by the caller */
-  uint64_t life;  /* another number than before: spans of class user that were open
-                     then are not open any more for readers, because the recording was
-                     paused, the class was off, or this is another recording */
-  uint64_t block; /* of the ring: a reader that comes late, or has lost events, begins
-                     with a block; ids that were written in an earlier one are worth
+  uint64_t life;  /* if it differs from the last one, spans of class user that were open
+                     then are not open any more for readers: the recording was paused, the
+                     class was off, or this is another recording */
+  uint64_t block; /* block of the ring. A reader that comes late, or has lost events,
+                     begins with some block, so ids written in an earlier block are worth
                      writing again */
 };
-/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. A domain that is to
-   be, also in the child of a fork (eventring_fork_pending), is from then on. Owner. */
+/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. A domain that is to be
+   recorded, also in the child of a fork (eventring_fork_pending), is recorded from then
+   on. Owner. */
 int eventring_trace_place(eventring_domain *domain, struct eventring_trace_place *place);
 
 #pragma GCC visibility pop

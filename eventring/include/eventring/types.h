@@ -142,11 +142,11 @@ const char *eventring_strerror(int code);
 
 /* ---- Foreign text ------------------------------------------------------
  *
- * Names, string payloads and paths are chosen by others, and not everything in them may
+ * Others choose names, string payloads and paths, and some characters in them must not
  * reach a terminal: control characters, marks of direction, separators of lines and
  * characters without width change what is shown around them. (The names that a cursor
- * returns are UTF-8 without control characters; payloads are as they were recorded.)
- * For all: any thread. */
+ * returns are UTF-8 without control characters; payloads are as they were recorded.) For
+ * all: any thread. */
 
 /* A character of a text. */
 struct eventring_character {
@@ -155,17 +155,17 @@ struct eventring_character {
   bool valid;     /* UTF-8, as of RFC 3629 */
   bool printable; /* valid, and none of those that must not be shown as they are */
 };
-/* Returns the character at `text`, of which `size` bytes, 1 or more, are there. */
+/* Returns the character at the start of `text`, which has `size` bytes, 1 or more. */
 struct eventring_character eventring_character_at(const void *text, size_t size);
-/* Copies text with what is not printable, bytes that are not UTF-8 and backslashes as
-   \xNN, two digits for each byte. The copy is terminated and fits into `room` bytes, 1 or
-   more; 4 * size + 1 are always enough, and what does not fit is left out. Returns
-   `safe`. */
+/* Copies text; writes characters that are not printable, bytes that are not UTF-8 and
+   backslashes as \xNN for each byte, with two hexadecimal digits. The copy is terminated
+   and fits into `room` bytes, 1 or more; 4 * size + 1 are always enough, and what does
+   not fit is left out. Returns `safe`. */
 char *eventring_printable(char *safe, size_t room, const void *text, size_t size);
 /* Returns how many of the `size` bytes of a text to keep where there is room for `room`:
-   up to three fewer than that where the last character would be cut. What is not UTF-8 up
-   to there is cut after `room` bytes. The library cuts payloads of probes in this way.
-   Any thread. */
+   `room`, or up to three fewer where the last character would be cut. A text that is not
+   UTF-8 up to there is cut after `room` bytes. The library cuts payloads of probes in
+   this way. Any thread. */
 size_t eventring_text_fit(const void *text, size_t size, size_t room);
 
 /* ---- Vocabulary -------------------------------------------------------- */
@@ -186,17 +186,16 @@ enum eventring_def_kind {
 enum eventring_measure {
   EVENTRING_MEASURE_NONE = 0, /* not stated */
   EVENTRING_LEVEL = 1,        /* a present amount: queue length, bytes in use */
-  EVENTRING_DIFFERENCE = 2,   /* what was added since the value before */
+  EVENTRING_DIFFERENCE = 2,   /* the amount added since the previous value */
   EVENTRING_RATE = 3,         /* an amount per unit of time */
   EVENTRING_OFF_CPU = 4       /* of a span: for how long its thread was not on a processor
                                  (eventring_end_off_cpu) */
 };
 
-/* What an event is about, where readers know more of it than its name: whatever a host
-   calls its events, `pauses`, `diff`, `check` and triggers find them by this. Amounts of
-   memory are in words (8 bytes each) where the unit is "words", else in bytes; they are
-   of class gc unless something else is said. X(name, text, kind of definition, what it
-   is) */
+/* What an event is about. `pauses`, `diff`, `check` and triggers find events by this,
+   whatever their names are. Amounts of memory are in words (8 bytes each) where the unit
+   is "words", else in bytes. Events with a quantity are of class gc unless something else
+   is said. X(name, text, kind of definition, what it is) */
 #define EVENTRING_QUANTITIES(X) \
   X(ALLOCATED, "allocated", COUNTER, "allocated since the value before") \
   X(PROMOTED, "promoted", COUNTER, "of that, what was promoted since the value before") \
@@ -242,8 +241,9 @@ enum eventring_payload {
   EVENTRING_STACK_ID = 8,  /* id of a call stack of the recording */
   EVENTRING_SAMPLE = 9,    /* a sample of an allocation, see eventring_event_memory:
                               `bytes` are its words */
-  EVENTRING_RAW = 255      /* the words as they are: not what the definition says, or of a
-                              kind that this reader does not know. Delivered only */
+  EVENTRING_RAW = 255      /* the words as they are: they do not match the definition, or
+                              are of a kind that this reader does not know. Only in
+                              delivered events */
 };
 
 /* The rings of a domain, up to 8. An event in one ring never overwrites an event in
@@ -257,9 +257,10 @@ enum eventring_ring {
   EVENTRING_RINGS = 8
 };
 
-/* Classes: groups of events that are switched on and off together, the bits of the mask
-   that probes test. The library reserves 0 to 15 and names those below, the same in every
-   host; 16 to 63 are the host's own, named with eventring_define_class. */
+/* Classes: groups of events that are switched on and off together. Each is a bit of the
+   mask that probes test. The library reserves 0 to 15 and names those below, which are
+   the same in every host; 16 to 63 are the host's own, named with
+   eventring_define_class. */
 enum eventring_class {
   EVENTRING_CLASS_LIFECYCLE = 0, /* "lifecycle" */
   EVENTRING_CLASS_GC = 1,        /* "gc" */
@@ -270,8 +271,8 @@ enum eventring_class {
   EVENTRING_CLASS_ALLOC = 6,     /* "alloc", off by default */
   EVENTRING_CLASS_IO = 7,        /* "io" */
   EVENTRING_CLASS_FINALIZERS = 8, /* "finalizers": finalizers and destructors that a
-                                     collector calls. Not in class gc, of which tools add
-                                     up the spans as time in the collector */
+                                     collector calls. They are not in class gc, whose
+                                     spans tools add up as time in the collector */
   EVENTRING_CLASS_HOST = 16      /* first of the host's own */
 };
 #define EVENTRING_CLASS_BIT(c) ((uint64_t)1 << (c))
@@ -288,7 +289,7 @@ enum eventring_builtin_id {
   EVENTRING_ID_OTHER = 6,          /* "(other)", an instant of class USER in the user
                                       ring: stands for events whose name found no room or
                                       was never registered */
-  EVENTRING_ID_HOST = 16           /* id of the host's first definition */
+  EVENTRING_ID_HOST = 16           /* id of the first definition of a host */
 };
 
 /* Unit of an integer that is the id of another definition of the same catalogue; tools
@@ -306,10 +307,10 @@ struct eventring_def {
   uint8_t event_class;/* class, 0..63, one with a name: of the library's or defined
                          (eventring_define_class) before the event is registered */
   uint8_t ring;       /* enum eventring_ring: where the host writes it */
-  uint8_t payload;    /* enum eventring_payload. Of a span: of its begin; NONE, INT, UINT,
-                         STRING, BYTES or VALUES. Of a counter: INT, UINT or DOUBLE. Of a
-                         lifecycle event: INT. Of an async span or a flow: what follows
-                         link and role */
+  uint8_t payload;    /* enum eventring_payload. Of a span: that of its begin: NONE, INT,
+                         UINT, STRING, BYTES or VALUES. Of a counter: INT, UINT or DOUBLE.
+                         Of a lifecycle event: INT. Of an async span or a flow: what
+                         follows link and role */
   uint16_t id;        /* set by the library; ignored on registering */
   uint8_t measure;    /* enum eventring_measure; of a counter or a span */
   uint8_t quantity;   /* enum eventring_quantity, of the kind of this definition */
@@ -317,7 +318,7 @@ struct eventring_def {
                          to EVENTRING_MAX_FIELDS bytes; NULL: none */
 };
 
-/* Tells whether the number of its events is in words, of 8 bytes each. Any thread. */
+/* Tells whether the numbers of its events are in words of 8 bytes. Any thread. */
 static inline bool eventring_is_in_words(const struct eventring_def *def) {
   return def->unit && strcmp(def->unit, "words") == 0;
 }
@@ -336,16 +337,17 @@ enum eventring_state {
 enum eventring_liveness {
   EVENTRING_LIVE = 1,     /* the producer runs */
   EVENTRING_ENDED = 2,    /* it ended in order */
-  EVENTRING_DEAD = 3,     /* it died without that */
+  EVENTRING_DEAD = 3,     /* it died without an orderly end */
   EVENTRING_SAVED = 4     /* the file is a copy of a recording that went on */
 };
 
-enum eventring_end_reason { /* by what a recording has ended */
+enum eventring_end_reason { /* why a recording has ended */
   EVENTRING_END_UNKNOWN = 0, /* it has not, or was killed, or does not say */
   EVENTRING_END_STOPPED = 1, /* eventring_stop */
   EVENTRING_END_EXIT = 2,    /* the process exited; detail: the exit status */
   EVENTRING_END_SIGNAL = 3,  /* a signal; detail: its number, 0 when not known */
-  EVENTRING_END_DELETED = 4  /* its file was deleted: the process records on in another */
+  EVENTRING_END_DELETED = 4  /* its file was deleted: the process goes on recording in
+                                another file */
 };
 
 #pragma GCC visibility pop

@@ -17,8 +17,8 @@ enum {
   EVENTRING_WORD_TIME_BITS = 41
 };
 
-/* The low 23 bits of a word: everything but its time. An id out of range does not get
-   into the time. */
+/* The low 23 bits of a word: everything but its time. An id that is out of range does not
+   spill into the time. */
 #define EVENTRING_TAIL(kind, id, words) \
   ((uint64_t)(kind) | (uint64_t)(words) << EVENTRING_WORD_LENGTH_SHIFT | \
    ((uint64_t)(id) & ((1u << EVENTRING_WORD_ID_BITS) - 1)) << EVENTRING_WORD_ID_SHIFT)
