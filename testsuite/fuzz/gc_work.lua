@@ -472,7 +472,11 @@ function work.modes(size)
   local n, live = draw.size(size // 2), {}
   local every, act = 100 + draw.size(2000), draw.one_of {
     function() collectgarbage(collectgarbage("generational")) end,
-    function() collectgarbage("stop") collectgarbage("restart") end,
+    function() -- leaves it stopped if it was (gc_program.lua)
+      local running = collectgarbage("isrunning")
+      collectgarbage("stop")
+      if running then collectgarbage("restart") end
+    end,
     function() collectgarbage("step", draw.size(1000)) end,
     function() collectgarbage("count") collectgarbage("isrunning") end,
   }
