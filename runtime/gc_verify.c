@@ -406,7 +406,8 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
 static void check_overflowed(Verifier *v, const Chunk *c) {
   const Gc *gc = &v->d->gc;
   uint64_t bits = 0;
-  for (size_t i = 0; i < c->nblocks * (HEAP_BLOCK_SIZE / HEAP_GRANULE / 64); i++) bits |= c->overflow[i];
+  for (size_t i = 0; i < c->nblocks * (HEAP_BLOCK_SIZE / HEAP_GRANULE / 64); i++)
+    bits |= c->overflow[i];
   RULE(v, bits == 0 || c->overflowed, "a chunk knows that it has objects to be scanned", NULL);
   RULE(v, bits == 0 || gc->overflow_minor || gc->overflow_major || gc->overflow_chunk != NULL,
        "a marking will scan what has overflowed", NULL);

@@ -188,13 +188,13 @@ static void push_identity_text(lua_State *L, int idx) {
 
 static void push_plain_text(lua_State *L, int idx) {
   switch (lua_type(L, idx)) {
-  case LUA_TNUMBER: push_number_text(L, idx); break;
-  case LUA_TSTRING: lua_pushvalue(L, idx); break;
-  case LUA_TNIL: result_name(L, NAME_NIL); break;
-  case LUA_TBOOLEAN:
-    result_name(L, lua_toboolean(L, idx) ? NAME_TRUE : NAME_FALSE);
-    break;
-  default: push_identity_text(L, idx); break;
+    case LUA_TNUMBER: push_number_text(L, idx); break;
+    case LUA_TSTRING: lua_pushvalue(L, idx); break;
+    case LUA_TNIL: result_name(L, NAME_NIL); break;
+    case LUA_TBOOLEAN:
+      result_name(L, lua_toboolean(L, idx) ? NAME_TRUE : NAME_FALSE);
+      break;
+    default: push_identity_text(L, idx); break;
   }
 }
 

@@ -426,7 +426,8 @@ ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, unsigned id) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
-  if (unlikely(id == 0 || !HAS_SPANS_ALONE(classes))) return HAS_SPANS(classes_of(d)) ? NOT_DIRECT : 0;
+  if (unlikely(id == 0 || !HAS_SPANS_ALONE(classes)))
+    return HAS_SPANS(classes_of(d)) ? NOT_DIRECT : 0;
   Context *c = context_to_begin(L);
   if (unlikely(c == NULL) ||
       !try_write0(d, c->id, tail_of(EVENTRING_BEGIN, id, 0)))

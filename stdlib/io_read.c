@@ -309,11 +309,11 @@ static int read_by_name(lua_State *L, const luaL_Stream *handle, int arg) {
   if (*format == '*')
     format++; /* as older versions wanted it */
   switch (*format) {
-  case 'n': return read_number(L, handle);
-  case 'l': return read_line(L, handle, 0);
-  case 'L': return read_line(L, handle, 1);
-  case 'a': return read_all(L, handle);
-  default: return luaL_argerror(L, arg, "invalid format");
+    case 'n': return read_number(L, handle);
+    case 'l': return read_line(L, handle, 0);
+    case 'L': return read_line(L, handle, 1);
+    case 'a': return read_all(L, handle);
+    default: return luaL_argerror(L, arg, "invalid format");
   }
 }
 

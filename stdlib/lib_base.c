@@ -165,17 +165,17 @@ static int base_tostring(lua_State *L) {
     luaL_checkany(L, 1);
   if (named_field(L, o, NAME_TOSTRING) == NULL) {
     switch (o->tag) {
-    case TAG_SHORT_STRING:
-    case TAG_LONG_STRING: return argument_count(L) == 1 ? 1 : result_argument(L, 1);
-    case TAG_NIL: return result_name(L, NAME_NIL);
-    case TAG_FALSE: return result_name(L, NAME_FALSE);
-    case TAG_TRUE: return result_name(L, NAME_TRUE);
-    case TAG_INT:
-    case TAG_FLOAT:
-      api_push_string(L, number_to_string(L, o));
-      gc_check(L);
-      return 1;
-    default: break;
+      case TAG_SHORT_STRING:
+      case TAG_LONG_STRING: return argument_count(L) == 1 ? 1 : result_argument(L, 1);
+      case TAG_NIL: return result_name(L, NAME_NIL);
+      case TAG_FALSE: return result_name(L, NAME_FALSE);
+      case TAG_TRUE: return result_name(L, NAME_TRUE);
+      case TAG_INT:
+      case TAG_FLOAT:
+        api_push_string(L, number_to_string(L, o));
+        gc_check(L);
+        return 1;
+      default: break;
     }
   }
   luaL_tolstring(L, 1, NULL);
@@ -616,15 +616,15 @@ static int gc_frame_option(lua_State *L) {
 
 static int obey_gc_option(lua_State *L, int what) {
   switch (what) {
-  case LUA_GCCOUNT: return memory_count(L);
-  case LUA_GCSTEP: return gc_flag(L, what, (int)argument_integer_or(L, 2, 0));
-  case LUA_GCFRAME: return gc_frame_option(L);
-  case LUA_GCISRUNNING: return gc_flag(L, what, 0);
-  case LUA_GCSETPAUSE:
-  case LUA_GCSETSTEPMUL: return gc_tune(L, what);
-  case LUA_GCGEN: return gc_generational(L);
-  case LUA_GCINC: return gc_incremental(L);
-  default: return gc_plain(L, what);
+    case LUA_GCCOUNT: return memory_count(L);
+    case LUA_GCSTEP: return gc_flag(L, what, (int)argument_integer_or(L, 2, 0));
+    case LUA_GCFRAME: return gc_frame_option(L);
+    case LUA_GCISRUNNING: return gc_flag(L, what, 0);
+    case LUA_GCSETPAUSE:
+    case LUA_GCSETSTEPMUL: return gc_tune(L, what);
+    case LUA_GCGEN: return gc_generational(L);
+    case LUA_GCINC: return gc_incremental(L);
+    default: return gc_plain(L, what);
   }
 }
 

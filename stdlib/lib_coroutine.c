@@ -87,12 +87,12 @@ static CoStatus status_of(lua_State *L, lua_State *co) {
   if (L == co)
     return CO_RUNNING;
   switch (lua_status(co)) {
-  case LUA_YIELD: return CO_SUSPENDED;
-  case LUA_OK:
-    if (lua_getstack(co, 0, &ar))
-      return CO_NORMAL;
-    return lua_gettop(co) == 0 ? CO_DEAD : CO_SUSPENDED;
-  default: return CO_DEAD;
+    case LUA_YIELD: return CO_SUSPENDED;
+    case LUA_OK:
+      if (lua_getstack(co, 0, &ar))
+        return CO_NORMAL;
+      return lua_gettop(co) == 0 ? CO_DEAD : CO_SUSPENDED;
+    default: return CO_DEAD;
   }
 }
 

@@ -206,7 +206,9 @@ static const char *last_part(const char *name, const char *separators) {
   return last;
 }
 
-static const char *path_of(const CalledFunction *f) { return f->path != NULL ? f->path : f->source; }
+static const char *path_of(const CalledFunction *f) {
+  return f->path != NULL ? f->path : f->source;
+}
 
 /* Tells whether a word is the end of the path, from a folder or file on. */
 static bool ends_path(const char *path, size_t length, const char *word, size_t size) {

@@ -301,7 +301,8 @@ static void read_period(void) {
   if (text == NULL || *text == '\0') return;
   const double number = strtod(text, &end);
   const double ns = number * (strcmp(end, "ms") == 0 ? 1e6 : NS_PER_S);
-  const bool known = end != text && (*end == '\0' || strcmp(end, "s") == 0 || strcmp(end, "ms") == 0);
+  const bool known =
+      end != text && (*end == '\0' || strcmp(end, "s") == 0 || strcmp(end, "ms") == 0);
   if (known && (ns == 0 || (ns >= LEAST_PERIOD_NS && ns <= 3600 * NS_PER_S))) {
     period_ns = (uint64_t)ns;
     return;

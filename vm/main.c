@@ -145,19 +145,19 @@ static int read_option(CommandLine *line, int i) {
   const char *option = line->argv[i];
   bool alone = option[2] == '\0';
   switch (option[1]) {
-  case 'E': line->ignore_environment = true; return alone ? i : -1;
-  case 'W': return alone ? i : -1;
-  case 'h': line->show_help = alone; return alone ? i : -1;
-  case 'i': line->interactive = true; /* fall through */
-  case 'v': line->show_version = true; return alone ? i : -1;
-  case 'e': line->has_chunks = true; /* fall through */
-  case 'l':
-    if (!alone)
-      return i;
-    if (i + 1 >= line->argc || line->argv[i + 1][0] == '-')
-      return -1;
-    return i + 1;
-  default: return -1;
+    case 'E': line->ignore_environment = true; return alone ? i : -1;
+    case 'W': return alone ? i : -1;
+    case 'h': line->show_help = alone; return alone ? i : -1;
+    case 'i': line->interactive = true; /* fall through */
+    case 'v': line->show_version = true; return alone ? i : -1;
+    case 'e': line->has_chunks = true; /* fall through */
+    case 'l':
+      if (!alone)
+        return i;
+      if (i + 1 >= line->argc || line->argv[i + 1][0] == '-')
+        return -1;
+      return i + 1;
+    default: return -1;
   }
 }
 

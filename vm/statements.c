@@ -108,7 +108,8 @@ static void parse_assignment(CompileState *cs, Target *target, int n, const char
     Expr value;
     const char *end = cs->lexer.lexeme;
     parse_consume(cs, '=');
-    if (n == 1 && parse_token(cs) == TOKEN_FUNCTION) cs->name = lexer_spelled(&cs->lexer, from, end);
+    if (n == 1 && parse_token(cs) == TOKEN_FUNCTION)
+      cs->name = lexer_spelled(&cs->lexer, from, end);
     int nvalues = parse_expressions(cs, &value);
     if (nvalues == n) { /* the last value needs no register */
       expr_one_result(fs, &value);

@@ -55,36 +55,36 @@ char *eva_ending_text(char *text, const struct eva_ending *ending) {
   const char *name;
   text[0] = 0;
   switch (ending->reason) {
-  case EVENTRING_END_STOPPED:
-    strcpy(text, "stopped");
-    break;
-  case EVENTRING_END_EXIT:
-    snprintf(text, EVA_ENDING, "exit status %u", ending->detail);
-    break;
-  case EVENTRING_END_SIGNAL:
-    name = signal_name(ending->detail);
-    if (name && asks_for_end(ending->detail))
-      snprintf(text, EVA_ENDING, "terminated by SIG%s", name);
-    else if (name) snprintf(text, EVA_ENDING, "SIG%s", name);
-    else snprintf(text, EVA_ENDING, ending->detail ? "signal %u" : "a signal", ending->detail);
-    break;
-  case EVENTRING_END_DELETED:
-    strcpy(text, "file deleted, goes on in another");
-    break;
-  case EVENTRING_END_UNKNOWN:
-    if (ending->liveness == EVENTRING_DEAD) strcpy(text, "killed");
-    break;
+    case EVENTRING_END_STOPPED:
+      strcpy(text, "stopped");
+      break;
+    case EVENTRING_END_EXIT:
+      snprintf(text, EVA_ENDING, "exit status %u", ending->detail);
+      break;
+    case EVENTRING_END_SIGNAL:
+      name = signal_name(ending->detail);
+      if (name && asks_for_end(ending->detail))
+        snprintf(text, EVA_ENDING, "terminated by SIG%s", name);
+      else if (name) snprintf(text, EVA_ENDING, "SIG%s", name);
+      else snprintf(text, EVA_ENDING, ending->detail ? "signal %u" : "a signal", ending->detail);
+      break;
+    case EVENTRING_END_DELETED:
+      strcpy(text, "file deleted, goes on in another");
+      break;
+    case EVENTRING_END_UNKNOWN:
+      if (ending->liveness == EVENTRING_DEAD) strcpy(text, "killed");
+      break;
   }
   return text;
 }
 
 const char *eva_ending_name(const struct eva_ending *ending) {
   switch (ending->reason) {
-  case EVENTRING_END_STOPPED: return "stopped";
-  case EVENTRING_END_EXIT: return "exit";
-  case EVENTRING_END_SIGNAL: return "signal";
-  case EVENTRING_END_DELETED: return "deleted";
-  case EVENTRING_END_UNKNOWN: break;
+    case EVENTRING_END_STOPPED: return "stopped";
+    case EVENTRING_END_EXIT: return "exit";
+    case EVENTRING_END_SIGNAL: return "signal";
+    case EVENTRING_END_DELETED: return "deleted";
+    case EVENTRING_END_UNKNOWN: break;
   }
   return ending->liveness == EVENTRING_DEAD ? "killed" : NULL;
 }

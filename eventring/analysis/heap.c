@@ -404,23 +404,23 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
   struct domain *d = &h->domain[event->domain];
   h->state.ns = event->ns;
   switch (what) {
-  case EVENTRING_MEMORY_ALLOC:
-    return event->ns >= h->since ? on_alloc(h, event, &m) : EVENTRING_OK;
-  case EVENTRING_MEMORY_FREE_YOUNG:
-  case EVENTRING_MEMORY_FREE_OLD:
-    on_free(h, event, m.block);
-    break;
-  case EVENTRING_MEMORY_COLLECTED:
-    if (!d->over_ns) d->collections++;
-    h->state.collections += event->ns >= h->since;
-    /* not each time, if the heap grows slowly */
-    if (!h->survived) note_peak(h, 1.0 / 32);
-    break;
-  case EVENTRING_MEMORY_RATE:
-    on_rate_event(h, event, m.rate);
-    break;
-  default:
-    break;
+    case EVENTRING_MEMORY_ALLOC:
+      return event->ns >= h->since ? on_alloc(h, event, &m) : EVENTRING_OK;
+    case EVENTRING_MEMORY_FREE_YOUNG:
+    case EVENTRING_MEMORY_FREE_OLD:
+      on_free(h, event, m.block);
+      break;
+    case EVENTRING_MEMORY_COLLECTED:
+      if (!d->over_ns) d->collections++;
+      h->state.collections += event->ns >= h->since;
+      /* not each time, if the heap grows slowly */
+      if (!h->survived) note_peak(h, 1.0 / 32);
+      break;
+    case EVENTRING_MEMORY_RATE:
+      on_rate_event(h, event, m.rate);
+      break;
+    default:
+      break;
   }
   return EVENTRING_OK;
 }

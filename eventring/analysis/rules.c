@@ -153,20 +153,20 @@ static enum role role_of_name(const struct eva_rule *r, const struct eventring_d
 
 static enum role find_role(const struct eva_rule *r, const struct eventring_def *def) {
   switch (subject_of(r)) {
-  case EVENTRING_SUBJECT_PAUSE: /* chosen by class */
-    return def->kind == EVENTRING_DEF_SPAN && def->event_class == EVENTRING_CLASS_GC ? DURATION
-                                                                                     : NOTHING;
-  case EVENTRING_SUBJECT_HEAP:
-    return role_of_heap(def);
-  case EVENTRING_SUBJECT_SPAN:
-    return strcmp(def->name, r->condition.name) == 0 ? role_of_span(def) : NOTHING;
-  case EVENTRING_SUBJECT_COUNTER:
-    return strcmp(def->name, r->condition.name) == 0 && def->kind == EVENTRING_DEF_COUNTER
-               ? VALUE : NOTHING;
-  case EVENTRING_SUBJECT_NAME:
-    return role_of_name(r, def);
-  default:
-    return NOTHING;
+    case EVENTRING_SUBJECT_PAUSE: /* chosen by class */
+      return def->kind == EVENTRING_DEF_SPAN && def->event_class == EVENTRING_CLASS_GC ? DURATION
+                                                                                       : NOTHING;
+    case EVENTRING_SUBJECT_HEAP:
+      return role_of_heap(def);
+    case EVENTRING_SUBJECT_SPAN:
+      return strcmp(def->name, r->condition.name) == 0 ? role_of_span(def) : NOTHING;
+    case EVENTRING_SUBJECT_COUNTER:
+      return strcmp(def->name, r->condition.name) == 0 && def->kind == EVENTRING_DEF_COUNTER
+                 ? VALUE : NOTHING;
+    case EVENTRING_SUBJECT_NAME:
+      return role_of_name(r, def);
+    default:
+      return NOTHING;
   }
 }
 
@@ -181,9 +181,9 @@ static enum role role_of(struct eva_rule *r, const struct eventring_event *e) {
 /* Tells whether the value is farther on the wrong side than the worst one so far. */
 static bool is_worse(const struct eva_rule *r, double value) {
   switch (r->condition.comparison) {
-  case EVENTRING_LESS: case EVENTRING_NOT_MORE: return value > r->value;
-  case EVENTRING_MORE: case EVENTRING_NOT_LESS: return value < r->value;
-  default: return false; /* the first value stays */
+    case EVENTRING_LESS: case EVENTRING_NOT_MORE: return value > r->value;
+    case EVENTRING_MORE: case EVENTRING_NOT_LESS: return value < r->value;
+    default: return false; /* the first value stays */
   }
 }
 
@@ -348,20 +348,20 @@ static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
   if (r->within) follow_within(r, e);
   if (r->named) take_named(r, e);
   switch (role_of(r, e)) {
-  case DURATION: return take_duration(r, e, pause);
-  case ASYNC_DURATION: return take_async(r, e, pair);
-  case VALUE: return take_counter(rules, r, e, false);
-  case WORDS_VALUE: return take_counter(rules, r, e, true);
-  case TOTAL: case WORDS_TOTAL:
-    take_total_of(r, e, role_of(r, e) == WORDS_TOTAL);
-    return EVENTRING_OK;
-  case OCCURRENCE:
-    if (is_occurrence(e) && is_within(r, e, e->ns)) r->values++;
-    return EVENTRING_OK;
-  case BEGUN:
-    if (is_within(r, e, e->ns)) r->begun++;
-    return EVENTRING_OK;
-  default: return EVENTRING_OK;
+    case DURATION: return take_duration(r, e, pause);
+    case ASYNC_DURATION: return take_async(r, e, pair);
+    case VALUE: return take_counter(rules, r, e, false);
+    case WORDS_VALUE: return take_counter(rules, r, e, true);
+    case TOTAL: case WORDS_TOTAL:
+      take_total_of(r, e, role_of(r, e) == WORDS_TOTAL);
+      return EVENTRING_OK;
+    case OCCURRENCE:
+      if (is_occurrence(e) && is_within(r, e, e->ns)) r->values++;
+      return EVENTRING_OK;
+    case BEGUN:
+      if (is_within(r, e, e->ns)) r->begun++;
+      return EVENTRING_OK;
+    default: return EVENTRING_OK;
   }
 }
 
@@ -467,15 +467,15 @@ static void find_reason(struct eva_rule *r, const struct found *found) {
 
 static double figure_of(const struct eva_rule *r) {
   switch (r->condition.figure) {
-  case EVENTRING_FIGURE_COUNT: return (double)r->values;
-  case EVENTRING_FIGURE_SUM: return r->sum;
-  case EVENTRING_FIGURE_MIN: return r->min;
-  case EVENTRING_FIGURE_MAX: return r->max;
-  case EVENTRING_FIGURE_MEAN: return r->sum / (double)r->values;
-  case EVENTRING_FIGURE_LAST: return r->last;
-  case EVENTRING_QUANTILE:
-    return (double)eva_histogram_quantile(r->histogram, r->condition.quantile);
-  default: return 0;
+    case EVENTRING_FIGURE_COUNT: return (double)r->values;
+    case EVENTRING_FIGURE_SUM: return r->sum;
+    case EVENTRING_FIGURE_MIN: return r->min;
+    case EVENTRING_FIGURE_MAX: return r->max;
+    case EVENTRING_FIGURE_MEAN: return r->sum / (double)r->values;
+    case EVENTRING_FIGURE_LAST: return r->last;
+    case EVENTRING_QUANTILE:
+      return (double)eva_histogram_quantile(r->histogram, r->condition.quantile);
+    default: return 0;
   }
 }
 
@@ -541,13 +541,13 @@ static void conclude_sum(struct eva_rule *r) {
 /* Tells whether the result stands whatever the values are that were not recorded. */
 static bool is_decided(const struct eva_rule *r) {
   switch (r->condition.figure) {
-  case EVENTRING_EACH: return !r->holds;
-  case EVENTRING_FIGURE_COUNT: case EVENTRING_FIGURE_MAX:
-    return r->has_value && (r->holds ? is_lower(r) : is_upper(r));
-  case EVENTRING_FIGURE_SUM: return r->min >= 0 && (r->holds ? is_lower(r) : is_upper(r));
-  case EVENTRING_FIGURE_MIN:
-    return r->has_value && (r->holds ? is_upper(r) : is_lower(r));
-  default: return false;
+    case EVENTRING_EACH: return !r->holds;
+    case EVENTRING_FIGURE_COUNT: case EVENTRING_FIGURE_MAX:
+      return r->has_value && (r->holds ? is_lower(r) : is_upper(r));
+    case EVENTRING_FIGURE_SUM: return r->min >= 0 && (r->holds ? is_lower(r) : is_upper(r));
+    case EVENTRING_FIGURE_MIN:
+      return r->has_value && (r->holds ? is_upper(r) : is_lower(r));
+    default: return false;
   }
 }
 

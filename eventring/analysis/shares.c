@@ -87,7 +87,8 @@ static struct flow *near_flow(const struct flows *flows, uint64_t context) {
 static struct flow *find_flow(const struct flows *flows, uint64_t context) {
   struct flow *near = near_flow(flows, context);
   if (near) return near;
-  return (struct flow *)evr_table_find(&flows->table, hash_of(context), has_context, NULL, &context);
+  return (struct flow *)evr_table_find(&flows->table, hash_of(context), has_context, NULL,
+                                       &context);
 }
 
 /* Returns the flow of this context, made if there is none; NULL: no memory. */

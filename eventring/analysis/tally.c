@@ -574,12 +574,12 @@ static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain
     struct eva_tally_entry *entry = entry_of(domain, batch, point->id);
     if (__builtin_expect(!entry, 0)) return EVENTRING_E_MEMORY;
     switch (point->kind) {
-    case EVENTRING_LINKED: status = count_linked(tally, entry, batch, point, settled); break;
-    case EVENTRING_END: /* counted with its span */
-      entry->span->off_cpu = eva_add(entry->span->off_cpu, point->value);
-      entry->span->interrupted += point->value > 0;
-      break;
-    default: entry->events++; break;
+      case EVENTRING_LINKED: status = count_linked(tally, entry, batch, point, settled); break;
+      case EVENTRING_END: /* counted with its span */
+        entry->span->off_cpu = eva_add(entry->span->off_cpu, point->value);
+        entry->span->interrupted += point->value > 0;
+        break;
+      default: entry->events++; break;
     }
   }
   return status;
@@ -611,8 +611,8 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return tally->status;
 }
 
-const struct eventring_callbacks eva_tally_callbacks = {sizeof(struct eventring_callbacks), on_event,
-                                                        on_lost};
+const struct eventring_callbacks eva_tally_callbacks = {sizeof(struct eventring_callbacks),
+                                                        on_event, on_lost};
 
 /* ---- The end ------------------------------------------------------------- */
 

@@ -324,7 +324,8 @@ static struct evc_wide *make_wide(struct eventring_calls_inside *in,
                                   const struct eventring_calls_node *node) {
   struct eventring_calls_rest *rest = evc_rest(in, node);
   char *wide = rest->carried ? NULL : evc_lines_take(&in->wides);
-  if (wide) rest->carried = (uint32_t)((size_t)(wide - in->wides.memory) / in->wides.block_bytes) + 1;
+  if (wide)
+    rest->carried = (uint32_t)((size_t)(wide - in->wides.memory) / in->wides.block_bytes) + 1;
   return wide_of(in, rest->carried);
 }
 

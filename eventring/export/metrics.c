@@ -126,7 +126,9 @@ static FILE *begin_sample(struct metrics *m, const struct metrics_point *p, cons
   return f->out;
 }
 
-static void end_uint(FILE *out, uint64_t value) { fprintf(out, "} %llu\n", (unsigned long long)value); }
+static void end_uint(FILE *out, uint64_t value) {
+  fprintf(out, "} %llu\n", (unsigned long long)value);
+}
 
 static void end_double(FILE *out, double value) {
   char text[32];
@@ -372,21 +374,21 @@ static void put_of_domain(struct metrics *m, enum metric metric, unsigned domain
 
 static bool add_quantity(struct metrics *m, const struct eventring_recorded *r) {
   switch (r->def->quantity) {
-  case EVENTRING_QUANTITY_ALLOCATED:
-    put_of_domain(m, METRIC_ALLOCATED, r->domain, bytes(r->def, r->sum.u));
-    return true;
-  case EVENTRING_QUANTITY_PROMOTED:
-    put_of_domain(m, METRIC_PROMOTED, r->domain, bytes(r->def, r->sum.u));
-    return true;
-  case EVENTRING_QUANTITY_HEAP:
-    if (m->alive[r->domain] && r->last_ns >= m->alive[r->domain])
-      put_of_domain(m, METRIC_HEAP, r->domain, bytes(r->def, r->last.u));
-    return true;
-  case EVENTRING_QUANTITY_CYCLE_END:
-    put_of_domain(m, METRIC_CYCLES, r->domain, r->count);
-    return true;
-  default:
-    return false;
+    case EVENTRING_QUANTITY_ALLOCATED:
+      put_of_domain(m, METRIC_ALLOCATED, r->domain, bytes(r->def, r->sum.u));
+      return true;
+    case EVENTRING_QUANTITY_PROMOTED:
+      put_of_domain(m, METRIC_PROMOTED, r->domain, bytes(r->def, r->sum.u));
+      return true;
+    case EVENTRING_QUANTITY_HEAP:
+      if (m->alive[r->domain] && r->last_ns >= m->alive[r->domain])
+        put_of_domain(m, METRIC_HEAP, r->domain, bytes(r->def, r->last.u));
+      return true;
+    case EVENTRING_QUANTITY_CYCLE_END:
+      put_of_domain(m, METRIC_CYCLES, r->domain, r->count);
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -427,7 +429,8 @@ static void put_row(struct metrics *m, int domain, const char *name, uint64_t re
                     uint64_t reserved) {
   for (int i = 0; i < 2; i++) {
     const enum metric metric = i ? METRIC_RESERVED : METRIC_FOOTPRINT;
-    struct metrics_point p = domain >= 0 ? point_of_domain(metric, (unsigned)domain) : point(metric);
+    struct metrics_point p =
+        domain >= 0 ? point_of_domain(metric, (unsigned)domain) : point(metric);
     if (domain < 0) label(&p, "domain", "");
     put_uint(m, label(&p, "use", name), i ? reserved : resident);
   }
@@ -439,7 +442,8 @@ static void note_row(struct footprints *f, const struct eventring_footprint_row 
   while (i < f->count && strcmp(f->row[i].name, row->name) != 0) i++;
   if (i == sizeof f->row / sizeof f->row[0] || (i < f->count && f->row[i].ns > ns)) return;
   if (i == f->count) f->count++;
-  f->row[i] = (struct row_of_process){.ns = ns, .resident = row->resident, .reserved = row->reserved};
+  f->row[i] =
+      (struct row_of_process){.ns = ns, .resident = row->resident, .reserved = row->reserved};
   snprintf(f->row[i].name, sizeof f->row[i].name, "%s", row->name);
 }
 

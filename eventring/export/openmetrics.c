@@ -374,7 +374,8 @@ static uint64_t put_buckets(struct history *m, const struct series *s, const str
   for (int i = 0; i <= BOUNDS; i++) {
     char bound[32];
     sum += v->bucket[i];
-    snprintf(bound, sizeof bound, ",%s=\"%s\"", label, i < BOUNDS ? metrics_bounds[i].text : "+Inf");
+    snprintf(bound, sizeof bound, ",%s=\"%s\"", label,
+             i < BOUNDS ? metrics_bounds[i].text : "+Inf");
     put_sample(m, name, s, false, bound, (double)sum, ms);
   }
   return sum;

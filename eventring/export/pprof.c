@@ -34,7 +34,8 @@ enum { /* fields of messages */
 
 /* ---- Messages --------------------------------------------------------------------- */
 
-static void put_values(const struct export_profile *p, struct export_strings *s, struct protobuf *out) {
+static void put_values(const struct export_profile *p, struct export_strings *s,
+                       struct protobuf *out) {
   struct protobuf m = {0};
   for (size_t i = 0; i < p->value_count; i++) {
     protobuf_add_number(&m, VALUE_TYPE, export_string(s, p->values[i].name));
@@ -119,8 +120,8 @@ static void free_names(const struct export_profile *p, char **names) {
   free(names);
 }
 
-static void put_functions(const struct export_profile *p, char *const *names, struct export_strings *s,
-                          struct protobuf *out) {
+static void put_functions(const struct export_profile *p, char *const *names,
+                          struct export_strings *s, struct protobuf *out) {
   struct protobuf m = {0};
   for (size_t i = 0; i < p->function_count; i++) {
     const struct export_function *f = &p->functions[i];
@@ -175,7 +176,8 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   protobuf_add_number(&b, PROFILE_TIME_NANOS, (uint64_t)p->start_wall_ns);
   protobuf_add_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
   if (p->value_count)
-    protobuf_add_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, export_string(&s, p->values[p->main_value].name));
+    protobuf_add_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE,
+                        export_string(&s, p->values[p->main_value].name));
   put_string_table(&s, &b);
   flush(&b, out, &failed);
   failed |= s.failed;

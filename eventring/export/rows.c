@@ -266,8 +266,10 @@ static int put_sample(struct export_rows *r, const struct eventring_event *e) {
   set_int(r, IN(samples, block), block);
   set_int(r, IN(samples, words), sample.words);
   set_int(r, IN(samples, samples), sample.samples);
-  set_text(r, IN(samples, kind), eventring_cursor_name(r->cursor, EVENTRING_NAME_MEMORY_KIND, sample.kind));
-  set_text(r, IN(samples, origin), eventring_cursor_name(r->cursor, EVENTRING_NAME_MEMORY_ORIGIN, sample.origin));
+  set_text(r, IN(samples, kind),
+           eventring_cursor_name(r->cursor, EVENTRING_NAME_MEMORY_KIND, sample.kind));
+  set_text(r, IN(samples, origin),
+           eventring_cursor_name(r->cursor, EVENTRING_NAME_MEMORY_ORIGIN, sample.origin));
   set_some(r, IN(samples, stack), sample.stack);
   if (span) set_text(r, IN(samples, span), span->name);
   return emit(r, EXPORT_TABLE_samples);

@@ -179,14 +179,14 @@ static uint64_t changed_classes(uint64_t wanted, enum evr_gate_change change,
                                 uint64_t classes) {
   enum { RUNS = 1 }; /* bit 0 is not a class here */
   switch (change) {
-  case EVR_PAUSE:
-    return wanted & ~(uint64_t)RUNS;
-  case EVR_RESUME:
-    return wanted | RUNS;
-  case EVR_ADD:
-    return wanted | (classes & ~(uint64_t)RUNS);
-  case EVR_REMOVE:
-    return wanted & ~(classes & ~(uint64_t)RUNS);
+    case EVR_PAUSE:
+      return wanted & ~(uint64_t)RUNS;
+    case EVR_RESUME:
+      return wanted | RUNS;
+    case EVR_ADD:
+      return wanted | (classes & ~(uint64_t)RUNS);
+    case EVR_REMOVE:
+      return wanted & ~(classes & ~(uint64_t)RUNS);
   }
   return wanted;
 }

@@ -30,12 +30,12 @@ int eventring_check_version(unsigned compiled_for, struct eventring_error *error
 const char *eventring_strerror(int code) {
   switch (code) {
 #define CASE(name, value, text) \
-  case EVENTRING_##name: \
-    return text;
-    EVENTRING_ERRORS(CASE)
+    case EVENTRING_##name: \
+      return text;
+      EVENTRING_ERRORS(CASE)
 #undef CASE
-  default:
-    return "unknown error";
+    default:
+      return "unknown error";
   }
 }
 
@@ -70,29 +70,29 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
 
 int evr_code_of_errno(int sys_errno) {
   switch (sys_errno) {
-  case ENOENT:
-  case ESRCH:
-    return EVENTRING_E_NOT_FOUND;
-  case EACCES:
-  case EPERM:
-  case EROFS:
-    return EVENTRING_E_PERMISSION;
-  case ENOSPC:
-  case EDQUOT:
-    return EVENTRING_E_SPACE;
-  case EFBIG:
-  case EMFILE:
-  case ENFILE:
-    return EVENTRING_E_LIMIT;
-  case ENOMEM:
-    return EVENTRING_E_MEMORY;
-  case EEXIST:
-  case ELOOP:
-    return EVENTRING_E_EXISTS;
-  case ENOTDIR:
-  case ENAMETOOLONG:
-    return EVENTRING_E_DIRECTORY;
-  default:
-    return EVENTRING_E_SYSTEM;
+    case ENOENT:
+    case ESRCH:
+      return EVENTRING_E_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return EVENTRING_E_PERMISSION;
+    case ENOSPC:
+    case EDQUOT:
+      return EVENTRING_E_SPACE;
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+      return EVENTRING_E_LIMIT;
+    case ENOMEM:
+      return EVENTRING_E_MEMORY;
+    case EEXIST:
+    case ELOOP:
+      return EVENTRING_E_EXISTS;
+    case ENOTDIR:
+    case ENAMETOOLONG:
+      return EVENTRING_E_DIRECTORY;
+    default:
+      return EVENTRING_E_SYSTEM;
   }
 }

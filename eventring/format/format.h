@@ -849,23 +849,23 @@ static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t
   int payload = word_length(*words) >= 1 && end - words >= 2;
   uint64_t value = payload ? words[1] : position->context;
   switch (word_id(*words)) {
-  case FORMAT_REMARK_REBASE:
-    if (payload) position->base = value;
-    break;
-  case FORMAT_REMARK_CONTEXT:
-    if (payload) position->context = value;
-    break;
-  case FORMAT_REMARK_SUSPEND:
-    return value;
-  case FORMAT_REMARK_RESUME:
-    position->context = value;
-    return value;
-  case FORMAT_REMARK_INCARNATION:
-    position->incarnation = payload ? (uint32_t)value : position->incarnation + 1;
-    position->context = 0;
-    break;
-  default:
-    break;
+    case FORMAT_REMARK_REBASE:
+      if (payload) position->base = value;
+      break;
+    case FORMAT_REMARK_CONTEXT:
+      if (payload) position->context = value;
+      break;
+    case FORMAT_REMARK_SUSPEND:
+      return value;
+    case FORMAT_REMARK_RESUME:
+      position->context = value;
+      return value;
+    case FORMAT_REMARK_INCARNATION:
+      position->incarnation = payload ? (uint32_t)value : position->incarnation + 1;
+      position->context = 0;
+      break;
+    default:
+      break;
   }
   return 0;
 }

@@ -20,16 +20,16 @@ static bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 /* Tells whether `second` may follow `first` in a sequence. */
 static bool second_is_valid(uint8_t first, uint8_t second) {
   switch (first) {
-  case 0xe0:
-    return second >= 0xa0;
-  case 0xed:
-    return second < 0xa0;
-  case 0xf0:
-    return second >= 0x90;
-  case 0xf4:
-    return second < 0x90;
-  default:
-    return true;
+    case 0xe0:
+      return second >= 0xa0;
+    case 0xed:
+      return second < 0xa0;
+    case 0xf0:
+      return second >= 0x90;
+    case 0xf4:
+      return second < 0x90;
+    default:
+      return true;
   }
 }
 

@@ -93,12 +93,12 @@ static bool grow_hash(size_t count) {
 static int check_text(const char *what, const char *text, size_t size,
                       struct eventring_error *error) {
   switch (evr_text_check(text, size)) {
-  case EVR_TEXT_NOT_UTF8:
-    return evr_fail(error, EVENTRING_E_NAME, 0, "%s is not valid UTF-8", what);
-  case EVR_TEXT_CONTROL:
-    return evr_fail(error, EVENTRING_E_NAME, 0, "%s holds a control character", what);
-  default:
-    return EVENTRING_OK;
+    case EVR_TEXT_NOT_UTF8:
+      return evr_fail(error, EVENTRING_E_NAME, 0, "%s is not valid UTF-8", what);
+    case EVR_TEXT_CONTROL:
+      return evr_fail(error, EVENTRING_E_NAME, 0, "%s holds a control character", what);
+    default:
+      return EVENTRING_OK;
   }
 }
 
@@ -142,15 +142,15 @@ static bool in_range(const struct eventring_def *def) {
    write. */
 static unsigned payloads_of(unsigned kind) {
   switch (kind) {
-  case EVENTRING_DEF_SPAN:
-    return PAYLOAD_BIT(NONE) | PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(STRING) |
-           PAYLOAD_BIT(BYTES) | PAYLOAD_BIT(VALUES);
-  case EVENTRING_DEF_COUNTER:
-    return PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(DOUBLE);
-  case EVENTRING_DEF_LIFECYCLE:
-    return PAYLOAD_BIT(INT);
-  default: /* eventring_emit_words writes any kind */
-    return ~0u;
+    case EVENTRING_DEF_SPAN:
+      return PAYLOAD_BIT(NONE) | PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(STRING) |
+             PAYLOAD_BIT(BYTES) | PAYLOAD_BIT(VALUES);
+    case EVENTRING_DEF_COUNTER:
+      return PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(DOUBLE);
+    case EVENTRING_DEF_LIFECYCLE:
+      return PAYLOAD_BIT(INT);
+    default: /* eventring_emit_words writes any kind */
+      return ~0u;
   }
 }
 

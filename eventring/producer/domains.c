@@ -344,17 +344,17 @@ static inline __attribute__((always_inline)) int
 write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct entry *entry,
                 struct eventring_error *error) {
   switch (entry->what) {
-  case ENTRY_CONTEXT:
-    return evr_lane_set_context(&d->lanes, ring, *entry->payload, entry->ticks, error);
-  case ENTRY_SUSPEND:
-    return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_SUSPEND, *entry->payload,
-                                   entry->ticks, error);
-  case ENTRY_RESUME:
-    return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_RESUME, *entry->payload,
-                                   entry->ticks, error);
-  default:
-    return evr_lane_write(&d->lanes, ring, entry->tail, entry->ticks, entry->payload,
-                          entry->words, error);
+    case ENTRY_CONTEXT:
+      return evr_lane_set_context(&d->lanes, ring, *entry->payload, entry->ticks, error);
+    case ENTRY_SUSPEND:
+      return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_SUSPEND, *entry->payload,
+                                     entry->ticks, error);
+    case ENTRY_RESUME:
+      return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_RESUME, *entry->payload,
+                                     entry->ticks, error);
+    default:
+      return evr_lane_write(&d->lanes, ring, entry->tail, entry->ticks, entry->payload,
+                            entry->words, error);
   }
 }
 

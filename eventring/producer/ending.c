@@ -59,12 +59,12 @@ struct evr_end evr_recording_end_of(const struct evr_recording *r, struct evr_en
 
 static bool is_orderly(struct evr_end end) {
   switch (end.reason) {
-  case FORMAT_END_EXIT:
-    return end.detail == 0;
-  case FORMAT_END_SIGNAL: /* 0: the host has not said which signal: an orderly end */
-    return end.detail == 0;
-  default:
-    return true;
+    case FORMAT_END_EXIT:
+      return end.detail == 0;
+    case FORMAT_END_SIGNAL: /* 0: the host has not said which signal: an orderly end */
+      return end.detail == 0;
+    default:
+      return true;
   }
 }
 

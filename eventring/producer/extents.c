@@ -68,7 +68,8 @@ static int extend_file(const struct evr_extents *e, int fd, uint64_t from, uint6
   struct statfs fs;
   bool reserve = how == EVR_CLAIM_NOW && !e->in_memory;
   int failure = evr_space_check_file_size(from + bytes);
-  if (!failure && how != EVR_CLAIM_BARE && fstatfs(fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
+  if (!failure && how != EVR_CLAIM_BARE && fstatfs(fd, &fs) == 0)
+    failure = evr_space_check_free(&fs, bytes);
   if (!failure) failure = set_length(e, fd, from + bytes);
   if (!failure && reserve) failure = evr_space_reserve(fd, false, from, bytes);
   return failure;

@@ -47,12 +47,12 @@ static void add_host(struct text *text) {
 /* Adds the expansion of a conversion; returns false when there is no such conversion. */
 static bool add_conversion(struct text *text, char letter, const struct evr_naming *naming) {
   switch (letter) {
-  case 'p': add_number(text, (uint64_t)naming->pid); return true;
-  case 't': add_number(text, (uint64_t)time(NULL)); return true;
-  case 'n': add_foreign(text, naming->program); return true;
-  case 'h': add_host(text); return true;
-  case '%': add_bytes(text, "%", 1); return true;
-  default: return false;
+    case 'p': add_number(text, (uint64_t)naming->pid); return true;
+    case 't': add_number(text, (uint64_t)time(NULL)); return true;
+    case 'n': add_foreign(text, naming->program); return true;
+    case 'h': add_host(text); return true;
+    case '%': add_bytes(text, "%", 1); return true;
+    default: return false;
   }
 }
 

@@ -73,9 +73,9 @@ static bool claim_locked(struct evr_ring *ring, unsigned slot, uint32_t places) 
   uint32_t more = places - ring->blocks;
   struct eventring_error error;
   if (r->ended || r->extents.file.fd < 0 || evr_recording_is_lost(r) ||
-      r->extents.count >= MOST_EXTENTS || !has_budget(ring, places) ||
-      !make_row_ready(r, slot) ||
-      evr_extents_claim_locked(&r->extents, more, EVR_CLAIM_LATER, &run->extent, &error) != EVENTRING_OK)
+      r->extents.count >= MOST_EXTENTS || !has_budget(ring, places) || !make_row_ready(r, slot) ||
+      evr_extents_claim_locked(&r->extents, more, EVR_CLAIM_LATER, &run->extent, &error) !=
+          EVENTRING_OK)
     return false;
   run->at = 0;
   run->end = places;

@@ -130,7 +130,9 @@ static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks
   link_span(open, i, c);
 }
 
-static bool has_reason(unsigned id) { return __atomic_load_n(&evr_has_reason[id], __ATOMIC_RELAXED); }
+static bool has_reason(unsigned id) {
+  return __atomic_load_n(&evr_has_reason[id], __ATOMIC_RELAXED);
+}
 
 /* Closes the innermost span of this id, at its end, among the `depth` innermost spans of
    the present context. */
@@ -192,7 +194,8 @@ static inline void add_span(const struct walk *walk, const struct begun *begun, 
 }
 
 /* Ends a span that is not the innermost one. */
-static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned id, uint64_t ticks) {
+static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned id,
+                                                     uint64_t ticks) {
   unsigned depth = FORMAT_END_SEARCH;
   for (uint32_t i = walk->count; i > 0 && depth > 0; depth--)
     if (word_id(walk->begun[--i].word) == id) {
@@ -216,17 +219,17 @@ apply_remark(struct walk *walk, const uint64_t *words, const uint64_t *end) {
   uint64_t ticks = word_ticks(*words, walk->position.base);
   uint64_t context = format_apply_remark(words, end, &walk->position);
   switch (word_id(*words)) {
-  case FORMAT_REMARK_SUSPEND:
-    suspend_context(open, context, ticks);
-    break;
-  case FORMAT_REMARK_RESUME:
-    resume_context(open, context, ticks);
-    break;
-  case FORMAT_REMARK_INCARNATION:
-    evr_open_clear(open);
-    break;
-  default:
-    break;
+    case FORMAT_REMARK_SUSPEND:
+      suspend_context(open, context, ticks);
+      break;
+    case FORMAT_REMARK_RESUME:
+      resume_context(open, context, ticks);
+      break;
+    case FORMAT_REMARK_INCARNATION:
+      evr_open_clear(open);
+      break;
+    default:
+      break;
   }
   open->context = walk->position.context;
   walk->asleep = is_suspended(open, open->context);

@@ -24,12 +24,12 @@
 static unsigned budget_of(enum format_kind kind) {
   switch (kind) {
 #define BUDGET(name, number, budget, full) \
-  case FORMAT_##name: \
-    return budget;
-    FORMAT_RECORD_KINDS(BUDGET)
+    case FORMAT_##name: \
+      return budget;
+      FORMAT_RECORD_KINDS(BUDGET)
 #undef BUDGET
-  default:
-    return 0;
+    default:
+      return 0;
   }
 }
 
@@ -37,14 +37,14 @@ static unsigned budget_of(enum format_kind kind) {
    up, records of this kind are dropped. */
 static struct evr_turning *turning_of(struct evr_records *records, enum format_kind kind) {
   switch (kind) {
-  case FORMAT_LIVES:
-    return &records->lives;
-  case FORMAT_ENDINGS:
-    return &records->endings;
-  case FORMAT_LAST_STACKS:
-    return &records->last_stacks;
-  default:
-    return NULL;
+    case FORMAT_LIVES:
+      return &records->lives;
+    case FORMAT_ENDINGS:
+      return &records->endings;
+    case FORMAT_LAST_STACKS:
+      return &records->last_stacks;
+    default:
+      return NULL;
   }
 }
 

@@ -40,7 +40,8 @@ static int check_item(const char *name, size_t size, struct eventring_error *err
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "a * must be at the end of a name");
   if (star && size == 1) return EVENTRING_OK;
   struct eventring_error cause;
-  if (eventring_check_name(name, star ? size - 1 : size, &cause) == EVENTRING_OK) return EVENTRING_OK;
+  if (eventring_check_name(name, star ? size - 1 : size, &cause) == EVENTRING_OK)
+    return EVENTRING_OK;
   return evr_fail(error, EVENTRING_E_CONFIG, 0, "%.200s", cause.text);
 }
 

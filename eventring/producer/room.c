@@ -72,8 +72,10 @@ bool evr_room_is_news(struct evr_recording *r, struct eventring_error *error) {
   const char *most = failure == EFBIG ? " is as large as it may be" : "";
   if (failure == EFBIG) failure = 0;
   if (r->streams.rings)
-    evr_fail(error, EVENTRING_LOSING, failure, "%.200s%s: events are lost (and counted) while there "
-             "is no room", r->path, most);
+    evr_fail(error, EVENTRING_LOSING, failure,
+             "%.200s%s: events are lost (and counted) while there "
+             "is no room",
+             r->path, most);
   else
     evr_fail(error, EVENTRING_LOSING, failure, "%.200s%s: rings go on in the blocks that they have "
              "while there is no room", r->path, most);

@@ -291,18 +291,18 @@ uint64_t evr_watch_event(struct evr_watching *w, const struct evr_watched *event
   if (!flags) return 0;
   uint64_t key = __atomic_load_n(&key_of[id], __ATOMIC_RELAXED), fired = 0;
   switch (tail & 7) {
-  case EVENTRING_BEGIN:
-    if (flags & AS_PAUSE) begin_pause(w, id, event->ticks);
-    if (flags & AS_SPAN) begin_span(w, event->context, id, event->ticks);
-    return 0;
-  case EVENTRING_END:
-    if (flags & AS_PAUSE) fired |= end_pause(w, flags, event);
-    if (flags & AS_SPAN) fired |= end_span(w, id, flags, key, event);
-    return fired;
-  case EVENTRING_COUNTER:
-    return words ? take_counter(w, flags, key, event->payload[0]) : 0;
-  default:
-    return 0;
+    case EVENTRING_BEGIN:
+      if (flags & AS_PAUSE) begin_pause(w, id, event->ticks);
+      if (flags & AS_SPAN) begin_span(w, event->context, id, event->ticks);
+      return 0;
+    case EVENTRING_END:
+      if (flags & AS_PAUSE) fired |= end_pause(w, flags, event);
+      if (flags & AS_SPAN) fired |= end_span(w, id, flags, key, event);
+      return fired;
+    case EVENTRING_COUNTER:
+      return words ? take_counter(w, flags, key, event->payload[0]) : 0;
+    default:
+      return 0;
   }
 }
 
@@ -419,16 +419,16 @@ static uint8_t flags_for(const struct entry *e, const struct eventring_def *def)
   const struct eventring_condition *c = &e->text.condition;
   bool span = def->kind == EVENTRING_DEF_SPAN, counter = def->kind == EVENTRING_DEF_COUNTER;
   switch (e->subject) {
-  case EVENTRING_SUBJECT_PAUSE:
-    return span && def->event_class == EVENTRING_CLASS_GC ? AS_PAUSE : 0;
-  case EVENTRING_SUBJECT_SPAN:
-    return span && strcmp(def->name, c->name) == 0 ? AS_SPAN : 0;
-  case EVENTRING_SUBJECT_COUNTER:
-    return counter && strcmp(def->name, c->name) == 0 ? AS_COUNTER : 0;
-  case EVENTRING_SUBJECT_HEAP:
-    return heap_flags(def);
-  default:
-    return 0;
+    case EVENTRING_SUBJECT_PAUSE:
+      return span && def->event_class == EVENTRING_CLASS_GC ? AS_PAUSE : 0;
+    case EVENTRING_SUBJECT_SPAN:
+      return span && strcmp(def->name, c->name) == 0 ? AS_SPAN : 0;
+    case EVENTRING_SUBJECT_COUNTER:
+      return counter && strcmp(def->name, c->name) == 0 ? AS_COUNTER : 0;
+    case EVENTRING_SUBJECT_HEAP:
+      return heap_flags(def);
+    default:
+      return 0;
   }
 }
 

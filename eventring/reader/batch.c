@@ -35,7 +35,8 @@
 
 /* Returns what batches need of a definition whose events are points. `words`: how many
    words its events have, exactly or at least. */
-static struct evr_batched points_of(const struct eventring_def *def, unsigned kind, unsigned words) {
+static struct evr_batched points_of(const struct eventring_def *def, unsigned kind,
+                                    unsigned words) {
   const uint64_t payload = kind == EVENTRING_COUNTER ? def->payload : 0;
   return (struct evr_batched){
       .tail = (uint64_t)def->id << 32 | (uint64_t)kind << 48 | payload << 56,
@@ -54,13 +55,13 @@ struct evr_batched evr_definition_batched(const struct evr_definition *d) {
                                 .is_measured = def->measure == EVENTRING_OFF_CPU};
   if (is_named) return (struct evr_batched){0};
   switch (def->kind) {
-  case EVENTRING_DEF_COUNTER:
-    return is_number && !def->quantity ? points_of(def, EVENTRING_COUNTER, 1)
-                                       : (struct evr_batched){0};
-  case EVENTRING_DEF_INSTANT: return points_of(def, EVENTRING_INSTANT, is_number);
-  case EVENTRING_DEF_ASYNC:
-  case EVENTRING_DEF_FLOW: return points_of(def, EVENTRING_LINKED, 2);
-  default: return (struct evr_batched){0};
+    case EVENTRING_DEF_COUNTER:
+      return is_number && !def->quantity ? points_of(def, EVENTRING_COUNTER, 1)
+                                         : (struct evr_batched){0};
+    case EVENTRING_DEF_INSTANT: return points_of(def, EVENTRING_INSTANT, is_number);
+    case EVENTRING_DEF_ASYNC:
+    case EVENTRING_DEF_FLOW: return points_of(def, EVENTRING_LINKED, 2);
+    default: return (struct evr_batched){0};
   }
 }
 
@@ -131,7 +132,8 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   const uint64_t *words = reader->blocks.held->words;
   const struct eventring_brief *opened = lists->opened - part->opened;
   const struct evr_mark *marks = lists->mark + part->outer;
-  struct evr_event_run run = {.at = words + part->to, .depth = reader->spans.present->count - part->outer};
+  struct evr_event_run run = {.at = words + part->to,
+                              .depth = reader->spans.present->count - part->outer};
   reader->in_run = evr_part_events(part);
   end_run(reader, sink, &run);
   if (run.depth) reader->spans.present->span[run.depth - 1].within += within;
@@ -355,7 +357,8 @@ int eventring_batch_each(const struct eventring_batch *batch,
                          void *context) {
   const struct eventring_brief *ended = batch->ended;
   const struct eventring_outer *outer = batch->outer;
-  const struct stretch *next = batch->written->stretch, *const end = next + batch->written->stretches;
+  const struct stretch *next = batch->written->stretch, *const end =
+                                                            next + batch->written->stretches;
   const uint64_t *word = next->words;
   uint64_t present = 0;
   uint32_t depth = 0;

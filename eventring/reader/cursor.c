@@ -382,9 +382,9 @@ static void poll_blocks(eventring_cursor *c, struct evr_sink *sink) {
 static void poll_in_order(eventring_cursor *c, struct evr_sink *sink) {
   const bool is_merged = c->flags & EVENTRING_OPEN_MERGED;
   switch (c->order) {
-  case EVENTRING_ORDER_DOMAINS: poll_domains(c, sink); break;
-  case EVENTRING_ORDER_BLOCKS: poll_blocks(c, sink); break;
-  default: (is_merged ? poll_merged : poll_ring_by_ring)(c, sink); break;
+    case EVENTRING_ORDER_DOMAINS: poll_domains(c, sink); break;
+    case EVENTRING_ORDER_BLOCKS: poll_blocks(c, sink); break;
+    default: (is_merged ? poll_merged : poll_ring_by_ring)(c, sink); break;
   }
 }
 

@@ -141,7 +141,8 @@ static int take_ending(const struct take *take, const uint64_t *record) {
 
 /* Returns a place for the next process, or NULL when out of memory. */
 static struct evr_process *add_process(struct evr_definitions *definitions) {
-  if (!EVR_MAKE_ROOM(definitions->processes, definitions->processes_room, definitions->processes_count, 16))
+  if (!EVR_MAKE_ROOM(definitions->processes, definitions->processes_room,
+                     definitions->processes_count, 16))
     return NULL;
   return &definitions->processes[definitions->processes_count++];
 }
@@ -242,11 +243,11 @@ static int take_last_stack(const struct take *take, const uint64_t *record,
 static bool is_possible(unsigned kind, const uint64_t *record) {
   uint32_t number = record_number(*record);
   switch (kind) {
-  case FORMAT_DEFINITIONS: return definition_is_valid(record);
-  case FORMAT_LIVES: return number < EVENTRING_MAX_DOMAINS;
-  case FORMAT_SWITCHES: return number && number <= EVR_MOST_PROCESSES;
-  case FORMAT_LAST_STACKS: return evr_last_stack_valid(record);
-  default: return evr_stacks_record_valid(kind, record);
+    case FORMAT_DEFINITIONS: return definition_is_valid(record);
+    case FORMAT_LIVES: return number < EVENTRING_MAX_DOMAINS;
+    case FORMAT_SWITCHES: return number && number <= EVR_MOST_PROCESSES;
+    case FORMAT_LAST_STACKS: return evr_last_stack_valid(record);
+    default: return evr_stacks_record_valid(kind, record);
   }
 }
 
@@ -270,14 +271,14 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
     return EVENTRING_OK;
   }
   switch (kind) {
-  case FORMAT_DEFINITIONS: return take_definition(take, record, error);
-  case FORMAT_CLOCK: return take_segment(take, record, error);
-  case FORMAT_LIVES: return take_life(take, record, words, error);
-  case FORMAT_ENDINGS: return take_ending(take, record);
-  case FORMAT_PROCESSES: return take_process(take, record, error);
-  case FORMAT_SWITCHES: return take_logged(take, record, error);
-  case FORMAT_LAST_STACKS: return take_last_stack(take, record, error);
-  default: break;
+    case FORMAT_DEFINITIONS: return take_definition(take, record, error);
+    case FORMAT_CLOCK: return take_segment(take, record, error);
+    case FORMAT_LIVES: return take_life(take, record, words, error);
+    case FORMAT_ENDINGS: return take_ending(take, record);
+    case FORMAT_PROCESSES: return take_process(take, record, error);
+    case FORMAT_SWITCHES: return take_logged(take, record, error);
+    case FORMAT_LAST_STACKS: return take_last_stack(take, record, error);
+    default: break;
   }
   if (evr_stacks_take(&take->definitions->stacks, kind, record)) return EVENTRING_OK;
   return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for functions and stacks");

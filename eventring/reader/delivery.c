@@ -465,9 +465,9 @@ static inline __attribute__((always_inline)) bool
 decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
               const struct evr_definition *d) {
   switch (word_kind(word)) {
-  case EVENTRING_BEGIN: return decode_begin(reader, run, word, d);
-  case EVENTRING_LINKED: return decode_link(reader, run, word, d);
-  default: return decode_bytes(reader, run, word, d);
+    case EVENTRING_BEGIN: return decode_begin(reader, run, word, d);
+    case EVENTRING_LINKED: return decode_link(reader, run, word, d);
+    default: return decode_bytes(reader, run, word, d);
   }
 }
 
@@ -662,10 +662,10 @@ static int deliver_switch(const struct evr_ring_reader *reader, const struct evr
 static int deliver_queued(struct evr_ring_reader *reader, const struct evr_pending *p,
                           struct evr_sink *sink) {
   switch (p->kind) {
-  case 0: return deliver_loss(reader, p, sink);
-  case EVR_CONTEXT_LEFT:
-  case EVR_CONTEXT_RESUMED: return deliver_switch(reader, p, sink);
-  default: return deliver_synthetic(reader, p, sink);
+    case 0: return deliver_loss(reader, p, sink);
+    case EVR_CONTEXT_LEFT:
+    case EVR_CONTEXT_RESUMED: return deliver_switch(reader, p, sink);
+    default: return deliver_synthetic(reader, p, sink);
   }
 }
 

@@ -416,22 +416,22 @@ enum eventring_memory_event eventring_event_memory(const struct eventring_event 
   struct eventring_memory full = {0};
   enum eventring_memory_event what = kind_of(event);
   switch (what) {
-  case EVENTRING_MEMORY_ALLOC:
-    full.block = eventring_event_sample(event, &full.sample);
-    break;
-  case EVENTRING_MEMORY_PROMOTE:
-  case EVENTRING_MEMORY_FREE_YOUNG:
-  case EVENTRING_MEMORY_FREE_OLD:
-    full.block = event->value.u;
-    break;
-  case EVENTRING_MEMORY_COLLECTED:
-    full.collection = event->value.u;
-    break;
-  case EVENTRING_MEMORY_RATE:
-    full.rate = event->value.d;
-    break;
-  default:
-    break;
+    case EVENTRING_MEMORY_ALLOC:
+      full.block = eventring_event_sample(event, &full.sample);
+      break;
+    case EVENTRING_MEMORY_PROMOTE:
+    case EVENTRING_MEMORY_FREE_YOUNG:
+    case EVENTRING_MEMORY_FREE_OLD:
+      full.block = event->value.u;
+      break;
+    case EVENTRING_MEMORY_COLLECTED:
+      full.collection = event->value.u;
+      break;
+    case EVENTRING_MEMORY_RATE:
+      full.rate = event->value.d;
+      break;
+    default:
+      break;
   }
   *memory = full;
   return what;

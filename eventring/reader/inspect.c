@@ -252,14 +252,14 @@ const char *eventring_cursor_name(const eventring_cursor *c, enum eventring_name
                                   unsigned index) {
   const struct evr_stacks *stacks = &c->definitions.stacks;
   switch (of) {
-  case EVENTRING_NAME_CLASS:
-    return index < EVENTRING_MAX_CLASSES ? or_none(c->meta.header.classes[index]) : NULL;
-  case EVENTRING_NAME_RING:
-    return index < EVENTRING_RINGS ? or_none(c->meta.header.rings[index]) : NULL;
-  case EVENTRING_NAME_MEMORY_KIND:
-    return index < FORMAT_MEMORY_KINDS ? or_none(stacks->kind[index]) : NULL;
-  case EVENTRING_NAME_MEMORY_ORIGIN:
-    return index < FORMAT_MEMORY_ORIGINS ? or_none(stacks->origin[index]) : NULL;
+    case EVENTRING_NAME_CLASS:
+      return index < EVENTRING_MAX_CLASSES ? or_none(c->meta.header.classes[index]) : NULL;
+    case EVENTRING_NAME_RING:
+      return index < EVENTRING_RINGS ? or_none(c->meta.header.rings[index]) : NULL;
+    case EVENTRING_NAME_MEMORY_KIND:
+      return index < FORMAT_MEMORY_KINDS ? or_none(stacks->kind[index]) : NULL;
+    case EVENTRING_NAME_MEMORY_ORIGIN:
+      return index < FORMAT_MEMORY_ORIGINS ? or_none(stacks->origin[index]) : NULL;
   }
   return NULL;
 }

@@ -223,10 +223,11 @@ static int open_descriptor(pid_t pid, const struct mapping *mapping, int *fd,
     status = check_mapped(opened, pid, mapping, fd, NULL);
   }
   if (directory) closedir(directory);
-  return status == EVENTRING_OK
-             ? status
-             : evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "%.300s was deleted, and cannot be reached "
-                        "through process %d", mapping->path, (int)pid);
+  return status == EVENTRING_OK ? status
+                                : evr_fail(error, EVENTRING_E_NOT_FOUND, 0,
+                                           "%.300s was deleted, and cannot be reached "
+                                           "through process %d",
+                                           mapping->path, (int)pid);
 }
 
 /* Opens the file that process `pid` maps as `mapping`. */

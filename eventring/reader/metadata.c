@@ -98,7 +98,8 @@ static int read_header(struct evr_metadata *meta, struct eventring_error *error)
 /* ---- Status, control, domains ------------------------------------------------------ */
 
 static bool status_is_valid(const struct evr_metadata *meta, const struct format_status *s) {
-  if ((evr_metadata_has_streams(meta) && s->claimed % FORMAT_UNIT) || (s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
+  if ((evr_metadata_has_streams(meta) && s->claimed % FORMAT_UNIT) ||
+      (s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
       s->slots > EVENTRING_MAX_DOMAINS || s->slots < meta->status.slots ||
       s->claimed > FORMAT_MAX_BLOCKS || s->claimed < meta->status.claimed)
     return false;

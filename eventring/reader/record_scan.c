@@ -22,11 +22,11 @@
 bool evr_kind_is_known(unsigned kind) {
   switch (kind) {
 #define KNOWN(name, number, budget, full) case FORMAT_##name:
-    FORMAT_RECORD_KINDS(KNOWN)
+      FORMAT_RECORD_KINDS(KNOWN)
 #undef KNOWN
-    return true;
-  default:
-    return false;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -42,14 +42,14 @@ static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
 #define CASE_IN_PLACE(kind)
 #define CASE_OLDEST_GOES(kind) case kind:
 #define CASE(name, kind, budget, full) CASE_##full(kind)
-    FORMAT_RECORD_KINDS(CASE)
-    return true;
+      FORMAT_RECORD_KINDS(CASE)
+      return true;
 #undef CASE
 #undef CASE_OLDEST_GOES
 #undef CASE_IN_PLACE
 #undef CASE_DROPPED
-  default:
-    return false;
+    default:
+      return false;
   }
 }
 

@@ -28,24 +28,25 @@ static const char does_not_sample[] = "its program does not sample allocations";
 static int check_obeyed(const struct evr_metadata *meta, enum eventring_control what,
                         struct eventring_error *error) {
   switch (what) {
-  case EVENTRING_CONTROL_HOLD:
-    return evr_control_page_obeys(meta, FORMAT_WORD_HOLD, "its rings cannot grow", error);
-  case EVENTRING_CONTROL_SAMPLE:
-  case EVENTRING_CONTROL_RATE:
-    return evr_control_page_obeys(meta, FORMAT_WORD_SAMPLE_RATE, does_not_sample, error);
-  case EVENTRING_CONTROL_PROFILE:
-    return evr_control_page_obeys(meta, FORMAT_WORD_CALL_PROFILE,
-                                  "its process keeps no profiles of calls", error);
-  case EVENTRING_CONTROL_STACKS:
-    return evr_control_page_obeys(meta, FORMAT_WORD_STACKS, "its process writes no stacks", error);
-  case EVENTRING_CONTROL_TRIGGERS:
-    return evr_control_page_obeys(meta, FORMAT_WORD_TRIGGERS, "it has no triggers", error);
-  case EVENTRING_CONTROL_SPANS:
-    return evr_control_page_obeys(meta, FORMAT_WORD_SPANS,
-                                  "its process makes no spans of functions that are named", error);
-  default:
-    return evr_control_page_obeys(meta, FORMAT_WORD_WANTED, "its process cannot be controlled",
-                                  error);
+    case EVENTRING_CONTROL_HOLD:
+      return evr_control_page_obeys(meta, FORMAT_WORD_HOLD, "its rings cannot grow", error);
+    case EVENTRING_CONTROL_SAMPLE:
+    case EVENTRING_CONTROL_RATE:
+      return evr_control_page_obeys(meta, FORMAT_WORD_SAMPLE_RATE, does_not_sample, error);
+    case EVENTRING_CONTROL_PROFILE:
+      return evr_control_page_obeys(meta, FORMAT_WORD_CALL_PROFILE,
+                                    "its process keeps no profiles of calls", error);
+    case EVENTRING_CONTROL_STACKS:
+      return evr_control_page_obeys(meta, FORMAT_WORD_STACKS, "its process writes no stacks",
+                                    error);
+    case EVENTRING_CONTROL_TRIGGERS:
+      return evr_control_page_obeys(meta, FORMAT_WORD_TRIGGERS, "it has no triggers", error);
+    case EVENTRING_CONTROL_SPANS:
+      return evr_control_page_obeys(
+          meta, FORMAT_WORD_SPANS, "its process makes no spans of functions that are named", error);
+    default:
+      return evr_control_page_obeys(meta, FORMAT_WORD_WANTED, "its process cannot be controlled",
+                                    error);
   }
 }
 
@@ -56,7 +57,8 @@ static uint64_t classes_of(const struct evr_metadata *meta) {
 
 /* Returns the classes of the change that are never recorded. (A change that names all
    existing classes means all that can be switched on.) */
-static uint64_t redacted_of(const struct evr_metadata *meta, const struct eventring_change *change) {
+static uint64_t redacted_of(const struct evr_metadata *meta,
+                            const struct eventring_change *change) {
   const uint64_t redacted = meta->status.redacted, all = evr_named_classes(meta->header.classes);
   const uint64_t lifecycle = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   switch (change->what) {
@@ -65,8 +67,9 @@ static uint64_t redacted_of(const struct evr_metadata *meta, const struct eventr
     case EVENTRING_CONTROL_SAMPLE: case EVENTRING_CONTROL_RATE:
       return change->rate > 0 ? EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC) & redacted : 0;
     case EVENTRING_CONTROL_SPANS:
-      return change->spans && change->spans[0] ? EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS) & redacted
-                                               : 0;
+      return change->spans && change->spans[0]
+                 ? EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS) & redacted
+                 : 0;
     default: return 0;
   }
 }
@@ -144,36 +147,36 @@ static int change_page(struct format_control *page, void *context) {
   const struct page_change *p = context;
   const struct eventring_change *change = p->change;
   switch (change->what) {
-  case EVENTRING_CONTROL_TRIGGERS:
-    evr_control_write_list(&page->triggers, change->triggers);
-    break;
-  case EVENTRING_CONTROL_SPANS:
-    set_spans(p->meta, page, change->spans);
-    break;
-  case EVENTRING_CONTROL_SAMPLE:
-    set_sampling(p->meta, page, change->rate);
-    break;
-  case EVENTRING_CONTROL_RATE:
-    set_rate(page, change->rate);
-    break;
-  case EVENTRING_CONTROL_HOLD:
-    __atomic_store_n(&page->hold_ns, change->hold_ns, __ATOMIC_RELAXED);
-    break;
-  case EVENTRING_CONTROL_PROFILE:
-    evr_control_profile(page, change->on);
-    break;
-  case EVENTRING_CONTROL_STACKS:
-    evr_control_ask_stacks(page, change->on);
-    break;
-  case EVENTRING_CONTROL_LINES:
-    evr_control_ask_lines(page, change->on);
-    break;
-  default:
-    /* a request to switch on or off all calls replaces the list of some of them */
-    if (changes_calls(change)) evr_control_write_list(&page->spans, NULL);
-    evr_control_change(page, (enum format_clock)p->meta->header.clock,
-                       classes_of(p->meta), changes[change->what],
-                       change->classes);
+    case EVENTRING_CONTROL_TRIGGERS:
+      evr_control_write_list(&page->triggers, change->triggers);
+      break;
+    case EVENTRING_CONTROL_SPANS:
+      set_spans(p->meta, page, change->spans);
+      break;
+    case EVENTRING_CONTROL_SAMPLE:
+      set_sampling(p->meta, page, change->rate);
+      break;
+    case EVENTRING_CONTROL_RATE:
+      set_rate(page, change->rate);
+      break;
+    case EVENTRING_CONTROL_HOLD:
+      __atomic_store_n(&page->hold_ns, change->hold_ns, __ATOMIC_RELAXED);
+      break;
+    case EVENTRING_CONTROL_PROFILE:
+      evr_control_profile(page, change->on);
+      break;
+    case EVENTRING_CONTROL_STACKS:
+      evr_control_ask_stacks(page, change->on);
+      break;
+    case EVENTRING_CONTROL_LINES:
+      evr_control_ask_lines(page, change->on);
+      break;
+    default:
+      /* a request to switch on or off all calls replaces the list of some of them */
+      if (changes_calls(change)) evr_control_write_list(&page->spans, NULL);
+      evr_control_change(page, (enum format_clock)p->meta->header.clock,
+                         classes_of(p->meta), changes[change->what],
+                         change->classes);
   }
   /* the process must install what writes these events */
   if (change->what == EVENTRING_CONTROL_ENABLE && changes_calls(change))
@@ -192,16 +195,18 @@ static int check_directories(const eventring_cursor *cursor, const char *list,
   while (status == EVENTRING_OK &&
          evr_trigger_text_next(&trigger, list, strlen(list), &at, NULL) > 0)
     if (trigger.directory[0])
-      status = evr_process_can_write(pid, evr_source_descriptor(&cursor->meta.source), trigger.directory,
-                                     error);
+      status = evr_process_can_write(pid, evr_source_descriptor(&cursor->meta.source),
+                                     trigger.directory, error);
   return status;
 }
 
 /* Checks the names of functions, which are separated by commas. */
 static int check_names(const char *names, struct eventring_error *error) {
   if (names && strlen(names) > EVENTRING_MAX_CALL_NAMES)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "the names of functions have more than %d bytes "
-                    "together", EVENTRING_MAX_CALL_NAMES);
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "the names of functions have more than %d bytes "
+                    "together",
+                    EVENTRING_MAX_CALL_NAMES);
   for (const char *at = names; at && *at; at++)
     if ((unsigned char)*at < ' ' || *at == 0x7f)
       return evr_fail(error, EVENTRING_E_ARGUMENT, 0,

@@ -151,24 +151,24 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
   uint64_t ticks = word_ticks(*words, position.base);
   uint64_t context = format_apply_remark(words, end, &position);
   switch (word_id(*words)) {
-  case FORMAT_REMARK_SUSPEND:
-    queue_switch(reader, EVR_CONTEXT_LEFT, context, ticks);
-    evr_spans_suspend(&reader->spans, context, ticks);
-    break;
-  case FORMAT_REMARK_RESUME:
-    queue_switch(reader, EVR_CONTEXT_RESUMED, context, ticks);
-    evr_spans_resume(&reader->spans, context, ticks);
-    break;
-  case FORMAT_REMARK_INCARNATION:
-    reader->now = ticks;
-    tear_all(reader); /* while the position is still that of the former incarnation */
-    break;
-  case FORMAT_REMARK_REBASE:
-  case FORMAT_REMARK_CONTEXT:
-    break;
-  default:
-    reader->remarks_unknown++;
-    break;
+    case FORMAT_REMARK_SUSPEND:
+      queue_switch(reader, EVR_CONTEXT_LEFT, context, ticks);
+      evr_spans_suspend(&reader->spans, context, ticks);
+      break;
+    case FORMAT_REMARK_RESUME:
+      queue_switch(reader, EVR_CONTEXT_RESUMED, context, ticks);
+      evr_spans_resume(&reader->spans, context, ticks);
+      break;
+    case FORMAT_REMARK_INCARNATION:
+      reader->now = ticks;
+      tear_all(reader); /* while the position is still that of the former incarnation */
+      break;
+    case FORMAT_REMARK_REBASE:
+    case FORMAT_REMARK_CONTEXT:
+      break;
+    default:
+      reader->remarks_unknown++;
+      break;
   }
   reader->position = position;
   evr_spans_enter(&reader->spans, position.context);

@@ -208,11 +208,11 @@ static bool move_block(eventring_saver *saver, uint64_t *words, uint32_t end) {
   struct format_block *h = (struct format_block *)words;
   uint64_t *record = words + FORMAT_BLOCK_HEADER_WORDS;
   switch (h->kind) {
-  case FORMAT_HEAPS: return move_heap(saver, h, record);
-  case FORMAT_HEAP_PAGES: return move_page(saver, h, words, end);
-  case FORMAT_FOOTPRINTS: return saver->options.part->alone && move_footprint(saver, h, record);
-  case FORMAT_PROFILES: return move_profile(saver, record);
-  default: return false;
+    case FORMAT_HEAPS: return move_heap(saver, h, record);
+    case FORMAT_HEAP_PAGES: return move_page(saver, h, words, end);
+    case FORMAT_FOOTPRINTS: return saver->options.part->alone && move_footprint(saver, h, record);
+    case FORMAT_PROFILES: return move_profile(saver, record);
+    default: return false;
   }
 }
 

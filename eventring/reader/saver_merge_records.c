@@ -53,12 +53,12 @@ void merge_put_unfinished(eventring_saver *saver) {
 uint64_t merge_budget(enum format_kind kind) {
   switch (kind) {
 #define BUDGET(name, number, budget, full) \
-  case number: \
-    return number == FORMAT_LIVES ? LIVES_BUDGET : (budget);
-    FORMAT_RECORD_KINDS(BUDGET)
+    case number: \
+      return number == FORMAT_LIVES ? LIVES_BUDGET : (budget);
+      FORMAT_RECORD_KINDS(BUDGET)
 #undef BUDGET
-  default:
-    return 0;
+    default:
+      return 0;
   }
 }
 

@@ -143,18 +143,18 @@ static unsigned replace_bytes(const struct saver_strip *strip, uint64_t *words, 
 static unsigned replace_value(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                               unsigned count) {
   switch (payload) {
-  case EVENTRING_STRING:
-  case EVENTRING_BYTES:
-    return replace_bytes(strip, words, count);
-  case EVENTRING_INT:
-  case EVENTRING_UINT:
-  case EVENTRING_DOUBLE:
-  case EVENTRING_STACK_ID:
-    return count ? 1 : 0;
-  case EVENTRING_SAMPLE:
-    return count >= FORMAT_SAMPLE_WORDS ? FORMAT_SAMPLE_WORDS : 0;
-  default:
-    return 0;
+    case EVENTRING_STRING:
+    case EVENTRING_BYTES:
+      return replace_bytes(strip, words, count);
+    case EVENTRING_INT:
+    case EVENTRING_UINT:
+    case EVENTRING_DOUBLE:
+    case EVENTRING_STACK_ID:
+      return count ? 1 : 0;
+    case EVENTRING_SAMPLE:
+      return count >= FORMAT_SAMPLE_WORDS ? FORMAT_SAMPLE_WORDS : 0;
+    default:
+      return 0;
   }
 }
 
@@ -200,9 +200,9 @@ static void strip_event(const eventring_saver *saver, uint64_t *words, uint64_t 
 /* Returns how many words of a remark's payload are used. */
 static unsigned used_by_remark(uint64_t word) {
   switch (word_id(word)) {
-  case FORMAT_REMARK_REBASE: case FORMAT_REMARK_CONTEXT: case FORMAT_REMARK_SUSPEND:
-  case FORMAT_REMARK_RESUME: case FORMAT_REMARK_INCARNATION: return 1;
-  default: return 0;
+    case FORMAT_REMARK_REBASE: case FORMAT_REMARK_CONTEXT: case FORMAT_REMARK_SUSPEND:
+    case FORMAT_REMARK_RESUME: case FORMAT_REMARK_INCARNATION: return 1;
+    default: return 0;
   }
 }
 

@@ -35,11 +35,11 @@ bool evr_stacks_record_valid(unsigned kind, const uint64_t *record) {
   uint32_t number = record_number(*record);
   bool is_kind = record_type(*record) == FORMAT_MEMORY_KIND;
   switch (kind) {
-  case FORMAT_FUNCTIONS: return number >= 1 && number <= MOST_FUNCTIONS;
-  case FORMAT_STACKS: return number >= 1 && number <= MOST_NODES && (uint32_t)record[1] < number;
-  case FORMAT_STRINGS:
-    return number < (is_kind ? FORMAT_MEMORY_KINDS : FORMAT_MEMORY_ORIGINS) && record[1] >= 1;
-  default: return true;
+    case FORMAT_FUNCTIONS: return number >= 1 && number <= MOST_FUNCTIONS;
+    case FORMAT_STACKS: return number >= 1 && number <= MOST_NODES && (uint32_t)record[1] < number;
+    case FORMAT_STRINGS:
+      return number < (is_kind ? FORMAT_MEMORY_KINDS : FORMAT_MEMORY_ORIGINS) && record[1] >= 1;
+    default: return true;
   }
 }
 

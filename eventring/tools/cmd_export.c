@@ -60,11 +60,14 @@ static int read_words(const struct command *self, int count, char **words,
   if (goes_on(status) && c->every_ns != NOT_SAID && !has_series(c->to))
     status = usage_error(self, "--every goes with --to openmetrics");
   if (goes_on(status) && is_of_metrics(c->to) && asks_for_a_part(&c->h.q))
-    status = usage_error(self, "`--to %s' is of the whole recording: no --since, --until, --last or "
-                         "--domain", c->to);
+    status = usage_error(self,
+                         "`--to %s' is of the whole recording: no --since, --until, --last or "
+                         "--domain",
+                         c->to);
   if (goes_on(status) && c->resource && !is_otlp(c->to))
-    status = usage_error(self, "--resource goes with --to otlp, otlp_metrics and otlp_profiles, and "
-                         "their _json");
+    status =
+        usage_error(self, "--resource goes with --to otlp, otlp_metrics and otlp_profiles, and "
+                          "their _json");
   if (goes_on(status) && c->resource && !otlp_resource_is_valid(c->resource))
     status = usage_error(self, "--resource: must be %s", OTLP_RESOURCE_FORM);
   if (goes_on(status) && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)

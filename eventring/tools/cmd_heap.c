@@ -86,7 +86,9 @@ VIEW_GETTER(label, struct row) {
   return view_text(to->room);
 }
 
-static bool has_source(const void *row) { return ((const struct row *)row)->view->by <= BY_FUNCTION; }
+static bool has_source(const void *row) {
+  return ((const struct row *)row)->view->by <= BY_FUNCTION;
+}
 static bool is_stack(const void *row) { return ((const struct row *)row)->view->by == BY_STACK; }
 VIEW_GETTER(name, struct row) { return view_text(heap_name(row->view, row->node, to->room)); }
 VIEW_GETTER(source, struct row) { return view_text(heap_source(row->view, row->node)); }

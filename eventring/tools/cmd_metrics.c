@@ -119,8 +119,10 @@ static int take_pids(const struct command *self, const struct operands *operands
   *pids = need_zeroed(operands->count + 1, sizeof **pids);
   for (size_t i = 0; i < operands->count; i++)
     if (!read_process_number(operands->words[i], &(*pids)[i]))
-      return usage_error(self, "`%s' is no process: metrics are those of live processes (export --to "
-                               "openmetrics writes those of a FILE)", operands->words[i]);
+      return usage_error(self,
+                         "`%s' is no process: metrics are those of live processes (export --to "
+                         "openmetrics writes those of a FILE)",
+                         operands->words[i]);
   return STATUS_GO_ON;
 }
 

@@ -225,8 +225,10 @@ static int ask_for_profile(struct reader *reader, const char *target,
   status = reader_close(&asker, goes_on(status) ? STATUS_OK : status);
   if (status == STATUS_OK) status = take_profiles(reader->cursor, profile);
   if (status != STATUS_OK || profile->profiles.count) return status;
-  return wrong("it keeps a profile of calls from its next safepoint on, and has not written it yet%s%s "
-               "(--hz 1000 takes samples)", is_silent ? ": " : "", is_silent ? why : "");
+  return wrong(
+      "it keeps a profile of calls from its next safepoint on, and has not written it yet%s%s "
+      "(--hz 1000 takes samples)",
+      is_silent ? ": " : "", is_silent ? why : "");
 }
 
 /* Shows the profiles of a recording. `target` is the word by which it was opened, or

@@ -106,10 +106,10 @@ static void take_answer(struct retain *r, struct answer *a) {
 
 static const char *cut_off(uint64_t end) {
   switch (end) {
-  case 0: return NULL;
-  case 1: return "more objects than the walk may visit";
-  case 2: return "the walk took too long";
-  default: return "no memory for more of the walk";
+    case 0: return NULL;
+    case 1: return "more objects than the walk may visit";
+    case 2: return "the walk took too long";
+    default: return "no memory for more of the walk";
   }
 }
 
@@ -285,7 +285,8 @@ static void print_text(const struct retain *r) {
 /* ---- the command -------------------------------------------------------------- */
 
 static void note_silence(const struct retain *r, struct answer *a) {
-  if (a->child.pid && !a->child.ended) snprintf(a->silent, sizeof a->silent, "its child has not finished");
+  if (a->child.pid && !a->child.ended)
+    snprintf(a->silent, sizeof a->silent, "its child has not finished");
   else ask_why_silent(a->silent, &r->ask, a->slot);
 }
 

@@ -465,8 +465,10 @@ static int start_listening(const struct command *self, struct listening *l, cons
       return wrong("%s: %s", where, strerror(errno));
     return status == STATUS_OK ? STATUS_GO_ON : status;
   }
-  return usage_error(self, "--listen: `%s' is none of 127.0.0.1:PORT, [::1]:PORT and unix:PATH: for "
-                           "other machines put a proxy in front, which asks who they are", where);
+  return usage_error(self,
+                     "--listen: `%s' is none of 127.0.0.1:PORT, [::1]:PORT and unix:PATH: for "
+                     "other machines put a proxy in front, which asks who they are",
+                     where);
 }
 
 static void stop_listening(struct listening *l) {
@@ -533,6 +535,7 @@ int command_serve(const struct command *self, int count, char **words) {
   struct server server = {.mutex = PTHREAD_MUTEX_INITIALIZER};
   return run(self, &server, where, most_names);
 #else
-  return wrong("this eventring was built without libmicrohttpd (Debian package: libmicrohttpd-dev)");
+  return wrong(
+      "this eventring was built without libmicrohttpd (Debian package: libmicrohttpd-dev)");
 #endif
 }

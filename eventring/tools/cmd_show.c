@@ -279,7 +279,8 @@ static void rings_of(struct view_to *to, const void *row) {
                           .slot = ((const struct eventring_domain_info *)row)->slot};
   for (; ring.ring < EVENTRING_RINGS; ring.ring++) {
     const struct eventring_ring_info *info = &ring.info;
-    if (eventring_cursor_ring(to->cursor, ring.slot, (enum eventring_ring)ring.ring, &ring.info) < 0)
+    if (eventring_cursor_ring(to->cursor, ring.slot, (enum eventring_ring)ring.ring, &ring.info) <
+        0)
       continue;
     ring.overwritten = info->emitted > info->available ? info->emitted - info->available : 0;
     view_named_row(to, eva_ring_name(to->cursor, ring.ring), &ring);

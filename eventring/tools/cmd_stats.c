@@ -127,8 +127,8 @@ static void *watch(void *context) {
   /* (if one event ends reading, those after it must not come in its batch) */
   if (reading.until == UINT64_MAX) {
     eva_tally_apart(watching->tally, watching->reader.cursor);
-    if (eventring_cursor_batches(watching->reader.cursor, EVENTRING_BATCH_ALL, on_batch, watching) ==
-        EVENTRING_E_MEMORY)
+    if (eventring_cursor_batches(watching->reader.cursor, EVENTRING_BATCH_ALL, on_batch,
+                                 watching) == EVENTRING_E_MEMORY)
       no_memory();
   }
   reader_read(&watching->reader, &reading);

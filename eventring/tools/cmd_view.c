@@ -41,7 +41,12 @@ static const size_t order[] = {
 #include "view_parts.def"
 };
 
-enum { NAME_ROOM = 200, WATCHED_NS = 1000 * 1000 * 1000, WATCHED_SECONDS = 10, PAGE_LIMIT = 1 << 20 };
+enum {
+  NAME_ROOM = 200,
+  WATCHED_NS = 1000 * 1000 * 1000,
+  WATCHED_SECONDS = 10,
+  PAGE_LIMIT = 1 << 20
+};
 #define NOT_SAID UINT64_MAX
 
 struct view_command {

@@ -603,12 +603,12 @@ static bool is_common(const struct dump_format *format, const struct eventring_e
   if (event->kind == EVENTRING_END)
     return event->flags & EVENTRING_MATCHED && (!event->payload || says_off_cpu(event));
   switch (event->payload) {
-  case EVENTRING_NONE:
-  case EVENTRING_DOUBLE: return true;
-  case EVENTRING_INT:
-  case EVENTRING_UINT: return !named_value(format, event);
-  case EVENTRING_STRING: return event->size <= SHORT && is_utf8(event->bytes, event->size);
-  default: return false;
+    case EVENTRING_NONE:
+    case EVENTRING_DOUBLE: return true;
+    case EVENTRING_INT:
+    case EVENTRING_UINT: return !named_value(format, event);
+    case EVENTRING_STRING: return event->size <= SHORT && is_utf8(event->bytes, event->size);
+    default: return false;
   }
 }
 
@@ -618,10 +618,10 @@ static char *put_common_value(char *to, const struct eventring_event *event) {
   if (event->payload == EVENTRING_NONE) return to;
   to = EXPORT_TEXT(to, ",\"value\":");
   switch (event->payload) {
-  case EVENTRING_INT: return export_int(to, event->value.i);
-  case EVENTRING_UINT: return export_uint(to, event->value.u);
-  case EVENTRING_DOUBLE: return export_double(to, event->value.d, '"');
-  default: return export_json_text(to, event->bytes, event->size);
+    case EVENTRING_INT: return export_int(to, event->value.i);
+    case EVENTRING_UINT: return export_uint(to, event->value.u);
+    case EVENTRING_DOUBLE: return export_double(to, event->value.d, '"');
+    default: return export_json_text(to, event->bytes, event->size);
   }
 }
 

@@ -91,18 +91,18 @@ static uint32_t node_of_row(struct heap_view *v, struct memo *memo,
   struct eventring_stack_info info = {0};
   struct heap_node key = {0};
   switch (v->by) {
-  case BY_STACK:
-    return node_of_stack(v, memo, row->stack);
-  case BY_LINE: key = key_of_line(v, row->stack); break;
-  case BY_FUNCTION:
-    if (eventring_cursor_stack(v->cursor, row->stack, &info) != 0)
-      key.key = row->stack == OTHER_STACK;
-    key.function = info.function;
-    break;
-  case BY_KIND: key.key = row->kind; break;
-  case BY_ORIGIN: key.key = row->origin; break;
-  case BY_SPAN: key.key = row->span; break;
-  case BY_DOMAIN: key.key = row->domain; break;
+    case BY_STACK:
+      return node_of_stack(v, memo, row->stack);
+    case BY_LINE: key = key_of_line(v, row->stack); break;
+    case BY_FUNCTION:
+      if (eventring_cursor_stack(v->cursor, row->stack, &info) != 0)
+        key.key = row->stack == OTHER_STACK;
+      key.function = info.function;
+      break;
+    case BY_KIND: key.key = row->kind; break;
+    case BY_ORIGIN: key.key = row->origin; break;
+    case BY_SPAN: key.key = row->span; break;
+    case BY_DOMAIN: key.key = row->domain; break;
   }
   return node_for(v, key);
 }
@@ -186,19 +186,21 @@ const char *heap_name(const struct heap_view *v, const struct heap_node *n, char
   struct eventring_function_info f;
   const struct eventring_def *def;
   switch (v->by) {
-  case BY_KIND:
-    return or_number(eventring_cursor_name(v->cursor, EVENTRING_NAME_MEMORY_KIND, n->key), "kind", n->key, number);
-  case BY_ORIGIN:
-    return or_number(eventring_cursor_name(v->cursor, EVENTRING_NAME_MEMORY_ORIGIN, n->key), "origin", n->key, number);
-  case BY_SPAN:
-    def = n->key ? eventring_cursor_def(v->cursor, n->key - 1) : NULL;
-    return def ? def->name : n->key ? "?" : "(no span)";
-  case BY_DOMAIN:
-    return name_of_domain(v, n->key, number);
-  default:
-    if (n->key) return "(found no room)";
-    if (eventring_cursor_function(v->cursor, n->function, &f) != 0) return "?";
-    return f.name[0] ? f.name : "?";
+    case BY_KIND:
+      return or_number(eventring_cursor_name(v->cursor, EVENTRING_NAME_MEMORY_KIND, n->key), "kind",
+                       n->key, number);
+    case BY_ORIGIN:
+      return or_number(eventring_cursor_name(v->cursor, EVENTRING_NAME_MEMORY_ORIGIN, n->key),
+                       "origin", n->key, number);
+    case BY_SPAN:
+      def = n->key ? eventring_cursor_def(v->cursor, n->key - 1) : NULL;
+      return def ? def->name : n->key ? "?" : "(no span)";
+    case BY_DOMAIN:
+      return name_of_domain(v, n->key, number);
+    default:
+      if (n->key) return "(found no room)";
+      if (eventring_cursor_function(v->cursor, n->function, &f) != 0) return "?";
+      return f.name[0] ? f.name : "?";
   }
 }
 

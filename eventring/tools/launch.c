@@ -479,7 +479,8 @@ static bool list_files(const struct launch *launch, struct file_list *list) {
     return false;
   }
   while ((entry = readdir(directory)))
-    if (is_recording(entry->d_name)) *NEED_NEXT(list->names, list->count) = need_copy(entry->d_name);
+    if (is_recording(entry->d_name))
+      *NEED_NEXT(list->names, list->count) = need_copy(entry->d_name);
   closedir(directory);
   if (list->count) qsort(list->names, list->count, sizeof *list->names, by_length);
   return true;

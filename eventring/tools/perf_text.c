@@ -86,7 +86,8 @@ static bool is_wanted(const struct perf_text *text, const char *event, size_t si
 /* Notes the event of a sample. Returns whether it is wanted. */
 static bool note_event(struct perf_text *text, const char *event, size_t size) {
   const size_t most = sizeof text->events[0].name - 1, kept = size < most ? size : most;
-  for (size_t i = text->latest, n = 0; n < text->event_count; n++, i = (i + 1) % text->event_count) {
+  for (size_t i = text->latest, n = 0; n < text->event_count;
+       n++, i = (i + 1) % text->event_count) {
     const struct perf_event *e = &text->events[i];
     if (strncmp(e->name, event, kept) != 0 || e->name[kept] != '\0') continue;
     text->latest = i;
@@ -246,7 +247,8 @@ static void read_lines(struct perf_text *text, struct sample_names *names, FILE 
       passing = false;
       continue;
     }
-    const enum head head = *line == '\t' || *line == '#' ? NO_HEAD : begin_sample(text, names, line);
+    const enum head head =
+        *line == '\t' || *line == '#' ? NO_HEAD : begin_sample(text, names, line);
     if (head == SAMPLE_HEAD) {
       within = SAMPLE;
       passing = false;

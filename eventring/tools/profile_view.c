@@ -254,8 +254,10 @@ static void print_totals(const struct part *all) {
               profile->samples, profile->torn, profile->moving, profile->late);
   if (profile->exact_lines && profile->coarse)
     table_say(stdout, 0, 0,
-              "%" PRIu64 " have the line of a call, an allocation or a turn of a loop, which may be "
-              "an earlier one than what ran", profile->coarse);
+              "%" PRIu64
+              " have the line of a call, an allocation or a turn of a loop, which may be "
+              "an earlier one than what ran",
+              profile->coarse);
   else
     table_say(stdout, 0, 0, "calls over %s of %s, %zu domain%s", eva_duration(all->rows.total),
               all->sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,

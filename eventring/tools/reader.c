@@ -138,8 +138,10 @@ void tell_of_deletion(eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info);
   if (info.end_reason != EVENTRING_END_DELETED) return;
-  complain("%s was deleted: this is what was recorded until then; process %ld goes on in a new file "
-           "of that name", info.path, (long)pid_here(&info));
+  complain(
+      "%s was deleted: this is what was recorded until then; process %ld goes on in a new file "
+      "of that name",
+      info.path, (long)pid_here(&info));
 }
 
 /* ---- Reading ------------------------------------------------------------- */

@@ -108,7 +108,8 @@ static ssize_t read_events(void *context, uint64_t position, char *to, size_t ro
   struct events *e = context;
   (void)position;
   if (room < MOST_ADDED) return MHD_CONTENT_READER_END_WITH_ERROR;
-  if (!e->began && !serve_stream_begin(&e->command, words)) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (!e->began && !serve_stream_begin(&e->command, words))
+    return MHD_CONTENT_READER_END_WITH_ERROR;
   e->began = true;
   if (e->at == e->used) {
     e->at = 0;

@@ -151,7 +151,9 @@ VIEW_GETTER(sum_rate, struct row) {
 VIEW_GETTER(event_rate, struct row) { return rate(to, (double)row->events, row->watched); }
 VIEW_GETTER(counter_mean, struct row) { return view_double(eva_tally_mean(&row->counter)); }
 
-static bool has_sum(const void *row) { return eva_tally_has_sum(&((const struct row *)row)->entry); }
+static bool has_sum(const void *row) {
+  return eva_tally_has_sum(&((const struct row *)row)->entry);
+}
 static bool is_difference(const void *row) {
   return ((const struct row *)row)->entry.measure == EVENTRING_DIFFERENCE;
 }

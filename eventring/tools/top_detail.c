@@ -29,7 +29,8 @@ struct part_kind {
    that programs do each second.) */
 static const struct part_kind kinds[TOP_PARTS] = {
     {"functions", NULL, {"profile", "--hz", "97", "--seconds", "1", "--top", "8"}},
-    {"lines", "2: shows them. The process notes each instruction then: a loop takes up to 1.5 times as long",
+    {"lines",
+     "2: shows them. The process notes each instruction then: a loop takes up to 1.5 times as long",
      {"profile", "--hz", "97", "--seconds", "1", "--by", "line", "--top", "8"}},
     {"pauses", NULL, {"pauses", "--last", "10", "--top", "5"}},
     {"spans", NULL, {"spans", "--last", "60", "--top", "5"}},
@@ -46,7 +47,8 @@ static void words_of(const struct top_detail *d, int part, const char *words[TOP
 
 char *top_detail_heading(char text[TOP_HEADING], const struct top_detail *d, int part) {
   const char *words[TOP_CHILD_WORDS + 1];
-  size_t used = (size_t)snprintf(text, TOP_HEADING, "%d %s   eventring", part + 1, kinds[part].name);
+  size_t used =
+      (size_t)snprintf(text, TOP_HEADING, "%d %s   eventring", part + 1, kinds[part].name);
   words_of(d, part, words);
   for (int i = 0; words[i] && used < TOP_HEADING; i++)
     used += (size_t)snprintf(text + used, TOP_HEADING - used, " %s", words[i]);

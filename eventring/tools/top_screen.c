@@ -204,10 +204,12 @@ static void draw_foot(const struct screen *s) {
     snprintf(text, sizeof text, "%s", s->message);
   else if (s->is_detail)
     snprintf(text, sizeof text,
-             "h help  q quit  Esc back  arrows scroll  1-%d one part  0 all  space freeze", TOP_PARTS);
+             "h help  q quit  Esc back  arrows scroll  1-%d one part  0 all  space freeze",
+             TOP_PARTS);
   else
-    snprintf(text, sizeof text,
-             "h help  q quit  Enter one process  s sort  f filter  space freeze  c classes  p pause");
+    snprintf(
+        text, sizeof text,
+        "h help  q quit  Enter one process  s sort  f filter  space freeze  c classes  p pause");
   put(LINES - 1, text, A_REVERSE);
 }
 
@@ -217,7 +219,8 @@ static void draw_list(struct screen *s) {
   find_chosen(s);
   if (s->row < s->first) s->first = s->row;
   if (s->row >= s->first + room) s->first = s->row - room + 1;
-  if (s->first + room > s->list->shown) s->first = s->list->shown > room ? s->list->shown - room : 0;
+  if (s->first + room > s->list->shown)
+    s->first = s->list->shown > room ? s->list->shown - room : 0;
   char *table = table_of(top_list_rows, s->list);
   add_text(&lines, table);
   if (lines.count) put(1, lines.text[0], A_UNDERLINE);
@@ -472,7 +475,8 @@ static void leave_detail(struct screen *s) {
 }
 
 static void take_list_key(struct screen *s, int key) {
-  const size_t page = LINES > 4 ? (size_t)LINES - 4 : 1, last = s->list->shown ? s->list->shown - 1 : 0;
+  const size_t page = LINES > 4 ? (size_t)LINES - 4 : 1,
+               last = s->list->shown ? s->list->shown - 1 : 0;
   if (key == KEY_DOWN || key == 'j') choose(s, s->row < last ? s->row + 1 : last);
   else if (key == KEY_UP || key == 'k') choose(s, s->row ? s->row - 1 : 0);
   else if (key == KEY_NPAGE) choose(s, s->row + page < last ? s->row + page : last);

@@ -45,7 +45,8 @@ static const char *def_name(const struct view_to *to, unsigned id) {
 }
 
 static const char *class_name(const struct view_to *to, unsigned index) {
-  const char *name = to->cursor ? eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, index) : NULL;
+  const char *name =
+      to->cursor ? eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, index) : NULL;
   return name ? name : "?";
 }
 

@@ -101,7 +101,8 @@ static void put_collector(const struct eva_tally_domain *all, struct eva_json *j
   snprintf(text, sizeof text, "%s, %s of the time", eva_duration(all->times.in_gc),
            eva_percent(all->times.in_gc, all->watched));
   put_fact(json, "In the collector", text);
-  if (eva_gc_times_cpu(&all->times, &cpu)) put_fact(json, "CPU of the collector", eva_duration(cpu));
+  if (eva_gc_times_cpu(&all->times, &cpu))
+    put_fact(json, "CPU of the collector", eva_duration(cpu));
 }
 
 static void find_peak(void *context, const struct eva_tally_entry *entry) {
@@ -110,7 +111,8 @@ static void find_peak(void *context, const struct eva_tally_entry *entry) {
   if (!counter || !counter->samples || counter->is_double || counter->max <= 0 ||
       entry->quantity != EVENTRING_QUANTITY_HEAP)
     return;
-  const uint64_t most = eva_times((uint64_t)counter->max, strcmp(entry->unit, "words") == 0 ? 8 : 1);
+  const uint64_t most =
+      eva_times((uint64_t)counter->max, strcmp(entry->unit, "words") == 0 ? 8 : 1);
   if (most > *peak) *peak = most;
 }
 
@@ -232,8 +234,9 @@ static void tell_allocated(const struct page_run *run, const struct eva_tally *t
   size_t used = 0;
   text[0] = '\0';
   if (counted && sampled)
-    used = (size_t)snprintf(text, room, "%s were counted, exactly, while allocations were sampled. ",
-                            eva_bytes(eva_times(counted, 8)));
+    used =
+        (size_t)snprintf(text, room, "%s were counted, exactly, while allocations were sampled. ",
+                         eva_bytes(eva_times(counted, 8)));
   if (words >= 0)
     used += (size_t)snprintf(text + used, room - used, "%s were allocated in the heap in all%s. ",
                              eva_bytes(eva_times((uint64_t)words, 8)),

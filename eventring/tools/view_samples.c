@@ -130,7 +130,8 @@ void page_samples_add(const struct page_samples *s, const struct sampling *sampl
     const struct life *life = &lives[c->life];
     page_add(stacks, PAGE_SAMPLED, life->set, life->site[c->node], (double)c->samples);
     page_add_at(stacks, PAGE_SAMPLED, life->set, life->site[c->node],
-                page_grid_cell_of_all(grid, s->begin_ns + c->cell * s->cell_ns), (double)c->samples);
+                page_grid_cell_of_all(grid, s->begin_ns + c->cell * s->cell_ns),
+                (double)c->samples);
   }
   for (uint32_t i = 0; i < life_count; i++) free(lives[i].site);
   free(lives);

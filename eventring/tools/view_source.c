@@ -163,7 +163,8 @@ static int finish(void *state) {
   return EVENTRING_OK;
 }
 
-static bool write_source(void *state, struct eva_json *json, unsigned level, struct page_left *left) {
+static bool write_source(void *state, struct eva_json *json, unsigned level,
+                         struct page_left *left) {
   const struct source *s = state;
   const size_t most = s->bytes >> level > SMALL || !level ? s->bytes >> level : SMALL;
   size_t bytes = 0, kept = 0;

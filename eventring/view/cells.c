@@ -143,7 +143,8 @@ static double importance(const struct series *series) {
 }
 
 static int more_important(const void *a, const void *b) {
-  const double x = importance(*(struct series *const *)a), y = importance(*(struct series *const *)b);
+  const double x = importance(*(struct series *const *)a),
+               y = importance(*(struct series *const *)b);
   return (x < y) - (x > y);
 }
 

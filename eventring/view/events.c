@@ -90,7 +90,8 @@ static inline int reach(struct page_events *events, uint64_t ns) {
 }
 
 static inline bool is_async_end(const struct eventring_event *event) {
-  return __builtin_expect(event->kind == EVENTRING_LINKED, 0) && event->def && event->def->kind == EVENTRING_DEF_ASYNC;
+  return __builtin_expect(event->kind == EVENTRING_LINKED, 0) && event->def &&
+         event->def->kind == EVENTRING_DEF_ASYNC;
 }
 
 /* Takes the time of an event: extends the grid to it, and moves the cells to its cell. */
@@ -319,7 +320,8 @@ static int take_batch(struct page_events *events, const struct eventring_batch *
   status = page_cells_turn(events->cells, events->cells_now, batch->domain, cell);
   if (status == EVENTRING_OK) status = eva_tally_batch(events->tally, batch);
   if (status == EVENTRING_OK) status = take_outer(events, batch, times, (uint32_t)track);
-  if (status == EVENTRING_OK) status = page_spans_queue_batch(events->queue, batch, (uint32_t)track);
+  if (status == EVENTRING_OK)
+    status = page_spans_queue_batch(events->queue, batch, (uint32_t)track);
   if (!batch->depth_around && !batch->opened_count) export_track_ended(&events->tracks, &like);
   return status == EVENTRING_OK ? 1 : status;
 }

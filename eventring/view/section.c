@@ -56,7 +56,8 @@ static bool keep(struct page_section *section, const unsigned char *bytes, size_
   return true;
 }
 
-static bool compress_bytes(struct page_section *section, const char *bytes, size_t size, int flush) {
+static bool compress_bytes(struct page_section *section, const char *bytes, size_t size,
+                           int flush) {
   struct page_deflate *d = section->deflate;
   int result = Z_OK;
   d->stream.next_in = (unsigned char *)(uintptr_t)bytes;

@@ -300,14 +300,16 @@ static int fit_cover(struct page_spans *spans, size_t room) {
 
 /* Adds a span that lies in several cells to its cover: its time to each cell, and one to
    the count of the first. */
-static int cover_cells(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
+static int cover_cells(struct page_spans *spans, struct cover *cover,
+                       const struct page_span *span) {
   const struct page_grid *grid = &spans->grid;
   const uint64_t end = span->begin_ns + span->ns;
   const uint32_t last = page_grid_cell(grid, end);
   uint64_t from = span->begin_ns > grid->begin_ns ? span->begin_ns : grid->begin_ns;
   struct piece *piece = NULL;
   for (uint32_t cell = page_grid_cell(grid, span->begin_ns), first = cell; cell <= last; cell++) {
-    const uint64_t next = page_grid_begin(grid, cell + 1), to = cell < last && next < end ? next : end;
+    const uint64_t next = page_grid_begin(grid, cell + 1),
+                   to = cell < last && next < end ? next : end;
     piece = piece_at(spans, cover, cell >> cover->level);
     if (!piece) return EVENTRING_E_MEMORY;
     if (to > from) piece->ns += to - from;
@@ -462,7 +464,8 @@ void page_spans_longest(const struct page_spans *spans, page_longest_visit *visi
   visit_longest(spans->longest, spans->longest_count, true, visit, context);
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++)
     if (spans->name[id])
-      visit_longest(spans->name[id]->longest, spans->name[id]->longest_count, false, visit, context);
+      visit_longest(spans->name[id]->longest, spans->name[id]->longest_count, false, visit,
+                    context);
 }
 
 /* Adds a span as the last one of its name, and takes over its value. (The ends of a name
@@ -643,7 +646,8 @@ static int add_sums(struct page_spans *spans, const struct eventring_batch *batc
   return EVENTRING_OK;
 }
 
-int page_spans_batch(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track) {
+int page_spans_batch(struct page_spans *spans, const struct eventring_batch *batch,
+                     uint32_t track) {
   struct sums *sums = spans->sums;
   const int depths = sum_up(spans, batch, track, sums);
   int status = depths < 0 ? depths : EVENTRING_OK;

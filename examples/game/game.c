@@ -167,8 +167,9 @@ static void read_options(int argc, char **argv) {
     } else if (n == count && argv[i][0] != '-') {
       logic = argv[i];
     } else {
-      fprintf(stderr, "usage: game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] "
-                      "[LOGIC]\n");
+      fprintf(stderr,
+              "usage: game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] "
+              "[LOGIC]\n");
       exit(2);
     }
   }
@@ -191,7 +192,8 @@ int main(int argc, char **argv) {
     deadline = (deadline > began ? deadline : began) + frame_ns();
     run_frame(L, i, deadline);
   }
-  printf("frames %ld\nlate %ld\nsteps %ld\ndone %ld\nshed %ld\nrefused %ld\nmost_kb %ld\nlast_kb %ld\n",
+  printf("frames %ld\nlate %ld\nsteps %ld\ndone %ld\nshed %ld\nrefused %ld\nmost_kb %ld\nlast_kb "
+         "%ld\n",
          frames, sum.late, sum.steps, sum.done, sum.shed, sum.refused, sum.most_kb, memory_kb(L));
   lua_close(L);
   printf("held_most_kb %zu\nheld_last_kb %zu\n", memory.most / 1024, (memory.held + 1023) / 1024);

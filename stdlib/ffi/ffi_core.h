@@ -188,7 +188,12 @@ typedef enum BasicType {
 } BasicType;
 
 /* Complex numbers are structs of two members, re and im, which is their layout. */
-typedef enum ComplexType { COMPLEX_FLOAT, COMPLEX_DOUBLE, COMPLEX_LDOUBLE, COMPLEX_COUNT } ComplexType;
+typedef enum ComplexType {
+  COMPLEX_FLOAT,
+  COMPLEX_DOUBLE,
+  COMPLEX_LDOUBLE,
+  COMPLEX_COUNT
+} ComplexType;
 
 #define DERIVED_BUCKETS 1024
 

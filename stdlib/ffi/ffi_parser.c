@@ -326,7 +326,8 @@ static void open_extended(lua_State *L, Ffi *ffi) {
   const char *integers = "128-bit integers are not supported";
   ffi->int128[0] = ctype_opaque(L, ffi, "__int128", 16, 16, integers);
   ffi->int128[1] = ctype_opaque(L, ffi, "unsigned __int128", 16, 16, integers);
-  const char *wide = "128-bit floats are not supported", *narrow = "16-bit floats are not supported";
+  const char *wide = "128-bit floats are not supported",
+             *narrow = "16-bit floats are not supported";
   ffi->float128[0] = ctype_opaque(L, ffi, "_Float128", 16, 16, wide);
   ffi->float128[1] = ctype_opaque(L, ffi, "_Complex _Float128", 32, 16, wide);
   ffi->float16[0] = ctype_opaque(L, ffi, "_Float16", 2, 2, narrow);

@@ -96,14 +96,15 @@ static const char *text_of(uint32_t n) {
 static void begin_value(eventring_domain *d, enum value value, unsigned n) {
   const char *text;
   switch (value) {
-  case INTEGER:
-    eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, int_id[n], draw(100000));
-    break;
-  case TEXT:
-    text = text_of(draw(STRINGS));
-    eventring_begin_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id[n], text, strlen(text));
-    break;
-  default: eventring_user_begin(d, plain_id[n]); break;
+    case INTEGER:
+      eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, int_id[n], draw(100000));
+      break;
+    case TEXT:
+      text = text_of(draw(STRINGS));
+      eventring_begin_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id[n], text,
+                            strlen(text));
+      break;
+    default: eventring_user_begin(d, plain_id[n]); break;
   }
 }
 
@@ -190,17 +191,18 @@ static void links(uint64_t i, unsigned slot) {
   eventring_domain *d = domain[slot];
   uint64_t link = i / 4;
   switch (i % 4) {
-  case 0:
-    eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, async_id, link, EVENTRING_ROLE_BEGIN);
-    break;
-  case 1:
-    eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, flow_id, link,
-                     draw(2) ? EVENTRING_ROLE_BEGIN : EVENTRING_ROLE_STEP);
-    break;
-  case 2:
-    eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, async_id, link, EVENTRING_ROLE_END);
-    break;
-  default: step(slot, NOTHING); break;
+    case 0:
+      eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, async_id, link,
+                       EVENTRING_ROLE_BEGIN);
+      break;
+    case 1:
+      eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, flow_id, link,
+                       draw(2) ? EVENTRING_ROLE_BEGIN : EVENTRING_ROLE_STEP);
+      break;
+    case 2:
+      eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, async_id, link, EVENTRING_ROLE_END);
+      break;
+    default: step(slot, NOTHING); break;
   }
 }
 
@@ -243,12 +245,12 @@ static const struct kind {
   const char *name;
   void (*write)(uint64_t i, unsigned slot);
   unsigned domains;
-} kinds[] = {{"plain", plain, 1},       {"drawn", drawn, 1},       {"ints", ints, 1},         {"strings", strings, 1},
-             {"contexts", contexts, 1}, {"links", links, 1},       {"counters", counters, 1},
-             {"events", events, 1},     {"mixed", mixed, 1},       {"plain2", plain, 2},
-             {"plain4", plain, 4},      {"plain8", plain, 8},      {"mixed2", mixed, 2},
-             {"mixed8", mixed, 8},      {"contexts2", contexts, 2}, {"ints4", ints, 4},
-             {"links4", links, 4}};
+} kinds[] = {{"plain", plain, 1},       {"drawn", drawn, 1},       {"ints", ints, 1},
+             {"strings", strings, 1},   {"contexts", contexts, 1}, {"links", links, 1},
+             {"counters", counters, 1}, {"events", events, 1},     {"mixed", mixed, 1},
+             {"plain2", plain, 2},      {"plain4", plain, 4},      {"plain8", plain, 8},
+             {"mixed2", mixed, 2},      {"mixed8", mixed, 8},      {"contexts2", contexts, 2},
+             {"ints4", ints, 4},        {"links4", links, 4}};
 
 static const struct kind *kind_named(const char *name) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

@@ -45,7 +45,8 @@ static void *write_events(void *number) {
   uint64_t writer = (uint64_t)(uintptr_t)number, i = 0;
   eventring_domain *d = eventring_domain_start("writer", NULL);
   for (; !__atomic_load_n(&ended, __ATOMIC_RELAXED); i++) {
-    eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, COUNTER, (int64_t)(writer << 32 | i));
+    eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, COUNTER,
+                      (int64_t)(writer << 32 | i));
     sleep_if_asked();
     if (i % 16 == 0) sleep_ms(1);
     /* The other writers have no safepoints. */

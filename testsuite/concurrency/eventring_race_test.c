@@ -128,28 +128,28 @@ static int check_event(void *context, const struct eventring_event *e) {
   r->last_ns = e->ns;
   CHECK(!r->expected || e->kind == r->expected);
   switch (e->kind) {
-  case EVENTRING_BEGIN:
-    CHECK(r->known ? e->value.i == r->last + 1 : e->value.i > r->last);
-    r->last = e->value.i;
-    r->known = true;
-    r->begin_ns = e->ns;
-    r->expected = EVENTRING_COUNTER;
-    break;
-  case EVENTRING_COUNTER:
-    CHECK(e->id == COUNT);
-    CHECK(r->known ? e->value.i == r->last : e->value.i > r->last);
-    r->last = e->value.i;
-    r->known = true;
-    r->expected = EVENTRING_END;
-    break;
-  default:
-    CHECK(e->kind == EVENTRING_END && e->id == SPAN);
-    CHECK(e->flags & EVENTRING_MATCHED); /* blocks list what was open */
-    CHECK(e->begin_ns == r->begin_ns);
-    r->matched++;
-    r->begin_ns = 0;
-    r->expected = EVENTRING_BEGIN;
-    break;
+    case EVENTRING_BEGIN:
+      CHECK(r->known ? e->value.i == r->last + 1 : e->value.i > r->last);
+      r->last = e->value.i;
+      r->known = true;
+      r->begin_ns = e->ns;
+      r->expected = EVENTRING_COUNTER;
+      break;
+    case EVENTRING_COUNTER:
+      CHECK(e->id == COUNT);
+      CHECK(r->known ? e->value.i == r->last : e->value.i > r->last);
+      r->last = e->value.i;
+      r->known = true;
+      r->expected = EVENTRING_END;
+      break;
+    default:
+      CHECK(e->kind == EVENTRING_END && e->id == SPAN);
+      CHECK(e->flags & EVENTRING_MATCHED); /* blocks list what was open */
+      CHECK(e->begin_ns == r->begin_ns);
+      r->matched++;
+      r->begin_ns = 0;
+      r->expected = EVENTRING_BEGIN;
+      break;
   }
   return 0;
 }

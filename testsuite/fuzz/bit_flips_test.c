@@ -101,8 +101,10 @@ static void add_front(eventring_cursor *cursor) {
     add(i.lives_dropped), add(i.blocks_claimed), add(i.control_rejected), add_text(i.program);
     add_text(i.clock), add((uint64_t)i.clock_hz);
   }
-  for (unsigned r = 0; r < EVENTRING_RINGS; r++) add_text(eventring_cursor_name(cursor, EVENTRING_NAME_RING, r));
-  for (unsigned n = 0; n < EVENTRING_MAX_CLASSES; n++) add_text(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, n));
+  for (unsigned r = 0; r < EVENTRING_RINGS; r++)
+    add_text(eventring_cursor_name(cursor, EVENTRING_NAME_RING, r));
+  for (unsigned n = 0; n < EVENTRING_MAX_CLASSES; n++)
+    add_text(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, n));
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) add_def(eventring_cursor_def(cursor, id));
 }
 
@@ -170,34 +172,35 @@ static enum place place_of(const struct file *file, uint64_t offset) {
    (Impossible values there are reported in any case: reader/end_check.c.) */
 static bool is_exempt(const struct file *file, uint64_t offset) {
   switch (place_of(file, offset)) {
-  case CONTROL:
-    return true;
-  case STATUS:
-  case TABLE:
-    return status_of(file)->checksum == 0;
-  case EVENTS:
-    return block_at(file, offset)->committed == 0;
-  default:
-    return false;
+    case CONTROL:
+      return true;
+    case STATUS:
+    case TABLE:
+      return status_of(file)->checksum == 0;
+    case EVENTS:
+      return block_at(file, offset)->committed == 0;
+    default:
+      return false;
   }
 }
 
 static uint64_t some_offset(const struct file *file) {
   switch (below(16)) {
-  case 0:
-  case 1:
-    return below(sizeof(struct format_header));
-  case 2:
-    return FORMAT_STATUS_OFFSET + below(below(2) ? 64 : sizeof(struct format_status));
-  case 3:
-    return FORMAT_CONTROL_OFFSET + below(below(2) ? 48 : sizeof(struct format_control));
-  case 4:
-    return FORMAT_DOMAINS_OFFSET +
-           below((status_of(file)->slots + 1) * sizeof(struct format_domain));
-  case 5:
-    return FORMAT_RUNS_OFFSET + below((status_of(file)->slots + 1) * sizeof(struct format_runs));
-  default:
-    return format_block_offset(file->blocks[below(file->block_count)]) + below(FORMAT_BLOCK_BYTES);
+    case 0:
+    case 1:
+      return below(sizeof(struct format_header));
+    case 2:
+      return FORMAT_STATUS_OFFSET + below(below(2) ? 64 : sizeof(struct format_status));
+    case 3:
+      return FORMAT_CONTROL_OFFSET + below(below(2) ? 48 : sizeof(struct format_control));
+    case 4:
+      return FORMAT_DOMAINS_OFFSET +
+             below((status_of(file)->slots + 1) * sizeof(struct format_domain));
+    case 5:
+      return FORMAT_RUNS_OFFSET + below((status_of(file)->slots + 1) * sizeof(struct format_runs));
+    default:
+      return format_block_offset(file->blocks[below(file->block_count)]) +
+             below(FORMAT_BLOCK_BYTES);
   }
 }
 
@@ -286,7 +289,8 @@ static void write_events(eventring_domain *d, const int *id, unsigned rounds) {
     eventring_user_begin(d, (unsigned)id[0]);
     eventring_user_counter(d, (unsigned)id[1], i);
     if (i % 5 == 0)
-      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)id[2], "a text", 6);
+      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)id[2], "a text",
+                              6);
     if (i % 9) eventring_user_end(d, (unsigned)id[0]);
     if (i % 7 == 3) eventring_suspend(d, EVENTRING_USER, EVENTRING_CLASS_USER, 1 + i % 3);
     eventring_set_context(d, EVENTRING_USER, i / 5 % 4);
@@ -358,8 +362,8 @@ int main(int argc, char **argv) {
   unsigned slow = slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1;
   unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1500 / slow, silent = 0;
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
-  printf("%-10s %-13s %8s %8s %8s %8s %8s\n", "file", "place", "flips", "same", "reported", "exempt",
-         "silent");
+  printf("%-10s %-13s %8s %8s %8s %8s %8s\n", "file", "place", "flips", "same", "reported",
+         "exempt", "silent");
   if (argc <= 3) {
     make_file(own[0], false, false, false);
     make_file(own[1], true, false, false);

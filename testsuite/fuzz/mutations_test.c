@@ -138,13 +138,13 @@ static bool damage_lengths(uint8_t *packed, size_t *size) {
   uint64_t block = some_block(packed, *size);
   for (uint64_t n = 1 + below(4); n; n--)
     switch (below(5)) {
-    case 0: store(packed, *size, block + 48, extreme(), 4); break;
-    case 1: store(packed, *size, block + 14, extreme(), 2); break;
-    case 2: store(packed, *size, block + 64 + 8 * below(100), extreme(), 2); break;
-    default: {
-      uint8_t *word = place(packed, *size, block + 64 + 8 * below(504));
-      word[0] ^= (uint8_t)(below(32) << 3);
-      word[1] ^= (uint8_t)below(4);
+      case 0: store(packed, *size, block + 48, extreme(), 4); break;
+      case 1: store(packed, *size, block + 14, extreme(), 2); break;
+      case 2: store(packed, *size, block + 64 + 8 * below(100), extreme(), 2); break;
+      default: {
+        uint8_t *word = place(packed, *size, block + 64 + 8 * below(504));
+        word[0] ^= (uint8_t)(below(32) << 3);
+        word[1] ^= (uint8_t)below(4);
     }
     }
   seal_blocks(packed, *size);
@@ -156,9 +156,9 @@ static bool damage_ids(uint8_t *packed, size_t *size) {
   uint64_t block = some_block(packed, *size);
   for (uint64_t n = 1 + below(4); n; n--)
     switch (below(4)) {
-    case 0: store(packed, *size, block + 8 + 2 * below(4), extreme(), 2); break;
-    case 1: store(packed, *size, block + 64 + 8 * below(20), extreme(), below(2) ? 2 : 4); break;
-    default: store(packed, *size, block + 64 + 8 * below(504), extreme(), 1 + below(8)); break;
+      case 0: store(packed, *size, block + 8 + 2 * below(4), extreme(), 2); break;
+      case 1: store(packed, *size, block + 64 + 8 * below(20), extreme(), below(2) ? 2 : 4); break;
+      default: store(packed, *size, block + 64 + 8 * below(504), extreme(), 1 + below(8)); break;
     }
   seal_blocks(packed, *size);
   return false;
@@ -169,21 +169,21 @@ static bool damage_ids(uint8_t *packed, size_t *size) {
 static bool damage_counts(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(3); n; n--)
     switch (below(7)) {
-    case 6: store(packed, *size, FORMAT_RUNS_OFFSET + 4 * below(40), extreme(), 4); break;
-    case 0: store(packed, *size, FORMAT_STATUS_OFFSET + 4 * below(40), extreme(), 4); break;
-    case 1: store(packed, *size, FORMAT_STATUS_OFFSET + 512 + 8 * below(20), extreme(), 8); break;
-    case 2:
-      store(packed, *size, FORMAT_DOMAINS_OFFSET + 256 * below(2) + 128 + 4 * below(32), extreme(),
-            4);
-      break;
-    case 3:
-      store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(2) + (below(2) ? 0 : 8 * below(384)),
-            extreme(), 8);
-      break;
-    case 4: store(packed, *size, some_block(packed, *size), extreme(), 8); break;
-    default:
-      store(packed, *size, some_block(packed, *size) + 16 + 8 * below(4), extreme(), 8);
-      break;
+      case 6: store(packed, *size, FORMAT_RUNS_OFFSET + 4 * below(40), extreme(), 4); break;
+      case 0: store(packed, *size, FORMAT_STATUS_OFFSET + 4 * below(40), extreme(), 4); break;
+      case 1: store(packed, *size, FORMAT_STATUS_OFFSET + 512 + 8 * below(20), extreme(), 8); break;
+      case 2:
+        store(packed, *size, FORMAT_DOMAINS_OFFSET + 256 * below(2) + 128 + 4 * below(32),
+              extreme(), 4);
+        break;
+      case 3:
+        store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(2) + (below(2) ? 0 : 8 * below(384)),
+              extreme(), 8);
+        break;
+      case 4: store(packed, *size, some_block(packed, *size), extreme(), 8); break;
+      default:
+        store(packed, *size, some_block(packed, *size) + 16 + 8 * below(4), extreme(), 8);
+        break;
     }
   if (below(2)) seal_blocks(packed, *size);
   return false;
@@ -321,7 +321,8 @@ static void run_one(unsigned number, const char *path, struct tally tallies[DAMA
   int status = read_mutation(path, number);
   double took = seconds() - before;
   if (took > slowest) slowest = took;
-  if (took > most_seconds) fprintf(stderr, "mutation %u of %s took %.1f s\n", number, input->name, took);
+  if (took > most_seconds)
+    fprintf(stderr, "mutation %u of %s took %.1f s\n", number, input->name, took);
   tallies[kind].runs++;
   tallies[kind].reported += status < 0;
   if (must && status == 0) {

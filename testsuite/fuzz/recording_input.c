@@ -332,10 +332,12 @@ static void check_point(struct batch_check *check, const struct eventring_event 
   REQUIRE(check->batch->earliest_ns + point->after == event->ns);
   REQUIRE(point->kind == event->kind && point->id == event->id);
   switch (event->kind) {
-  case EVENTRING_COUNTER: REQUIRE(point->payload == event->payload); /* fall through */
-  case EVENTRING_END: REQUIRE(point->value == event->value.u); break;
-  case EVENTRING_LINKED: REQUIRE(point->value == event->link && point->payload == event->role); break;
-  default: REQUIRE(event->kind == EVENTRING_INSTANT);
+    case EVENTRING_COUNTER: REQUIRE(point->payload == event->payload); /* fall through */
+    case EVENTRING_END: REQUIRE(point->value == event->value.u); break;
+    case EVENTRING_LINKED:
+      REQUIRE(point->value == event->link && point->payload == event->role);
+      break;
+    default: REQUIRE(event->kind == EVENTRING_INSTANT);
   }
 }
 

@@ -45,11 +45,11 @@ static uint64_t draw(uint64_t below) {
 
 static uint64_t draw_word(void) {
   switch (draw(8)) {
-  case 0: return draw(4);
-  case 1: return draw(1 << 16);
-  case 2: return (uint64_t)draw(UINT32_MAX) << 32 | draw(UINT32_MAX);
-  case 3: return (uint64_t)(uintptr_t)arena + draw(ARENA);
-  default: return (uint64_t)(uintptr_t)&arena[draw(WORDS)];
+    case 0: return draw(4);
+    case 1: return draw(1 << 16);
+    case 2: return (uint64_t)draw(UINT32_MAX) << 32 | draw(UINT32_MAX);
+    case 3: return (uint64_t)(uintptr_t)arena + draw(ARENA);
+    default: return (uint64_t)(uintptr_t)&arena[draw(WORDS)];
   }
 }
 

@@ -24,7 +24,8 @@ static void expect_number(uint64_t value) {
 static void numbers_are_as_printf_puts_them(void **state) {
   (void)state;
   for (uint64_t power = 1, last = 0; power > last; last = power, power *= 10)
-    for (uint64_t by = 0; by < 3; by++) expect_number(power - 1 + by), expect_number(3 * power + by);
+    for (uint64_t by = 0; by < 3; by++)
+      expect_number(power - 1 + by), expect_number(3 * power + by);
   for (int i = 0; i < 100000; i++) expect_number(random_bits() >> draw(64));
   expect_number(UINT64_MAX);
 }

@@ -95,7 +95,8 @@ static unsigned id_of[SIZE + 1][LABELS];
 
 static void register_labels(void) {
   static const unsigned kinds[] = {[INTERVAL] = EVENTRING_DEF_SPAN,
-                                   [INSTANT] = EVENTRING_DEF_INSTANT, [SIZE] = EVENTRING_DEF_COUNTER};
+                                   [INSTANT] = EVENTRING_DEF_INSTANT,
+                                   [SIZE] = EVENTRING_DEF_COUNTER};
   for (unsigned what = INTERVAL; what <= SIZE; what++)
     for (unsigned label = 0; label < LABELS; label++) {
       int id = eventring_register_user(kinds[what], &"ABCD"[label], 1,

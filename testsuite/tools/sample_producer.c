@@ -131,7 +131,8 @@ static struct {
   long domains, rounds, users, flood, pause_us, work_us, hold_ms, status, words, live;
   int open, die, report, extras, stray;
   const char *prefix;
-} wanted = {.domains = 1, .rounds = 10, .users = 1, .words = 1000, .live = -1, .prefix = "SAROS_EVENTRING"};
+} wanted = {
+    .domains = 1, .rounds = 10, .users = 1, .words = 1000, .live = -1, .prefix = "SAROS_EVENTRING"};
 
 static const struct { const char *name; long *number; int *flag; } options[] = {
     {"--domains", &wanted.domains, NULL}, {"--rounds", &wanted.rounds, NULL},

@@ -99,7 +99,8 @@ static void expect_alike(uint64_t since) {
   assert_memory_equal(&a->times, &b->times, sizeof a->times);
   assert_int_equal(a->allocated, b->allocated);
   for (int i = 0; i < SPANS; i++) {
-    const struct eva_tally_span *x = a->entries[span_id[i]]->span, *y = b->entries[span_id[i]]->span;
+    const struct eva_tally_span *x = a->entries[span_id[i]]->span,
+                                *y = b->entries[span_id[i]]->span;
     assert_int_equal(x->durations.count, y->durations.count);
     assert_int_equal(x->durations.total, y->durations.total);
     assert_int_equal(x->off_cpu, y->off_cpu);

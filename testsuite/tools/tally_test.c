@@ -179,7 +179,11 @@ static int fresh(void **state) {
   return 0;
 }
 
-enum { GC = EVENTRING_CLASS_GC, LOAD = EVENTRING_CLASS_LOAD, FINALIZERS = EVENTRING_CLASS_FINALIZERS };
+enum {
+  GC = EVENTRING_CLASS_GC,
+  LOAD = EVENTRING_CLASS_LOAD,
+  FINALIZERS = EVENTRING_CLASS_FINALIZERS
+};
 
 static void nested_spans_count_once(void **state) {
   (void)state;

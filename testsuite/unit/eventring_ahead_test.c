@@ -173,7 +173,8 @@ static eventring_cursor *open_to_hear(const char *path, unsigned flags, bool bat
                                       struct heard *heard) {
   eventring_cursor *cursor = open_file(path, flags);
   if (batches)
-    assert_int_equal(eventring_cursor_batches(cursor, EVENTRING_BATCH_ALL, hear_batch, heard), EVENTRING_OK);
+    assert_int_equal(eventring_cursor_batches(cursor, EVENTRING_BATCH_ALL, hear_batch, heard),
+                     EVENTRING_OK);
   return cursor;
 }
 

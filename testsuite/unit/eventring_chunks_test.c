@@ -158,28 +158,28 @@ static void emit_something(struct stream *s) {
   if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* the depth aimed at */
   unsigned id = draw(40);
   switch (draw(8)) {
-  case 0:
-    emit(s, EVENTRING_COUNTER, id, some_words());
-    break;
-  case 1:
-    /* (more than EVR_MAX_OPEN would need a model: eventring_openspans_test has it) */
-    if (draw(100) < depth && s->nested < EVR_MAX_OPEN / 2) {
-      emit(s, EVENTRING_BEGIN, id, 0);
-      s->nested++;
-    } else {
-      emit(s, EVENTRING_END, id, 0);
-      s->nested -= s->nested > 0;
-    }
-    break;
-  case 2:
-    emit(s, EVENTRING_BEGIN, id, some_words());
-    emit(s, EVENTRING_END, draw(4) ? id : draw(40), 0);
-    break;
-  default:
-    for (unsigned i = draw(100); i > 0 && s->count + 2 < EVENTS; i--) {
-      emit(s, EVENTRING_BEGIN, id, 0);
-      emit(s, EVENTRING_END, id, 0);
-    }
+    case 0:
+      emit(s, EVENTRING_COUNTER, id, some_words());
+      break;
+    case 1:
+      /* (more than EVR_MAX_OPEN would need a model: eventring_openspans_test has it) */
+      if (draw(100) < depth && s->nested < EVR_MAX_OPEN / 2) {
+        emit(s, EVENTRING_BEGIN, id, 0);
+        s->nested++;
+      } else {
+        emit(s, EVENTRING_END, id, 0);
+        s->nested -= s->nested > 0;
+      }
+      break;
+    case 2:
+      emit(s, EVENTRING_BEGIN, id, some_words());
+      emit(s, EVENTRING_END, draw(4) ? id : draw(40), 0);
+      break;
+    default:
+      for (unsigned i = draw(100); i > 0 && s->count + 2 < EVENTS; i--) {
+        emit(s, EVENTRING_BEGIN, id, 0);
+        emit(s, EVENTRING_END, id, 0);
+      }
   }
 }
 

@@ -92,8 +92,9 @@ static bool is_near(uint64_t one, uint64_t other) {
 /* Checks that a log has the last events that were noted. */
 static void check_log(struct log *log) {
   size_t count = 0;
-  for (size_t i = 0; i < log->count; i++) count += log->seen[i].event.ring == EVENTRING_USER &&
-                                                   !(log->seen[i].event.flags & EVENTRING_SYNTHETIC);
+  for (size_t i = 0; i < log->count; i++)
+    count += log->seen[i].event.ring == EVENTRING_USER &&
+             !(log->seen[i].event.flags & EVENTRING_SYNTHETIC);
   assert_true(count > 0 && count <= notes);
   const struct noted *expected = &noted[notes - count];
   for (size_t i = 0; i < log->count; i++) {

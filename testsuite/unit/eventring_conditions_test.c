@@ -226,32 +226,32 @@ static void try_bytes(const char *bytes, size_t size) {
 static size_t mutate(char *bytes, size_t size, size_t room) {
   static const char alphabet[] = "()\"<>=!.,;- \t\\pausehncovrtlmKMGs0159\x80\xc3\x01";
   switch (draw(4)) {
-  case 0: /* replaced */
-    if (size) bytes[draw((unsigned)size)] = alphabet[draw(sizeof alphabet)];
-    break;
-  case 1: /* removed */
-    if (size) {
-      size_t at = draw((unsigned)size);
-      memmove(bytes + at, bytes + at + 1, size - at - 1);
-      size--;
-    }
-    break;
-  case 2: /* repeated */
-    if (size) {
-      size_t at = draw((unsigned)size), count = draw((unsigned)(size - at)) + 1;
-      if (size + count <= room) {
-        memmove(bytes + at + count, bytes + at, size - at);
-        size += count;
+    case 0: /* replaced */
+      if (size) bytes[draw((unsigned)size)] = alphabet[draw(sizeof alphabet)];
+      break;
+    case 1: /* removed */
+      if (size) {
+        size_t at = draw((unsigned)size);
+        memmove(bytes + at, bytes + at + 1, size - at - 1);
+        size--;
       }
-    }
-    break;
-  default: /* inserted */
-    if (size < room) {
-      size_t at = draw((unsigned)size + 1);
-      memmove(bytes + at + 1, bytes + at, size - at);
-      bytes[at] = alphabet[draw(sizeof alphabet)];
-      size++;
-    }
+      break;
+    case 2: /* repeated */
+      if (size) {
+        size_t at = draw((unsigned)size), count = draw((unsigned)(size - at)) + 1;
+        if (size + count <= room) {
+          memmove(bytes + at + count, bytes + at, size - at);
+          size += count;
+        }
+      }
+      break;
+    default: /* inserted */
+      if (size < room) {
+        size_t at = draw((unsigned)size + 1);
+        memmove(bytes + at + 1, bytes + at, size - at);
+        bytes[at] = alphabet[draw(sizeof alphabet)];
+        size++;
+      }
   }
   return size;
 }

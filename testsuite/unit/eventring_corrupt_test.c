@@ -474,12 +474,12 @@ static void mutate(uint8_t *bytes, size_t *size) {
   for (uint64_t count = 1 + random64() % 6; count; count--) {
     size_t at = random_place(bytes);
     switch (random64() % 6) {
-    case 0: bytes[at + random64() % 8] ^= (uint8_t)(1 << random64() % 8); break;
-    case 1: memcpy(bytes + at, &extremes[random64() % 8], 8); break;
-    case 2: memcpy(bytes + at, &extremes[random64() % 8], 4); break;
-    case 3: { uint64_t r = random64(); memcpy(bytes + at, &r, 8); break; }
-    case 4: memmove(bytes + at, bytes + random_place(bytes), 8); break;
-    case 5: if (random64() % 8 == 0) *size = random64() % original_size; break;
+      case 0: bytes[at + random64() % 8] ^= (uint8_t)(1 << random64() % 8); break;
+      case 1: memcpy(bytes + at, &extremes[random64() % 8], 8); break;
+      case 2: memcpy(bytes + at, &extremes[random64() % 8], 4); break;
+      case 3: { uint64_t r = random64(); memcpy(bytes + at, &r, 8); break; }
+      case 4: memmove(bytes + at, bytes + random_place(bytes), 8); break;
+      case 5: if (random64() % 8 == 0) *size = random64() % original_size; break;
     }
   }
   if (random64() % 4) /* a correct checksum must not be what saves a reader */

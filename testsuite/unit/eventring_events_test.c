@@ -461,10 +461,12 @@ static void the_file_describes_itself(void **state) {
   assert_int_equal(eventring_cursor_def(cursor, T_RATE)->payload, EVENTRING_DOUBLE);
   assert_null(eventring_cursor_def(cursor, 10)); /* reserved */
   assert_null(eventring_cursor_def(cursor, 100000));
-  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, EVENTRING_CLASS_GC), "gc");
+  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, EVENTRING_CLASS_GC),
+                      "gc");
   assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, 31));
   assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, 64));
-  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RUNTIME), "runtime");
+  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RUNTIME),
+                      "runtime");
   assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_USER), "user");
   assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RING_HOST));
   assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RINGS));

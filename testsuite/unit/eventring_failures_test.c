@@ -223,7 +223,8 @@ static int save_round(eventring_saver *saver, uint8_t *buffer, bool is_last) {
   int status = eventring_saver_fill(saver, buffer, SAVED_BYTES, piece, PIECES, &used, &error);
   check_status(status, &error);
   for (int i = 0; status >= 0 && more && i < 100; i++)
-    status = eventring_saver_update(saver, buffer, SAVED_BYTES, piece, PIECES, &used, &more, &error);
+    status =
+        eventring_saver_update(saver, buffer, SAVED_BYTES, piece, PIECES, &used, &more, &error);
   check_status(status, &error);
   if (status >= 0)
     status = eventring_saver_front(saver, buffer, UINT64_MAX, is_last, piece, &error);

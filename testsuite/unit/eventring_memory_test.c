@@ -240,7 +240,8 @@ static void the_rate_is_controlled(void **state) {
   struct eventring_error error = {0};
   double rate = 0.5;
   assert_true(eventring_memory_rate(d) == RATE);
-  assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = rate), &error), 0);
+  assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = rate), &error),
+                   0);
   assert_true(eventring_memory_rate(d) == 0.5);
   assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = 0), &error), 0);
   assert_true(eventring_memory_rate(d) == 0);

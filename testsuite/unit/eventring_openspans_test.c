@@ -103,22 +103,22 @@ static uint64_t plain_remark(const uint64_t *words, const uint64_t *end, uint64_
   bool payload = word_length(*words) && end - words > 1;
   uint64_t ticks = word_ticks(*words, base), value = payload ? words[1] : plain.context;
   switch (word_id(*words)) {
-  case 0:
-    return payload ? value : base;
-  case 1:
-    if (payload) plain.context = value;
-    break;
-  case 2:
-    plain_suspend(value, ticks);
-    break;
-  case 3:
-    plain_resume(value, ticks);
-    plain.context = value;
-    break;
-  case 4:
-    plain.count = plain.hidden = 0;
-    plain.context = 0;
-    break;
+    case 0:
+      return payload ? value : base;
+    case 1:
+      if (payload) plain.context = value;
+      break;
+    case 2:
+      plain_suspend(value, ticks);
+      break;
+    case 3:
+      plain_resume(value, ticks);
+      plain.context = value;
+      break;
+    case 4:
+      plain.count = plain.hidden = 0;
+      plain.context = 0;
+      break;
   }
   return base;
 }

@@ -44,7 +44,8 @@ static void expect_end(struct model *model, const struct eventring_event *event)
   const int64_t took = eventring_event_took(event), own = eventring_event_own(event);
   const uint32_t depth = event->depth;
   const bool known = took >= 0 && depth < model->depth[event->context] && open[depth].seen;
-  assert_int_equal(took, event->flags & EVENTRING_TORN ? -1 : (int64_t)(event->ns - event->begin_ns));
+  assert_int_equal(took,
+                   event->flags & EVENTRING_TORN ? -1 : (int64_t)(event->ns - event->begin_ns));
   assert_int_equal(own, known ? took - (int64_t)open[depth].within : -1);
   model->known += own >= 0;
   model->unknown += own < 0;
@@ -135,8 +136,9 @@ static void compare(uint64_t seed, int room, bool batches, bool others, unsigned
   struct model model = {0};
   eventring_cursor *cursor = open_self(0);
   if (batches)
-    assert_int_equal(eventring_cursor_batches(cursor, seed % 2 ? EVENTRING_BATCH_ALL : 0, take_batch,
-                                              &model), EVENTRING_OK);
+    assert_int_equal(
+        eventring_cursor_batches(cursor, seed % 2 ? EVENTRING_BATCH_ALL : 0, take_batch, &model),
+        EVENTRING_OK);
   for (int round = 0; round < 40; round++) {
     write_spans(&writer, room, others, contexts);
     assert_true(eventring_poll(cursor, &taking, &model, round % 3 ? 0 : 100) >= 0);

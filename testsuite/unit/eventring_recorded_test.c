@@ -231,7 +231,8 @@ static void test_same(void **state) {
   poll_log(cursor, &log, 0);
   for (size_t i = 0; i < log.count; i++) {
     const struct eventring_event *e = &log.seen[i].event;
-    if (e->id < T_NAMES && eventring_event_took(e) > 0) ns[e->id] += (uint64_t)eventring_event_took(e);
+    if (e->id < T_NAMES && eventring_event_took(e) > 0)
+      ns[e->id] += (uint64_t)eventring_event_took(e);
   }
   is = recorded_of(cursor);
   compare(&is, &sums);
@@ -477,7 +478,8 @@ static int take_histogram(void *context, const struct eventring_histogram *h) {
   sums->ns[i] += h->ns;
   for (unsigned n = 0; n < EVENTRING_HISTOGRAM_BUCKETS; n++) {
     sums->buckets[i] += h->bucket[n];
-    if (n == EVENTRING_HISTOGRAM_BUCKETS - 1 || h->bound[n] > LONG_NS) sums->long_ones[i] += h->bucket[n];
+    if (n == EVENTRING_HISTOGRAM_BUCKETS - 1 || h->bound[n] > LONG_NS)
+      sums->long_ones[i] += h->bucket[n];
   }
   return 0;
 }
@@ -503,7 +505,8 @@ static void begin_step(eventring_domain *d, unsigned reason) {
   if (reason == REASONS)
     /* This is no id. */
     eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, 1 << 20);
-  else if (reason) eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, reasons[reason]);
+  else if (reason)
+    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, reasons[reason]);
   else eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step);
 }
 

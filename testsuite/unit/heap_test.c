@@ -87,7 +87,8 @@ static void a_small_allocation_stays_in_its_block(void **state) {
   for (int i = 0; i < 5000; i++) {
     size_t size = heap_round(i * 31 % HEAP_SMALL_MAX + 1);
     char *p = heap_alloc(L, size, MEMPROF_TABLE);
-    assert_ptr_equal(heap_block_of(&L->domain->heap, p), heap_block_of(&L->domain->heap, p + size - 1));
+    assert_ptr_equal(heap_block_of(&L->domain->heap, p),
+                     heap_block_of(&L->domain->heap, p + size - 1));
     assert_int_equal(heap_block_of(&L->domain->heap, p)->state, BLOCK_CONSUMED);
   }
 }

@@ -315,9 +315,9 @@ int eventring_cursor_last_stacks(eventring_cursor *cursor,
 static inline const char *eventring_stack_reason_text(unsigned reason) {
   switch (reason) {
 #define EVENTRING_CASE(name, number, text) case number: return text;
-    EVENTRING_STACK_REASONS(EVENTRING_CASE)
+      EVENTRING_STACK_REASONS(EVENTRING_CASE)
 #undef EVENTRING_CASE
-  default: return "?";
+    default: return "?";
   }
 }
 

@@ -103,7 +103,8 @@ static inline int cmocka_run_tests(const char *group, const struct CMUnitTest *t
 static inline void cmocka_compare(int wanted, uint64_t a, uint64_t b, const char *text,
                                   const char *file, int line) {
   if ((a == b) != wanted)
-    cmocka_end_test(file, line, "%s: %#llx, %#llx", text, (unsigned long long)a, (unsigned long long)b);
+    cmocka_end_test(file, line, "%s: %#llx, %#llx", text, (unsigned long long)a,
+                    (unsigned long long)b);
 }
 #define assert_int_equal(a, b) \
   cmocka_compare(1, (uint64_t)(a), (uint64_t)(b), #a " == " #b, __FILE__, __LINE__)
@@ -121,7 +122,8 @@ static inline void cmocka_in_range(uint64_t value, uint64_t least, uint64_t most
                     (unsigned long long)value, (unsigned long long)least, (unsigned long long)most);
 }
 #define assert_in_range(value, least, most) \
-  cmocka_in_range((uint64_t)(value), (uint64_t)(least), (uint64_t)(most), #value, __FILE__, __LINE__)
+  cmocka_in_range((uint64_t)(value), (uint64_t)(least), (uint64_t)(most), #value, __FILE__, \
+                  __LINE__)
 
 static inline void cmocka_compare_text(int wanted, const char *a, const char *b, const char *file,
                                        int line) {
