@@ -29,33 +29,23 @@ enum { DEFAULT_HOLD_S = 10 };
 #define UNIT_NS "ns"
 #define UNIT_ID EVENTRING_UNIT_ID
 
-/* A form of event: its kind, its payload, what its number means, and the quantity that it
- * is about. */
-#define FORM(of, value, means, about) \
-  .kind = EVENTRING_DEF_##of, .payload = EVENTRING_##value, .measure = EVENTRING_##means, \
-  .quantity = EVENTRING_QUANTITY_##about
-#define FORM_SPAN FORM(SPAN, NONE, MEASURE_NONE, NONE)
-#define FORM_REASONED_SPAN FORM(SPAN, INT, OFF_CPU, NONE)
-#define FORM_NAMED_SPAN FORM(SPAN, STRING, MEASURE_NONE, NONE)
-#define FORM_FILE_SPAN FORM(SPAN, INT, MEASURE_NONE, NONE)
-#define FORM_NAME FORM(INSTANT, NONE, MEASURE_NONE, NONE)
-#define FORM_LIFECYCLE FORM(LIFECYCLE, INT, MEASURE_NONE, NONE)
-#define FORM_CYCLE_BEGIN FORM(LIFECYCLE, INT, MEASURE_NONE, CYCLE_BEGIN)
-#define FORM_CYCLE_END FORM(LIFECYCLE, INT, MEASURE_NONE, CYCLE_END)
-#define FORM_LEVEL FORM(COUNTER, INT, LEVEL, NONE)
-#define FORM_HEAP FORM(COUNTER, INT, LEVEL, HEAP)
-#define FORM_DIFFERENCE FORM(COUNTER, INT, DIFFERENCE, NONE)
-#define FORM_ALLOCATED FORM(COUNTER, INT, DIFFERENCE, ALLOCATED)
-#define FORM_PROMOTED FORM(COUNTER, INT, DIFFERENCE, PROMOTED)
-#define FORM_PAUSE_WORK FORM(COUNTER, INT, DIFFERENCE, PAUSE_WORK)
-#define FORM_OFF_CPU FORM(COUNTER, INT, DIFFERENCE, OFF_CPU)
+/* The parts of a form, each a constant. */
+#define EVENT_FORM(form, def, value, means, about, doc) \
+  enum { \
+    KIND_OF_##form = EVENTRING_DEF_##def, \
+    PAYLOAD_OF_##form = EVENTRING_##value, \
+    MEASURE_OF_##form = EVENTRING_##means, \
+    QUANTITY_OF_##form = EVENTRING_QUANTITY_##about \
+  };
+#include "events.def"
 
 static const struct eventring_def catalogue[] = {
 #define EVENT(id, text, form, group, of, sentence) \
-  {.name = text, .unit = UNIT_##of, .doc = sentence, FORM_##form, \
-   .event_class = EVENTRING_CLASS_##group, .ring = RING_OF_##group},
+  {.name = text, .unit = UNIT_##of, .doc = sentence, .kind = KIND_OF_##form, \
+   .payload = PAYLOAD_OF_##form, .measure = MEASURE_OF_##form, \
+   .quantity = QUANTITY_OF_##form, .event_class = EVENTRING_CLASS_##group, \
+   .ring = RING_OF_##group},
 #include "events.def"
-#undef EVENT
 };
 
 /* ---- safepoints ---------------------------------------------------------------
@@ -189,10 +179,16 @@ static char program_name[EVENTRING_MAX_PROGRAM + 1];
 /* Defines the classes and rings of the runtime. If another host has started a recording,
  * these classes are off in it. */
 static void define_classes(void) {
-  eventring_define_class(EVENTRING_CLASS_IO, "io", false);
+  static const struct {
+    enum eventring_class number;
+    const char *name; /* NULL: libeventring names it itself */
+  } classes[] = {
+#define EVENT_CLASS(class, ring, name) {EVENTRING_CLASS_##class, name},
+#include "events.def"
+  };
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+    if (classes[i].name != NULL) eventring_define_class(classes[i].number, classes[i].name, false);
   eventring_define_ring(EVENTRING_RING_IO, "io");
-  eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
-  eventring_define_class(EVENTRING_CLASS_GC_DETAIL, "gc_detail", false);
 }
 
 static void name_samples(void) {

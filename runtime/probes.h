@@ -11,9 +11,8 @@
 #include "eventring/probe.h"
 
 typedef enum EventId {
-#define EVENT(id, name, kind, class, unit, doc) EV_##id,
+#define EVENT(id, name, form, class, unit, doc) EV_##id,
 #include "events.def"
-#undef EVENT
   EVENT_COUNT
 } EventId;
 
@@ -24,25 +23,19 @@ typedef enum EventId {
 
 /* EV_CLASS_x: class of event x, a constant, so that a probe tests one known bit. */
 enum {
-#define EVENT(id, name, kind, class, unit, doc) EV_CLASS_##id = EVENTRING_CLASS_##class,
+#define EVENT(id, name, form, class, unit, doc) EV_CLASS_##id = EVENTRING_CLASS_##class,
 #include "events.def"
-#undef EVENT
 };
 
 /* EV_RING_x: ring of event x, a constant for the same reason. */
 #define EVENTRING_RING_IO ((enum eventring_ring)EVENTRING_RING_HOST)
-#define RING_OF_LIFECYCLE EVENTRING_RUNTIME
-#define RING_OF_GC EVENTRING_RUNTIME
-#define RING_OF_GC_DETAIL EVENTRING_RUNTIME
-#define RING_OF_FINALIZERS EVENTRING_RUNTIME
-#define RING_OF_DOMAIN EVENTRING_RUNTIME
-#define RING_OF_LOAD EVENTRING_RUNTIME
-#define RING_OF_FFI EVENTRING_RUNTIME
-#define RING_OF_IO EVENTRING_RING_IO
 enum {
-#define EVENT(id, name, kind, class, unit, doc) EV_RING_##id = RING_OF_##class,
+#define EVENT_CLASS(class, ring, name) RING_OF_##class = ring,
 #include "events.def"
-#undef EVENT
+};
+enum {
+#define EVENT(id, name, form, class, unit, doc) EV_RING_##id = RING_OF_##class,
+#include "events.def"
 };
 
 #define PROBE_RING(id) ((enum eventring_ring)EV_RING_##id)

@@ -33,7 +33,7 @@ static bool asks_for_heap(const struct heap_query *h) {
 
 static int read_words(const struct command *self, int count, char **words,
                       struct export_command *c, struct operands *operands) {
-  char formats[256];
+  char formats[FORMATS_ROOM + 40];
   snprintf(formats, sizeof formats, "all events: %s; the heap profile: %s", formats_of_events(),
            formats_of_profiles());
   const struct option_spec specs[] = {

@@ -27,21 +27,22 @@ static const struct format *find(const char *name, bool of_events) {
 const struct format *format_of_profiles(const char *name) { return find(name, false); }
 const struct format *format_of_events(const char *name) { return find(name, true); }
 
-static const char *list(char *names, size_t size, bool of_events) {
+/* Writes the names of the formats of events, or of profiles, and returns them. */
+static const char *list(char names[FORMATS_ROOM], bool of_events) {
   size_t used = 0;
-  for (size_t i = 0; i < FORMATS && used < size; i++)
+  for (size_t i = 0; i < FORMATS; i++)
     if ((formats[i].events != NULL) == of_events)
-      used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "",
+      used += (size_t)snprintf(names + used, FORMATS_ROOM - used, "%s%s", used ? ", " : "",
                                formats[i].name);
   return names;
 }
 
 const char *formats_of_profiles(void) {
-  static char names[128];
-  return list(names, sizeof names, false);
+  static char names[FORMATS_ROOM];
+  return list(names, false);
 }
 
 const char *formats_of_events(void) {
-  static char names[128];
-  return list(names, sizeof names, true);
+  static char names[FORMATS_ROOM];
+  return list(names, true);
 }

@@ -9,6 +9,14 @@
 struct export_profile;
 struct export_events;
 
+/* Bytes that hold the names of all formats, each with a comma and a space or the 0. */
+enum {
+  FORMATS_ROOM = 0
+#define EXPORT_PROFILE(name, suffix, form, summary) +(int)sizeof #name + 1
+#define EXPORT_EVENTS(name, suffix, form, summary) +(int)sizeof #name + 1
+#include "export/formats.def"
+};
+
 struct format {
   const char *name, *suffix, *summary;
   bool is_binary; /* it is not written to a terminal */
