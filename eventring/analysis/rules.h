@@ -5,8 +5,8 @@
  * eva_rules_finish, and look at the results. A rule without a figure holds if each value
  * fulfils it. A span whose begin or end is not known has no duration. An open span counts
  * for a rule that its length so far already breaks (so_far.h). A rule is undecided if its
- * class was off, so that its subject was not recorded, or if its subject is not known
- * exactly; unless what is known decides it.
+ * subject was not recorded, because a class was off, or is not known exactly. It is
+ * decided all the same if nothing that is missing could change the result.
  *
  * Units: as in struct eventring_condition. Errors: EVENTRING_E_MEMORY; from then on
  * nothing more is taken. Memory: some KiB a rule, and 57 KiB more for a quantile.
@@ -23,16 +23,16 @@ enum { EVA_MAX_RULES = 1000 };
 
 struct eva_rule_within { /* when the spans of `within` were open in a domain */
   uint32_t open;
-  uint64_t since, until; /* of the time in which they are open now, or were last */
+  uint64_t since, until; /* the latest period with one open; its end only if it is over */
   uint64_t counted_ns;   /* when a counter of differences was last written */
-  unsigned totals;       /* how often NAME_total came in that time; */
-  double total_first, total_last; /* its first and its last value in that time */
+  unsigned totals;       /* how often NAME_total came in that period; */
+  double total_first, total_last; /* its first and its last value in it */
 };
 
-/* What a counter of differences says of the spans in the time that its value covers: from
-   its previous value on. */
+/* The sum of a counter of differences over the time in which the spans are open. A value
+   belongs to the time since the previous one, which may lie only partly in a span. */
 struct eva_rule_bounds {
-  double least, most;   /* certainly in the spans; possibly in them */
+  double least, most;   /* of values wholly in spans; of those partly in them, too */
   double exact;         /* from a counter NAME_total, which is written at the borders of
                            the spans */
   uint64_t spans, counted; /* all spans; those that have an exact amount */
@@ -54,7 +54,7 @@ struct eva_rule {
   bool is_wrong;       /* it compares a span with a number or a counter with a time */
   uint64_t values;     /* values that were seen; */
   uint64_t bad;        /* for a rule without a figure: those that do not fulfil it */
-  /* Meanwhile: */
+  /* Until then: */
   double sum, min, max, last;
   struct eva_histogram *histogram; /* for a quantile of durations; else NULL */
   uint64_t unmeasured; /* spans whose time on a processor is not known */
@@ -64,7 +64,8 @@ struct eva_rule {
                                      differences */
   struct eva_rule_within *within; /* by domain; NULL: the rule has no `within` */
   uint8_t *role;       /* by id: how its events count; 0: not known yet */
-  uint32_t *named;     /* for a count, by id: how often a value stood for it */
+  uint32_t *named;     /* for a count, by id of a definition: how many events had it as
+                          their value (eva_named_by) */
 };
 
 struct eva_rules_domain; /* what is open in a domain */
@@ -96,8 +97,8 @@ void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_
                       uint64_t until);
 /* Tells whether a value has fulfilled a rule without a figure. For `record --on`. */
 bool eva_rules_met(const struct eva_rules *rules);
-/* Tells whether a value, or the length so far of an open span, has fulfilled such a
-   rule. */
+/* Tells whether a value, or the length so far of an open span, has fulfilled a rule
+   without a figure. */
 bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor);
 void eva_rules_free(struct eva_rules *rules);
 /* Writes a value of the rule into `text` (EVA_RULE_VALUE bytes), and returns it: "12.5

@@ -11,7 +11,7 @@
 #define NO_ID EVENTRING_CALLS_NO_ID
 #define HIDDEN ((uint64_t)1 << 63) /* in the id of a frame that has no node of its own */
 
-/* Counts that were carried out of the histogram of a node. */
+/* What overflowed the 16-bit buckets in a node and its rest, by bucket. */
 struct evc_wide {
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
 };
@@ -20,15 +20,16 @@ struct eventring_calls_inside {
   struct evc_lines nodes, wides, stacks, segments;
   size_t budget, pool; /* bytes; pool: what is left of the budget */
   size_t reserved;     /* bytes that are left for flat nodes */
-  size_t path_room;    /* most nodes that are not flat; in a full trie: their number */
+  size_t path_room;    /* how many nodes that are not flat there may be; in a full
+                          trie: how many there are */
   bool full;           /* no path is added any more */
-  uint64_t settled;    /* what `charge` had when the current flat node was charged last */
+  uint64_t settled;    /* *charge when the current flat node was charged last */
   uint32_t *table;     /* of the nodes, by parent and id (nodes.c) */
   size_t places;       /* size of the table: a power of 2 */
   unsigned bits;       /* log2 of places */
   struct eventring_calls_rest *rests; /* of each node, by number */
   struct eventring_calls_lost *lost;  /* likewise */
-  struct eventring_calls_node none;    /* the last child of a node that has no child */
+  struct eventring_calls_node none;    /* `last` of a node that has entered none yet */
   struct eventring_calls_node nowhere; /* node of flat calls that found no room for one of
                                           their own */
   struct eventring_calls_rest rest_of_nowhere;
@@ -72,13 +73,14 @@ static inline void evc_begin_settling(const eventring_calls *calls) {
 static inline bool evc_is_flat(const struct eventring_calls_node *node) {
   return node->parent == EVENTRING_CALLS_FLAT;
 }
-/* Returns the rest of any node, `nowhere` included. */
+/* Returns the struct eventring_calls_rest of any node, `nowhere` included. */
 struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
                                       const struct eventring_calls_node *node);
 /* Returns the number of calls in each range of durations: bucket 0 has the calls that
    took less than 128 ticks, bucket k those that took at least 2^(6+k) and less than
-   2^(7+k), the last one all longer ones. A bucket is exact as long as there was memory to
-   carry it; after that all buckets of the node are halved whenever one has 65,536. */
+   2^(7+k), the last one all longer ones. A bucket that overflows its 16 bits continues in
+   struct evc_wide. If there is no memory for that, all buckets of the node are halved
+   whenever one reaches 65,536, and the result is not exact. */
 void evc_histogram(const eventring_calls *calls, const struct eventring_calls_node *node,
                    uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
 /* Adds to a histogram. */

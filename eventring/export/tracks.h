@@ -19,14 +19,15 @@
 /* The value of a span's begin, kept until its end; see export_hold. */
 struct export_held {
   uint32_t depth;
-  uint32_t from, size; /* in the text of the track */
+  uint32_t from, size; /* in held_text of the track */
 };
 
 struct export_track {
   uint32_t id;         /* from 1 */
   uint32_t domain, incarnation, lane;
   uint8_t ring, text_size;
-  char text[64];       /* the format's own text, made when the track is introduced */
+  char text[64];       /* what the exporter repeats in each event of the track;
+                          `introduce` fills it in */
   struct export_held *held;
   uint32_t held_count, held_room;
   char *held_text;

@@ -39,8 +39,8 @@ const char *eventring_strerror(int code) {
   }
 }
 
-/* Returns the text of an errno. The function of glibc returns the text, that of other
-   libraries (musl) fills the buffer. */
+/* Returns the text of an errno. In glibc strerror_r returns the text; in other libraries
+   (musl) it fills the buffer. */
 static const char *describe(int sys_errno, char *buffer, size_t size) {
 #ifdef __GLIBC__
   return strerror_r(sys_errno, buffer, size);

@@ -14,13 +14,13 @@ struct evr_traces { /* owner; zeroed, it is empty */
   uint8_t random[256]; /* random bytes from the system; the last `left` are unused */
   uint16_t left;       /* 0 in the child of a fork (domains.c) */
   uint32_t switches;   /* entries of the control log that were seen */
-  uint64_t recording;  /* with incarnation: identifies `life`: ticks at which its
-                          recording began */
+  uint64_t recording;  /* when the recording began in which `life` was last asked for,
+                          in ticks */
   uint32_t incarnation; /* of the domain in that recording */
-  uint64_t life;
+  uint64_t life;       /* changes with these two, and after class user was off */
 };
 
-/* Tells whether this is the event with the ids. */
+/* Tells whether this is the event that carries the ids of a trace and a span. */
 static inline bool evr_traces_is_event(unsigned kind, unsigned event_class, unsigned payload,
                                        const char *name) {
   return kind == EVENTRING_DEF_INSTANT && event_class == EVENTRING_CLASS_USER &&

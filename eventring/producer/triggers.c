@@ -23,7 +23,8 @@
 
 /* ---- The table in force ------------------------------------------------------------ */
 
-/* Sends the events that triggers watch into the slow path after a change of the table. */
+/* Makes probes take the slow path for the events that triggers watch, after a change of
+   the table. */
 static void watch_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   evr_catalogue_watch_locked();
@@ -80,7 +81,7 @@ static void take_list_locked(struct evr_recording *r) {
   char list[FORMAT_TRIGGERS_BYTES];
   uint32_t version;
   int size = evr_control_read_list(&evr_control(r)->triggers, list, &version);
-  /* another thread may have been faster; taken twice, a list would count from 0 */
+  /* Another thread may have taken the list: its triggers must not begin anew. */
   if (size < 0 || version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED)) return;
   __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
   if (eventring_triggers_check(list, (size_t)size, NULL) < 0) size = 0;
@@ -88,7 +89,7 @@ static void take_list_locked(struct evr_recording *r) {
   apply_locked();
 }
 
-/* Takes the list at a safepoint. Without the mutex. */
+/* Takes the list at a safepoint. The caller does not hold the mutex. */
 static void take_list(struct evr_recording *r) {
   evr_lock();
   if (r == evr_producer.recording && !r->ended) take_list_locked(r);

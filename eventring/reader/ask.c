@@ -32,8 +32,9 @@ static int open_question(struct format_control *page, void *context) {
     a->asker = before;
     return EVENTRING_E_STATE;
   }
-  /* acquire: pairs with the release in close_question of the previous asker: `last` is
-     its number, and its question is closed. Nothing pairs with the release half */
+  /* acquire: pairs with the release in close_question by the previous asker, so that its
+     question is seen closed and its number in `last`. Nothing pairs with the release
+     half */
   if (!__atomic_compare_exchange_n(&q->asker, &before, own, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED)) {
     a->asker = before;

@@ -10,10 +10,9 @@
  * Order: ring by ring, or merged by time, or in a coarser order (eventring_cursor_order)
  * if that is enough for the user: going from ring to ring with each event costs ten times
  * as much as the event. Within a ring, events are delivered as written. A merged poll
- * continues with the ring whose next event is the oldest, until the next event of that
- * ring is later than that of the second. If a thread was held up between reading the
- * clock and storing the word, its event comes with the next poll, after later events of
- * other rings.
+ * continues with the ring whose next event is the oldest, until another ring has an older
+ * one. If a thread was held up between reading the clock and storing the word, its event
+ * comes with the next poll, after later events of other rings.
  */
 #include "reader/backwards.h"
 #include "reader/cursor.h"
@@ -30,7 +29,7 @@ enum { DAMAGE_BUDGET = EVENTRING_POLL_BLOCKS /* unreadable blocks that one poll 
 
 /* ---- Readers --------------------------------------------------------------------- */
 
-/* The watched word of a ring that a poll must check: both comparisons mean news. */
+/* The watch of a ring that each poll must check: is_idle and is_quiet find news in it. */
 static const uint64_t always_news = 1;
 static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 
@@ -67,8 +66,8 @@ static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   return status;
 }
 
-/* Moves the readers to the present. Other readers take their first position at the first
-   poll, which makes opening cheap. */
+/* Moves the readers to the present. Without EVENTRING_OPEN_NOW, readers find their first
+   position in the first poll, which makes opening cheap. */
 static int join_now(eventring_cursor *c, struct eventring_error *error) {
   unsigned budget = DAMAGE_BUDGET;
   int status = make_readers(c, error);
@@ -172,7 +171,8 @@ static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
 }
 
 /* Tells whether nothing has been written since the last poll, which had nothing to
-   deliver. Compares what is mapped: a lost mapping is zeros, and no head is 0. */
+   deliver. Reads the words in the mapped file. If the mapping is lost, they are 0; as no
+   head is 0, that counts as news. */
 static bool is_idle(const eventring_cursor *c) {
   uint64_t news = 0;
   if (c->taken != c->meta.made_count || !evr_metadata_stands(&c->meta)) return false;
@@ -227,7 +227,7 @@ static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   if (status != EVENTRING_OK) return status;
   bool mapped = evr_source_mapped(&c->meta.source);
   set_all_limits(c, mapped, sink);
-  if (mapped && !evr_source_mapped(&c->meta.source)) /* lost: they are zeros */
+  if (mapped && !evr_source_mapped(&c->meta.source)) /* lost: watched words became 0 */
     set_all_limits(c, false, sink);
   return catch_up(c);
 }
@@ -294,9 +294,9 @@ static bool drain(struct evr_ring_reader *reader, uint64_t until, struct evr_sin
   return (reader->back ? evr_backwards_drain : evr_ring_reader_drain)(reader, until, sink);
 }
 
-/* Tells whether a poll is to end. With an empty budget the next blocks of a ring are not
-   tried any more, so the ring is not at its limit, and no later events of other rings may
-   come before its own. */
+/* Tells whether a poll is to end. When the budget is used up, no further blocks of a ring
+   are tried. The rest of that ring is then missing, and later events of other rings must
+   not be delivered before it. */
 static bool has_enough(const struct evr_sink *sink) { return sink->stopped || !sink->budget; }
 
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
@@ -421,8 +421,8 @@ void evr_cursor_check_end(eventring_cursor *c) {
     evr_block_cursor_check_end(&c->reader[c->made[n]]->blocks);
 }
 
-/* Returns how a poll ended. `status`, of a poll that has read the rings, is the damage
-   that it met. */
+/* Returns how a poll ended that has read the rings. `status`: the damage that it found,
+   or 0. */
 static enum eventring_poll_end end_of_poll(const struct evr_sink *sink, int status) {
   if (status != EVENTRING_OK && status != EVENTRING_E_CORRUPT) return EVENTRING_POLL_FAILED;
   if (sink->stopped) return EVENTRING_POLL_STOPPED;

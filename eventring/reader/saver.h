@@ -18,10 +18,11 @@
  * stream appends to its unit and then claims the next one; records have units of their
  * own. After a gap a stream begins a new unit.
  *
- * Units are written whole if they can wait: pieces of one unit must be written one after
- * the other, which on a slow disk would hold their buffers for as many writes. A fill
- * leaves the beginning of a unit to a later fill, unless its ring is a quarter full; an
- * update copies all blocks.
+ * A unit is written as one piece if it can wait until it is full. Several pieces of one
+ * unit must be written one after the other, and a slow disk would hold their buffers
+ * until the last one is written. So a fill leaves blocks that do not fill a unit to a
+ * later fill, unless more than a quarter of the ring is waiting; an update copies all
+ * blocks.
  *
  * The newest block. It may change until it is copied the next time. So a sealed copy is
  * put where the whole block will lie, and the whole block overwrites it later. Even a
@@ -77,7 +78,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t copied;      /* sequence of the last block copied whole */
   uint64_t announced;   /* head that the front shows */
   uint64_t known_ticks; /* time of the last event known */
-  /* events that damaged blocks count again: their `before` is less than known */
+  /* events counted twice, because `before` of a damaged block is less than known */
   uint64_t recounted;
   uint64_t passed;      /* blocks that were overwritten since the last one copied */
   uint64_t lost_from, lost_to; /* the latest run of blocks that could not be written */
@@ -88,8 +89,8 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t first;             /* the first block that was given a place in the file */
   struct saver_newest newest; /* the newest block, as it was last copied */
   struct saver_newest kept;   /* the last one of those that were counted as saved */
-  /* the copies that are certainly in the file, the latest first: while the latest is in
-     the file, the block of the one before may still be lost */
+  /* the last two copies that are certainly in the file, the latest first: the writing of
+     the whole block that replaces the older one may still fail */
   struct saver_newest copy[2];
   struct eventring_saver_ring account;
 };
@@ -156,7 +157,8 @@ struct eventring_saver {
   /* first block of the recording that is not in the list; in a file with streams, first
      such entry of meta->units.records */
   uint64_t record_next;
-  unsigned record_runs; /* runs of rings when blocks of rings were last removed */
+  unsigned record_runs; /* meta->run_count when `records` was last cleared of blocks
+                           that turned out to be of rings */
   uint64_t record_unit; /* block of the file where the next records go */
   uint32_t record_used; /* blocks of that unit */
   uint64_t record_counts[FORMAT_KINDS];      /* records in the file */
@@ -188,7 +190,7 @@ static inline size_t saver_room(const struct saver_output *out) {
   return out->count + 2 < out->room ? (out->size - out->used) / FORMAT_BLOCK_BYTES : 0;
 }
 /* Appends a piece, or lengthens the last one: `size` bytes at `from` of the buffer. A
-   piece that begins within a unit ends with it. */
+   piece is lengthened only if it begins where a unit begins. */
 void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, size_t size,
                      unsigned what);
 /* Claims a unit. Returns false if the file would become larger than it may. `reserved` is
@@ -236,8 +238,8 @@ void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t e
 /* Notes that a part of a piece with blocks of records was not written: they are copied
    again. */
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size);
-/* Returns how many of the records of a kind that the front counts may not be in the
-   file. */
+/* Returns how many of the records of a kind that the front counts are perhaps missing in
+   the file. */
 uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind);
 /* Notes when events of a ring were lost, in ticks. */
 void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t from,

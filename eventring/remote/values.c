@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* values.c: reads the local variables of a frame of another process.
  *
- * The values of a function's variables follow that of the function itself, in the order
- * in which the variables begin. No metamethod is called: a table is shown by its address.
+ * On the stack of the process, a function's variables come after the function itself, in
+ * the order in which their scopes begin. No metamethod is called: a table is shown by its
+ * address.
  */
 #include "remote/values.h"
 

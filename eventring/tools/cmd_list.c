@@ -16,7 +16,7 @@ struct row {
   bool is_sound;
   /* The pid that commands on this machine take: for a live process that is visible from
      here, the one in this pid namespace; for others, the one in their file. */
-  pid_t pid, other_pid; /* the pid in the file; 0: the same as `pid` */
+  pid_t pid, other_pid; /* other_pid: the one in the file, if it differs; else 0 */
   struct eva_ending ending;
 };
 

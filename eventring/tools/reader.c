@@ -34,8 +34,8 @@ static int does_not_record(pid_t pid, const char *former, const struct eventring
                "SAROS_EVENTRING_START=1)", error->text, (int)pid);
 }
 
-/* Opens the recording that an ended process has left where `list` finds it. Returns
-   STATUS_GO_ON, or the exit status. */
+/* Opens the recording of an ended process, if there is one in the directories that `list`
+   searches. Returns STATUS_GO_ON, or the exit status. */
 static int open_left(struct reader *reader, pid_t pid, unsigned flags,
                      const struct eventring_error *error) {
   char *left = dead_recording(pid);
@@ -218,13 +218,13 @@ static bool time_is_up(const struct progress *progress) {
   return limit > 0 && now_ns() - progress->began >= limit;
 }
 
-/* The time until which a recording is read, while its process lives.
+/* How the recording of a live process is read up to the time `until`.
  *
  * Each poll delivers in the order of times, but the next poll may deliver older events of
  * another ring. So the last poll, which reaches `until`, must begin when all rings are
  * past it. Clocks differ by some microseconds, and a thread may be interrupted between
- * reading the clock and storing the event. So no poll begins shortly before `until`, and
- * the last one begins a little after it. */
+ * reading the clock and storing the event. So no poll begins in the last MARGIN_NS before
+ * `until`, and the last poll begins MARGIN_NS after it. */
 enum { MARGIN_NS = 10 * 1000 * 1000 };
 
 /* Tells whether the next poll must be the last one. Waits if no poll may begin yet. */
@@ -301,8 +301,9 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   if (catches) reader_catch_signals(false);
 }
 
-/* Merges the recordings of a launched command, without `but`. (The end of a recording is
-   not the end of the command, which may have executed another program.) */
+/* Merges the recordings of a launched command, except the one that `but` describes (NULL:
+   all of them). Waits for the end of the command first: its recording may have ended only
+   because the command has executed another program. */
 static char *merge(struct reader *reader, const struct eventring_info *but) {
   if (!reader->launched || eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE) return NULL;
   while (!reader->launch.ended) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_views.c: prints statistics as tables for people, in lines of the page (only the
- * path of the file may be longer), and as JSON.
+/* tally_views.c: prints statistics as tables for people and as JSON. No line of the text
+ * is wider than the page (text_table.h), except perhaps the path of the file.
  *
  * In text the time in the collector comes first, with a row for each domain. Then come
  * the tables for all domains together, if there are several, then those for each
@@ -356,7 +356,7 @@ static VIEW(ring_view, struct ring_row,
     {"oldest_ns", NULL, VIEW_MOMENT, ROW(info.oldest_ns)},
     {"newest_ns", NULL, VIEW_MOMENT, ROW(info.newest_ns)})
 
-/* Puts the rings of a domain. (The tally is the context.) */
+/* Adds rows for the rings of a domain. (`to->context` is the tally.) */
 static void add_rings(struct view_to *to, const void *domain) {
   const struct eva_tally *tally = to->context;
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
@@ -444,7 +444,8 @@ static int add_recorded_row(void *context, const struct eventring_recorded *reco
   return 0;
 }
 
-/* Puts what was recorded in all; nothing if the file lacks that. */
+/* Adds a row for each chosen definition with events, which sums up all that was recorded,
+   read or not. Adds none if the file has no such sums. */
 static void add_recorded(struct view_to *to, const void *row) {
   const struct lists *lists = row;
   struct recorded_to rows = {to, lists->choice};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.h: keeps spans whole for a page, and how much of each cell the spans of each
- * depth cover.
+/* spans.h: for a page, keeps some spans whole, and sums up how much of each cell of time
+ * the spans of each depth cover.
  *
  * For each name, it keeps the longest spans and those that ended last; for each cell,
  * track and depth, the longest span; and torn and open spans, as far as there is room.
  * With `keeps_all`, it keeps all spans.
  *
- * A span of a batch is visited once: its depth follows from the ends behind it, which are
- * read backwards.
+ * The spans of a batch are read once, from the last end to the first: the depth of a span
+ * depends on the ends that come after it.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time.
  */
@@ -49,7 +49,8 @@ int page_spans_own(struct page_spans *spans, uint32_t track, const struct page_o
 struct page_span_begin { /* the begin of a span with a value */
   uint64_t ns;
   uint32_t track, depth;
-  struct page_said said; /* its bytes are behind it; PAGE_VALUE_PLACE bytes may be read */
+  struct page_said said; /* its bytes follow; PAGE_VALUE_PLACE bytes from `said` on can be
+                            read, even if it has fewer */
 };
 
 /* The usual span: begin and end known, with nothing in it but other spans. */
@@ -74,8 +75,9 @@ int page_spans_batch(struct page_spans *spans, const struct eventring_batch *bat
 enum { PAGE_LONGEST = 8 };
 typedef void page_longest_visit(void *context, const struct page_span *span,
                                 const struct page_owner *owner);
-/* Calls `visit` with the PAGE_LONGEST longest spans of the user's ring, and up to as many
-   of each name of another ring, in no order. The store still owns their values. */
+/* Calls `visit` with the PAGE_LONGEST longest spans of the user's ring, and with up to
+   that many of each name of the other rings, in no particular order. The store still owns
+   their values. */
 void page_spans_longest(const struct page_spans *spans, page_longest_visit *visit, void *context);
 /* Sets how many rows the tracks need (lists.h), once all spans were taken. */
 void page_spans_tell_depths(const struct page_spans *spans);

@@ -59,7 +59,8 @@ static void checksum_of_known_words(void **state) {
   assert_int_equal(evr_checksum(words, 512), 0x5283a1c7);
 }
 
-/* Checks words that swap places, words after the end, and the seal itself. */
+/* Checks that the checksum changes when two words swap places, but not when the seal or a
+   word after the end changes. */
 static void checksum_sees_places(void **state) {
   (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -139,8 +140,8 @@ static void entries_have_both_times(void **state) {
   assert_false(evr_control_entry(&page, page.switches, &entry));
 }
 
-/* Checks that the next change completes that of a tool that died after it changed
-   `wanted`, or after it announced the change. */
+/* Checks that evr_control_settle completes the change of a tool that died when it had
+   changed only `wanted`, and that it corrects a gate with any other value. */
 static void a_change_is_completed_by_the_next(void **state) {
   (void)state;
   clear_page(1);
@@ -162,7 +163,7 @@ static void repairs(void **state) {
   page.wanted = (uint64_t)1 << 63 | 5;
   assert_false(evr_wanted_valid(page.wanted, NAMED));
   assert_true(evr_wanted_valid(0, NAMED) && evr_wanted_valid(NAMED, NAMED));
-  /* There is another one by now. */
+  /* It is not replaced if it is no longer the invalid word that was seen, here 7. */
   assert_false(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, 7, 1));
   assert_true(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, (uint64_t)1 << 63 | 5, 9));
   assert_int_equal(page.wanted, 9);
@@ -322,12 +323,12 @@ static void foreign_text_is_shown(void **state) {
 
 /* ---- Conversion of times over hours ----------------------------------------------- */
 
-/* A clock of HZ ticks that is off by some ten parts in a million, and drifts. */
+/* The simulated clock: nominally 2.5 GHz, off by 28 parts in a million; it may drift. */
 enum { HZ_MILLI = 2499931 }; /* kHz */
 
 static uint64_t true_ticks(uint64_t ns, bool drifts) {
   double seconds = (double)ns / 1e9;
-  /* This is 1 ppm more in 10 hours. */
+  /* The rate of the clock rises by 1 ppm in 10 hours. */
   double wander = drifts ? 0.5e-6 * seconds * seconds / 36000 : 0;
   return 1000000 + (uint64_t)((long double)ns * HZ_MILLI / 1000000 +
                               (long double)(wander * HZ_MILLI * 1000));
@@ -367,7 +368,7 @@ static uint32_t calibrate_for(uint64_t end, bool drifts, unsigned noise) {
   return count;
 }
 
-/* Returns the largest difference from the true time from `from` on, in ns. */
+/* Returns the largest error, in ns, of converted times between `from` and `to`. */
 static uint64_t worst_from(const struct evr_conversion *c, uint64_t from, uint64_t to,
                            bool drifts) {
   uint64_t worst = 0, last = 0;
@@ -440,10 +441,11 @@ static void readings_without_sense(void **state) {
   assert_int_equal(evr_clock_measured(zero, same_ticks), 0);
   assert_int_equal(evr_clock_measured(zero, same_ns), 0);
   assert_false(evr_next_segments(&last, zero, same_ns, 10, 100, next));
-  /* The first one is too steep. */
+  /* The first new segment is too steep. */
   assert_false(evr_next_segments(&last, zero, steep, 10, 100, next));
   last.from_ns = (1 << 30) + 110 * (1 << 20) - 1034 - 50;
-  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the second one */
+  /* Now only the second one is. */
+  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next));
   last.from_ns = (uint64_t)1 << 50; /* far ahead: as slow as possible */
   assert_true(evr_next_segments(&last, zero, slow, 10, 100, next));
   assert_int_equal(next[0].multiplier, 1);

@@ -16,11 +16,11 @@
  *
  *   eventring_memory_rate        at safepoints: what the recording asks for
  *   eventring_memory_start       a profile begins
- *   eventring_memory_expect      optional, some 100 ns before each
- *   eventring_memory_sampled     for each block with samples; then, at most once each,
- *   eventring_memory_promoted    by a collection, and
- *   eventring_memory_freed       dead; or both, of many blocks at once, by
- *   eventring_memory_fates
+ *   eventring_memory_expect      optional, some 100 ns before each call of the next one
+ *   eventring_memory_sampled     for each block with samples; it is tracked from then on
+ *   eventring_memory_promoted    when a tracked block becomes old; at most once
+ *   eventring_memory_freed       when a tracked block is dead; at most once
+ *   eventring_memory_fates       instead of these two, for many blocks at once
  *   eventring_memory_collected   after each collection
  *   eventring_memory_stop        the profile ends
  *
@@ -81,7 +81,7 @@ struct eventring_place {
    for more stacks. The outermost frames beyond EVENTRING_MAX_DEPTH are left out. For a
    new stack, `resolve` is called with the index of each frame; it must not call this
    library. The usual case, a stack that the domain has seen, takes no lock and about 2 ns
-   a frame. (A domain knows its stacks by 64 bits of hash.) Owner of the domain. */
+   a frame. (A domain recognises a stack by a hash of 64 bits.) Owner of the domain. */
 typedef struct eventring_place eventring_resolve(void *context, size_t index);
 uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
                          size_t count, eventring_resolve *resolve, void *context);
@@ -178,9 +178,9 @@ static inline void eventring_memory_freed(eventring_domain *domain,
 
 /* What a collection knows. */
 struct eventring_collection {
-  uint64_t words;      /* that this domain has asked for since the profile began: counted,
-                          whether sampled or not */
-  uint64_t live_words; /* of these, alive, counted; UINT64_MAX: not known */
+  uint64_t words;      /* all that this domain has asked for since the profile began,
+                          not only those that were sampled */
+  uint64_t live_words; /* all of these that are alive; UINT64_MAX: not known */
 };
 /* Records that a collection is over, and brings the profile in the file up to date. Costs
    some 0.4 us for each page of 56 entries that has changed. Owner. */
