@@ -23,7 +23,9 @@ struct evr_listener { /* of the host, for what no result can report */
    meanwhile looks after the file. Called without the mutex. */
 struct evr_savers {
   void (*begin)(void);  /* something is recorded: starts the helper if there is none */
-  void (*finish)(void); /* makes what is due, and ends the helper */
+  /* Makes what is due, and ends the helper. `exits`: the process exits, and this code is
+     not unloaded before. */
+  void (*finish)(bool exits);
   void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
   void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
 };
