@@ -6,11 +6,11 @@
  * a step of the collector of STEP_NS or more; when a trigger fires; at an error without a
  * handler, when memory is short, and in the handler of a signal that ends the process.
  *
- * While the process records, a thread of its own asks for stacks in each period: it sets
- * a bit in the word that safepoints test anyway (probes.h) and clears it soon after;
- * other processes set it too. So nothing is added to the code that a program executes.
- * The child of a fork gets no such thread, which would keep it alive when its last other
- * thread has ended; it checks the time whenever it collects.
+ * While the process records, the helper of the library asks for stacks in each period
+ * (eventring_stack_ask_each): it sets a bit in the word that safepoints test anyway
+ * (probes.h) and clears it soon after; other processes set it too. So nothing is added to
+ * the code that a program executes. Where there is no helper (without /proc), domains
+ * look at the time whenever they collect.
  *
  * In a signal handler anything may be half done. Frames are filled in an order that keeps
  * their list valid at each moment (frame.h), but memory may be damaged if the signal is
@@ -30,21 +30,19 @@
 
 #include "clock.h"
 #include "debuginfo.h"
+#include "eventring/calls.h"
 #include "eventring/introspection.h"
 #include "eventring/stack.h"
 #include "frame.h"
 #include "function_names.h"
 #include "func.h"
 #include "introspection.h"
-#include "os_thread.h"
 #include "peer.h"
 #include "position.h"
 #include "probes.h"
 #include "thread.h"
 
 #define NS_PER_S 1000000000.0
-#define FIRST_NS 20000000          /* until the first stack is asked for */
-#define ASKED_NS 5000000           /* the time for which the bit is set */
 #define LEAST_PERIOD_NS 10000000
 /* the least time between two shortages of memory that are noted */
 #define MEMORY_NS 100000000
@@ -251,51 +249,12 @@ static void wanted(eventring_domain *domain, enum eventring_stack_reason reason,
 
 /* ---- periods ------------------------------------------------------------- */
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool asks;          /* whether the thread runs; atomic, changed under the mutex */
-static bool is_child;      /* whether this process is the child of a fork */
 static uint64_t period_ns; /* 0 for never; constant */
-
-/* Asks for stacks in each period: the body of the thread, which ends when no domain is
-   recorded. */
-static void *ask(void *argument) {
-  (void)argument;
-  os_thread_rest(FIRST_NS);
-  while (eventring_stack_ask(true)) {
-    os_thread_rest(ASKED_NS);
-    eventring_stack_ask(false);
-    os_thread_rest(period_ns);
-  }
-  /* release: has no acquire partner, and needs none: obey reads it relaxed, begin_asking
-     under the mutex, and both use only its value */
-  __atomic_store_n(&asks, false, __ATOMIC_RELEASE);
-  return NULL;
-}
-
-static void begin_asking(Domain *d) {
-  pthread_mutex_lock(&mutex);
-  if (!asks) {
-    __atomic_store_n(&asks, true, __ATOMIC_RELAXED);
-    /* without the thread, stacks are written only when something happens */
-    if (os_thread_start(ask, NULL, OS_THREAD_SMALL, 0) != 0)
-      __atomic_store_n(&asks, false, __ATOMIC_RELAXED);
-  }
-  pthread_mutex_unlock(&mutex);
-  /* this chooses the word that safepoints test */
-  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
-}
-
-static void forget_after_fork(void) {
-  pthread_mutex_init(&mutex, NULL);
-  asks = false;
-  is_child = true;
-}
 
 /* Reads the period: "1", "0.5", "250ms". A wrong value is reported once. */
 static void read_period(void) {
   const char *text = secure_getenv("SAROS_EVENTRING_STACKS");
   char *end;
-  pthread_atfork(NULL, NULL, forget_after_fork);
   eventring_on_stack(wanted);
   period_ns = 1000000000;
   if (text == NULL || *text == '\0') return;
@@ -311,7 +270,7 @@ static void read_period(void) {
                   "stacks are recorded each second\n");
 }
 
-/* Writes a stack if the period has passed, in the child of a fork. */
+/* Writes a stack if the period has passed. */
 static void write_if_due(Domain *d) {
   const uint64_t now = monotonic_ns();
   if (now - d->stack_ns < period_ns) return;
@@ -319,12 +278,21 @@ static void write_if_due(Domain *d) {
   write_stack(d, EVENTRING_STACK_PERIOD, 0, false);
 }
 
+/* Lets the word of safepoints be chosen again when there is a new recording. */
+static void see_word(Domain *d) {
+  static const uint32_t *seen; /* atomic; relaxed: it is only compared */
+  const uint32_t *word = eventring_calls_word(d->rings);
+  if (__atomic_load_n(&seen, __ATOMIC_RELAXED) == word) return;
+  __atomic_store_n(&seen, word, __ATOMIC_RELAXED);
+  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
+}
+
 /* Obeys a request for a stack, at a safepoint or a collection. */
 static void obey(Domain *d) {
   eventring_stack_keep_host(d->rings, d);
   if (eventring_domain_slot(d->rings) < 0 || d->current == NULL) return;
-  if (period_ns != 0 && is_child) write_if_due(d);
-  else if (period_ns != 0 && !__atomic_load_n(&asks, __ATOMIC_RELAXED)) begin_asking(d);
+  see_word(d);
+  if (period_ns != 0 && !eventring_stack_ask_each(period_ns)) write_if_due(d);
   const uint32_t number = eventring_stack_asked(d->rings);
   if (number == 0 || number == d->stack_asked) return;
   d->stack_asked = number;

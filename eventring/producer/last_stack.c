@@ -20,6 +20,7 @@
 #include "producer/last_stack.h"
 #include "producer/lock.h"
 #include "producer/producer.h"
+#include "producer/watch.h"
 
 enum { HEAD_WORDS = sizeof(struct format_last_stack) / 8 };
 
@@ -113,6 +114,54 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
   if (!(__atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) & FORMAT_PROFILE_STACKS))
     return 0;
   return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
+}
+
+enum { ASKED_NS = 5 * 1000000 /* for which domains are asked */ };
+
+/* What the helper asks; all atomic, relaxed: a change that it misses it sees at its next
+   look. */
+static struct {
+  uint64_t period; /* ns; 0: it does not ask */
+  uint64_t due;    /* when it asks, or stops to */
+  bool helped;     /* it is there */
+  bool turned;     /* and has had a look: it may be asleep for long */
+  bool vain;       /* no domain was recorded when it asked last */
+} asking;
+static bool is_asking; /* the helper's */
+
+#define STORE(member, value) __atomic_store_n(&asking.member, value, __ATOMIC_RELAXED)
+#define LOAD(member) __atomic_load_n(&asking.member, __ATOMIC_RELAXED)
+
+bool eventring_stack_ask_each(uint64_t ns) {
+  const bool helped = LOAD(helped);
+  if (!helped || (LOAD(period) == ns && !LOAD(vain))) return helped;
+  STORE(due, evr_monotonic_ns() + EVR_FIRST_LOOK_NS);
+  STORE(period, ns);
+  STORE(vain, false);
+  if (LOAD(turned)) evr_watch_post(0);
+  return true;
+}
+
+void evr_stack_helped(bool helped) {
+  is_asking = false;
+  STORE(period, 0);
+  STORE(turned, false);
+  STORE(vain, false);
+  STORE(helped, helped);
+}
+
+uint64_t evr_stack_turn(void) {
+  const uint64_t now = evr_monotonic_ns(), period = LOAD(period), due = LOAD(due);
+  STORE(turned, true);
+  if (!is_asking && (!period || LOAD(vain))) return UINT64_MAX;
+  if (now < due) return due - now;
+  const bool asks = !is_asking;
+  is_asking = eventring_stack_ask(asks) && asks;
+  const bool vain = asks && !is_asking;
+  const uint64_t wait = is_asking ? ASKED_NS : period;
+  STORE(vain, vain);
+  STORE(due, now + wait);
+  return vain ? UINT64_MAX : wait;
 }
 
 /* ---- Being told -------------------------------------------------------------------- */

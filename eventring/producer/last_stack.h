@@ -5,6 +5,9 @@
 
 #include "eventring/stack.h"
 
+/* From the start of the helper to its first look. */
+enum { EVR_FIRST_LOOK_NS = 20 * 1000000 };
+
 #pragma GCC visibility push(hidden)
 
 struct evr_domain;
@@ -12,6 +15,12 @@ struct evr_domain;
    knows it. Without the mutex. */
 void evr_stack_wanted(struct evr_domain *d, enum eventring_stack_reason reason, int64_t value,
                       bool in_handler);
+
+/* Notes whether there is a helper, which asks for stacks (eventring_stack_ask_each). */
+void evr_stack_helped(bool helped);
+/* Asks for stacks, or no longer, if it is time to. Returns when to call it again, in ns;
+   UINT64_MAX: no time is known. For the helper. */
+uint64_t evr_stack_turn(void);
 
 #pragma GCC visibility pop
 

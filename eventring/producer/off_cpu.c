@@ -28,10 +28,11 @@
  * function. A signal handler that stores the mark does not harm an interrupted section,
  * because the kernel has aborted that before it called the handler.
  *
- * Some kernels do not remove the mark when the thread sleeps in a system call (since
- * 6.19: a section must not contain one). This is tested once in a process. If the mark
- * stays, or if there is no rseq (older kernels and C libraries, valgrind), both clocks
- * are read each time.
+ * Kernels may leave the mark alone when the thread sleeps in a system call (since 6.19: a
+ * section must not contain one). That is tried once in a process: by the helper, a while
+ * after the start of a recording, or else when the time is first asked for. If it is so,
+ * or if there is no rseq (older kernels and C libraries, valgrind), both clocks are read
+ * each time; until it is known, too.
  *
  * The descriptor lies in a page that is never unmapped: the kernel reads it as long as a
  * thread has the mark, even if this library was unloaded.
@@ -67,8 +68,9 @@ static __thread struct {
   uint64_t off;  /* time off the processor until then, and 1; 0: not read yet */
 } clocks;
 
-/* How the time is measured. Any thread may determine this. */
-enum manner { UNKNOWN, MARKED, READ, OFF };
+/* How it is measured; any thread may find that out. LATER: the clocks are read until the
+   helper has found it out: a program that ends soon does not wait for that. */
+enum manner { UNKNOWN, LATER, MARKED, READ, OFF };
 static enum manner manner;
 
 static uint64_t read_ns(clockid_t clock) {
@@ -187,19 +189,32 @@ static void read_clocks(bool marks) {
   clocks.cpu = cpu;
 }
 
-static __attribute__((cold, noinline)) enum manner find_manner(void) {
-  enum manner found = marks_work() ? MARKED : READ, unknown = UNKNOWN;
+/* Finds out how the time is measured, if the manner is `from`. */
+static __attribute__((cold, noinline)) enum manner find_manner(enum manner from) {
+  enum manner found = marks_work() ? MARKED : READ;
   /* acq_rel: pairs with the acquire loads of `manner`, here and below: a thread that sees
      MARKED sees the mark that make_mark stored */
-  __atomic_compare_exchange_n(&manner, &unknown, found, false, __ATOMIC_ACQ_REL,
+  __atomic_compare_exchange_n(&manner, &from, found, false, __ATOMIC_ACQ_REL,
                               __ATOMIC_ACQUIRE);
   return __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
 }
 
-/* Reads the clocks, unless the mark shows that this is not needed. */
+/* Changes the manner if it is `from`. */
+static void change_manner(enum manner from, enum manner to) {
+  /* relaxed: neither says anything of the mark */
+  __atomic_compare_exchange_n(&manner, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void evr_off_cpu_find_later(void) { change_manner(UNKNOWN, LATER); }
+void evr_off_cpu_find_yourself(void) { change_manner(LATER, UNKNOWN); }
+void evr_off_cpu_find(void) {
+  if (__atomic_load_n(&manner, __ATOMIC_RELAXED) == LATER) find_manner(LATER);
+}
+
+/* Reads the clocks, unless the mark says that they need not be read. */
 static void bring_up_to_date(enum manner how) {
   uint64_t tick = read_ns(CLOCK_MONOTONIC_COARSE);
-  if (how == READ || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
+  if (how != MARKED || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
   clocks.tick = tick;
 }
 
@@ -207,7 +222,7 @@ uint64_t eventring_off_cpu_begin(void) {
   /* acquire: pairs with the exchange in find_manner, which follows the store of the
      mark */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
-  if (__builtin_expect(how == UNKNOWN, 0)) how = find_manner();
+  if (__builtin_expect(how == UNKNOWN, 0)) how = find_manner(UNKNOWN);
   if (how == OFF) return 0;
   bring_up_to_date(how);
   return clocks.off;
@@ -229,13 +244,17 @@ void evr_off_cpu_measure(bool on) {
   else if (how == OFF) __atomic_store_n(&manner, UNKNOWN, __ATOMIC_RELEASE);
 }
 
-void evr_off_cpu_after_fork(void) { memset(&clocks, 0, sizeof clocks); }
+void evr_off_cpu_after_fork(void) {
+  memset(&clocks, 0, sizeof clocks);
+  evr_off_cpu_find_yourself();
+}
 
 uint64_t eventring_off_cpu(void) {
   /* acquire: as in eventring_off_cpu_begin */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (__builtin_expect(how == MARKED && mark_is_there(), 1)) return clocks.off;
-  if (how == UNKNOWN) how = find_manner();
+  /* not later: a profile asks at each call */
+  if (how == UNKNOWN || how == LATER) how = find_manner(how);
   if (how == OFF) return 0;
   read_clocks(how == MARKED);
   return clocks.off;

@@ -11,7 +11,13 @@
 /* Switches the measurement on or off; when it is off, eventring_off_cpu_begin returns 0.
    Any thread. */
 void evr_off_cpu_measure(bool on);
-/* Resets the clocks of the thread in a forked child. */
+/* Leaves it to a later evr_off_cpu_find to find out how the time is measured, which takes
+   a nap. Until then it is measured in the manner that works anywhere. */
+void evr_off_cpu_find_later(void);
+/* Says that evr_off_cpu_find will not come. */
+void evr_off_cpu_find_yourself(void);
+void evr_off_cpu_find(void);
+/* Begins the clocks of the thread anew in a forked child, which has no helper. */
 void evr_off_cpu_after_fork(void);
 
 #pragma GCC visibility pop

@@ -22,10 +22,12 @@ struct evr_listener { /* of the host, for events that no result can report */
 /* Functions of the helper (trigger/helper.c), which makes the copies of triggers, for
    which it needs the reader, and watches the file. Called without the mutex. */
 struct evr_savers {
-  void (*begin)(void);  /* starts the helper if there is none: something is recorded */
-  void (*finish)(void); /* makes the copies that are due, and ends the helper */
-  void (*wait)(uint64_t ns); /* until no copy is due or being made. Async-signal-safe */
-  void (*after_fork)(void); /* in the child, with the mutex: the child has no helper */
+  void (*begin)(void);  /* something is recorded: starts the helper if there is none */
+  /* Makes what is due, and ends the helper. `exits`: the process exits, and this code is
+     not unloaded before. */
+  void (*finish)(bool exits);
+  void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
+  void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
 };
 /* Starts as eventring_start does, with the savers. */
 int evr_start(const struct eventring_config *config, const struct evr_savers *savers,

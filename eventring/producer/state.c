@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* state.c: the states of the producer: started, standing by, paused, stopped, forked. */
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "format/control.h"
@@ -98,6 +100,13 @@ static int stop(struct evr_end end);
    in. */
 int __cxa_atexit(void (*handler)(void *argument, int status), void *argument, void *library);
 extern void *__dso_handle __attribute__((visibility("hidden")));
+
+/* Tells whether this code is a part of the program itself. Then its handler is called
+   when the process exits; that of a library, also when it is unloaded. */
+static bool is_in_program(void) {
+  extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+  return getauxval(AT_PHDR) == (uintptr_t)&__ehdr_start + __ehdr_start.e_phoff;
+}
 
 static void at_exit(void *unused, int status) {
   (void)unused;
@@ -429,7 +438,8 @@ static bool leave_recording(void) {
 static int stop(struct evr_end end) {
   if (is_raw_child()) return EVENTRING_E_STATE;
   if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
-  evr_savers_do(finish);
+  const bool exits = end.reason == FORMAT_END_EXIT && is_in_program();
+  evr_savers_do(finish, exits);
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
   struct eventring_error error;
   int status = EVENTRING_OK;

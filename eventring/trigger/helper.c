@@ -2,18 +2,25 @@
 /* helper.c: the thread that makes the copies of triggers, and notices what a program that
  * is asleep in C cannot notice.
  *
- * A recording has one helper from its start to its end, also while it stands by. The
- * helper sleeps on the futex evr_watch_work. Every 400 ms it checks whether the file was
- * deleted (deletion.c), whether a tool has set triggers (triggers.c), and whether a tool
- * asks a domain that does not run (question.c); domains check, too, but only with their
- * events and at their safepoints. The helper blocks all signals but SIGBUS. Only
- * functions of this file change its state, under `mutex`, which nobody takes while
- * holding another lock of the library.
+ * There is one while there is a recording, also one that stands by; its start and its end
+ * start and end the helper. It sleeps on the futex evr_watch_work. Every 400 ms it looks
+ * whether the file was deleted (deletion.c), whether a tool has set triggers
+ * (triggers.c), and whether one asks a domain that does not run (question.c): domains
+ * look, too, but only with their events and at their safepoints. It asks domains for
+ * their stacks, as often as the host wants (last_stack.c). It blocks all signals but
+ * SIGBUS. Only functions of this file change its state, under `mutex`, which nobody takes
+ * under another lock of the library.
  *
- * Cost: 2.5 wake-ups a second, and a recorded process has a second thread. The helper
- * opens no file unless it makes one: a program that closes descriptor 0 to get it with
- * its next open must get it. The helper must not keep a process alive: a process ends
- * with its last thread, so the helper ends when all others have ended. */
+ * Cost: 2.5 wake-ups a second, two more for each stack, and a process that is recorded
+ * has a second thread. It opens no file unless there is one to make: a program that
+ * closes descriptor 0 to get it with its next open must get it. And it is not to keep a
+ * process alive: a process ends with its last thread, and the helper ends when the others
+ * have ended.
+ *
+ * A program that does next to nothing is not to wait for the helper. So the helper does
+ * nothing before its first look (EVR_FIRST_LOOK_NS), and a process that exits while it is
+ * asleep does not wait for its end: it takes from it the right to go on (`sleep`), and
+ * the system ends the thread with the process. */
 #include "trigger/helper.h"
 
 #include <errno.h>
@@ -22,6 +29,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -31,6 +39,8 @@
 #include "eventring/tools.h"
 #include "format/clock.h"
 #include "format/error.h"
+#include "producer/last_stack.h"
+#include "producer/off_cpu.h"
 
 enum {
   FINISH_S = 5,    /* how long the end of a recording waits for copies */
@@ -40,10 +50,13 @@ enum {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+enum sleep { ASLEEP, AWAKE, FOR_GOOD };
 static struct {
   bool running;    /* it was started and not joined */
+  bool left;       /* asleep for good: the process exits */
   uint32_t stopped;   /* atomic: it is to end */
   uint32_t has_ended; /* atomic */
+  uint32_t sleep;     /* enum sleep; atomic. FOR_GOOD: it may do nothing any more */
   pthread_t thread;
 } helper;
 
@@ -78,7 +91,7 @@ static bool is_alone(void) {
 }
 
 /* Tells whether the helper would see that it is alone. Where the system does not show it
-   (without /proc), there is no helper. */
+   (without /proc), the helper ends at once. */
 static bool would_see_that_it_is_alone(void) { return is_there("/proc/thread-self/exe"); }
 
 /* ---- The thread -------------------------------------------------------------------- */
@@ -108,23 +121,75 @@ static void yield_to_others(void) {
   if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-static void *help(void *unused) {
-  const struct timespec look = {.tv_nsec = LOOK_NS};
-  (void)unused;
-  yield_to_others();
-  note_own_thread((uintptr_t)pthread_self());
-  while (true) {
-    /* acquire: pairs with the releases in evr_watch_post, whose entries are then seen,
-       and in wake */
-    uint32_t seen = __atomic_load_n(&evr_watch_work, __ATOMIC_ACQUIRE);
-    work();
-    /* acquire: pairs with the release in end_helper, which passes nothing else on */
-    if (__atomic_load_n(&helper.stopped, __ATOMIC_ACQUIRE) || is_alone()) break;
-    evr_triggers_look();
-    evr_questions_aside();
-    evr_on_deleted(EVR_LOOK_ASIDE);
-    syscall(SYS_futex, &evr_watch_work, FUTEX_WAIT_PRIVATE, seen, &look, NULL, 0);
+/* Sleeps until there is work that is not seen yet, at most `ns`. The state is ASLEEP.
+   Returns false if it may not go on. */
+static bool sleep_on(uint32_t seen, uint64_t ns) {
+  const struct timespec time = {.tv_nsec = (long)ns};
+  uint32_t asleep = ASLEEP;
+  syscall(SYS_futex, &evr_watch_work, FUTEX_WAIT_PRIVATE, seen, &time, NULL, 0);
+  return __atomic_compare_exchange_n(&helper.sleep, &asleep, AWAKE, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED);
+}
+
+static bool rest(uint32_t seen, uint64_t ns) {
+  /* release: pairs with the acquire in leave_asleep: whoever leaves it asleep sees all
+     that it did */
+  __atomic_store_n(&helper.sleep, ASLEEP, __ATOMIC_RELEASE);
+  return sleep_on(seen, ns);
+}
+
+/* Returns the number of the work that there is. acquire: pairs with the releases in
+   evr_watch_post, whose entries are then seen, and in wake. */
+static uint32_t work_seen(void) {
+  return __atomic_load_n(&evr_watch_work, __ATOMIC_ACQUIRE);
+}
+
+/* Tells whether the helper is to end. acquire: pairs with the release in end_helper,
+   which passes nothing else on. */
+static bool is_stopped(void) { return __atomic_load_n(&helper.stopped, __ATOMIC_ACQUIRE); }
+
+static void look(void) {
+  evr_off_cpu_find();
+  evr_triggers_look();
+  evr_questions_aside();
+  evr_on_deleted(EVR_LOOK_ASIDE);
+}
+
+/* Looks, if it is time to. Returns how long the helper may rest. */
+static uint64_t take_turn(uint64_t *look_at) {
+  uint64_t now = evr_monotonic_ns();
+  if (now >= *look_at) {
+    look();
+    *look_at = now + LOOK_NS;
   }
+  const uint64_t due = evr_stack_turn(), until_look = *look_at - now;
+  return due < until_look ? due : until_look;
+}
+
+/* Works and looks until the helper is to end. It is born asleep. Returns false if it may
+   not do anything any more. */
+static bool help_on(void) {
+  uint64_t look_at = 0;
+  uint32_t seen = work_seen();
+  bool is_early = evr_watch_is_busy() || is_stopped();
+  if (!sleep_on(seen, is_early ? 0 : EVR_FIRST_LOOK_NS)) return false;
+  yield_to_others();
+  if (!would_see_that_it_is_alone()) return true;
+  while (true) {
+    seen = work_seen();
+    work();
+    if (is_stopped() || is_alone()) return true;
+    if (!rest(seen, take_turn(&look_at))) return false;
+  }
+}
+
+static void *help(void *unused) {
+  (void)unused;
+  prctl(PR_SET_NAME, EVENTRING_HELPER_NAME);
+  note_own_thread((uintptr_t)pthread_self());
+  if (!help_on()) return NULL;
+  evr_off_cpu_find_yourself();
+  evr_stack_helped(false);
   note_own_thread(0);
   /* release: pairs with the acquire loads of has_ended in begin and end_helper: the
      helper does nothing more */
@@ -145,15 +210,21 @@ static void wake(void) {
 static void start(void) {
   sigset_t all, before;
   pthread_attr_t attributes;
-  if (!would_see_that_it_is_alone() || pthread_attr_init(&attributes) != 0) return;
+  if (pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sigfillset(&all);
   sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   helper.stopped = helper.has_ended = 0;
+  helper.sleep = ASLEEP;
+  evr_off_cpu_find_later();
+  evr_stack_helped(true);
   helper.running = pthread_create(&helper.thread, &attributes, help, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (helper.running) pthread_setname_np(helper.thread, EVENTRING_HELPER_NAME);
+  if (!helper.running) {
+    evr_off_cpu_find_yourself();
+    evr_stack_helped(false);
+  }
   pthread_attr_destroy(&attributes);
 }
 
@@ -173,7 +244,7 @@ static void begin(void) {
   pthread_mutex_lock(&mutex);
   /* acquire: pairs with the release at the end of help */
   if (helper.running && __atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
-  if (!helper.running) start();
+  if (!helper.running && !helper.left) start();
   pthread_mutex_unlock(&mutex);
 }
 
@@ -202,8 +273,21 @@ static void end_helper(void) {
   if (__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
 }
 
-static void finish(void) {
+/* Leaves the helper asleep for good, if it is asleep and has nothing to do. */
+static bool leave_asleep(void) {
+  uint32_t asleep = ASLEEP;
+  /* acquire: pairs with the release in rest */
+  return !evr_watch_is_busy() &&
+         __atomic_compare_exchange_n(&helper.sleep, &asleep, FOR_GOOD, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+
+static void finish(bool exits) {
   pthread_mutex_lock(&mutex);
+  if (helper.running && exits && leave_asleep()) {
+    helper.running = false;
+    helper.left = true;
+  }
   if (helper.running) end_helper();
   pthread_mutex_unlock(&mutex);
 }
@@ -217,7 +301,8 @@ static void wait_ns(uint64_t ns) {
 static void after_fork(void) {
   evr_questions_after_fork();
   pthread_mutex_init(&mutex, NULL);
-  helper.running = false;
+  helper.running = helper.left = false;
+  evr_stack_helped(false);
   note_own_thread(0);
 }
 

@@ -273,9 +273,28 @@ static void sleeps_until_stacks_are_asked_for(void **state) {
   assert_false(eventring_calls_wait(0));
 }
 
-/* Checks that a safepoint does not wait for the mutex of the producer. While stacks are
-   requested, each back-edge of a loop is a safepoint, and a domain that begins may hold
-   the mutex for milliseconds. If it waited, this test would never end. */
+/* Checks that the helper asks for stacks in each period, with a new number each time, and
+   no longer when it is told so. */
+static void stacks_are_asked_for_in_each_period(void **state) {
+  (void)state;
+  eventring_domain *d = eventring_domain_start("asked", NULL);
+  assert_non_null(d);
+  uint32_t last = 0;
+  assert_true(eventring_stack_ask_each(10 * MS));
+  for (int times = 0; times < 3; times++) {
+    uint32_t asked;
+    while ((asked = eventring_stack_asked(d)) == 0 || asked == last) nap(MS);
+    last = asked;
+    assert_true(eventring_stack_ask_each(10 * MS));
+  }
+  assert_true(eventring_stack_ask_each(0));
+  while (eventring_stack_asked(d) != 0) nap(MS);
+  eventring_domain_stop(d);
+}
+
+/* Checks that a safepoint does not wait for the mutex of the producer: each back-edge of
+   a loop has one as long as stacks are requested, and a domain that begins may hold the
+   mutex for milliseconds. If it waited, this would never end. */
 static void a_safepoint_needs_no_mutex(void **state) {
   (void)state;
   eventring_domain *d = eventring_domain_start("obeys", NULL);
@@ -410,6 +429,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(ends_with_a_signal, setup, teardown),
       cmocka_unit_test_setup_teardown(keeps_up_with_bursts, setup, teardown),
       cmocka_unit_test_setup_teardown(sleeps_until_stacks_are_asked_for, setup, teardown),
+      cmocka_unit_test_setup_teardown(stacks_are_asked_for_in_each_period, setup, teardown),
       cmocka_unit_test_setup_teardown(a_safepoint_needs_no_mutex, setup, teardown),
       cmocka_unit_test_setup_teardown(wakes_for_a_request_from_outside, setup_with_stacks,
                                       teardown),
