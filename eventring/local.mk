@@ -116,10 +116,10 @@ eventringinclude_HEADERS = eventring/include/eventring/types.h eventring/include
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)
-libeventring_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libeventring_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(FIRST_CFLAGS)
 libeventring_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,nodelete \
-	-Wl,--version-script=$(top_srcdir)/eventring/eventring.map
-EXTRA_libeventring_la_DEPENDENCIES = $(top_srcdir)/eventring/eventring.map
+	-Wl,--version-script=$(top_srcdir)/eventring/eventring.map $(FIRST_EVENTRING)
+EXTRA_libeventring_la_DEPENDENCIES = $(top_srcdir)/eventring/eventring.map $(first_eventring)
 
 noinst_LIBRARIES += libeventring_host.a
 libeventring_host_a_SOURCES = $(eventring_sources) \

@@ -74,12 +74,20 @@ static uint64_t random_seed(const Domain *d) {
   return (uint64_t)((uintptr_t)d >> 4) << 32 ^ (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 20;
 }
 
+/* Makes a string that the domain keeps, so it is not among the young strings that may be
+ * dead: the list of these stays small in a state that does little. */
+static String *make_string(lua_State *L, const char *text) {
+  String *s = string_from_c(L, text);
+  L->domain->gc.new_interned.n = 0;
+  return s;
+}
+
 static void make_strings(lua_State *L) {
   Domain *d = L->domain;
   string_table_init(d);
-  d->memory_error = string_from_c(L, "not enough memory");
-  for (int i = 0; i < META_COUNT; i++) d->meta_names[i] = string_from_c(L, metamethod_names[i]);
-  for (int i = 0; i < NAME_COUNT; i++) d->names[i] = string_from_c(L, names[i]);
+  d->memory_error = make_string(L, "not enough memory");
+  for (int i = 0; i < META_COUNT; i++) d->meta_names[i] = make_string(L, metamethod_names[i]);
+  for (int i = 0; i < NAME_COUNT; i++) d->names[i] = make_string(L, names[i]);
 }
 
 EventIds domain_no_event_ids[1];

@@ -131,10 +131,12 @@ typedef struct GcWeakLists {
   GcWeakRanges all;        /* both weak */
 } GcWeakLists;
 
-/* How far the lists of a minor marking have been cleared of dead values; of dead keys. */
+/* How far the lists of a minor marking have been compared with the tables; cleared of dead
+ * values; of dead keys. */
 typedef struct GcWeakMark {
-  size_t values, all;
-  size_t keys, all_keys;
+  uint32_t checked_values, checked_ephemerons, checked_all;
+  uint32_t values, all;
+  uint32_t keys, all_keys;
 } GcWeakMark;
 
 /* An entry of a table with weak keys and values, whose key the major marking had not
@@ -345,7 +347,9 @@ typedef struct Gc {
   GcWeakLists noted_weak; /* major: found while marking, not examined yet */
   GcWeakLeft weak_left;
   size_t minor_ephemerons_settled; /* the first n of minor_weak.ephemerons */
-  GcWeakMark minor_cleared;
+  GcWeakMark minor_weak_done;
+  uint8_t minor_resumed;  /* this piece is not the first: the program ran meanwhile */
+  uint8_t minor_rechecks; /* of this minor collection (gc_weakness_changed) */
   /* tables in which the major marking has found a weak key that it had not reached */
   GcVector clearing;
   uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */

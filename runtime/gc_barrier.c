@@ -125,13 +125,14 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
     gc_regrey(d, (GCObject *)t);
 }
 
-/* What the major marking has only noted of a weak table is followed when the table is no
- * longer weak. */
+/* What a marking has only noted of a weak table is followed when the table is no longer
+ * weak, or weak in another way. */
 void gc_set_metatable(lua_State *L, Table *t, Table *mt) {
   Domain *d = L->domain;
   Weakness before = t->metatable != NULL ? gc_weakness(d, t) : WEAK_NONE;
   t->metatable = mt;
   if (before == WEAK_NONE || (mt != NULL && gc_weakness(d, t) == before)) return;
+  if (d->gc.minor_begun) gc_weakness_changed(d);
   if (is_marking(d) && !is_young(t) && is_marked(d, t)) gc_regrey(d, (GCObject *)t);
 }
 

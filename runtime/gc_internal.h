@@ -205,14 +205,16 @@ void gc_scan_roots_major(Domain *d);
 typedef enum Weakness { WEAK_NONE, WEAK_VALUES, WEAK_KEYS, WEAK_BOTH } Weakness;
 
 Weakness gc_weakness(Domain *d, const Table *t);
-/* Follows the strong references among these slots of a weak table and notes the
- * others for later. from..to as in GcWeakRange. */
-void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
-/* The same for a piece of a part that the minor marking has not seen: notes only the
- * entries that may have to go. */
-void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange range);
-/* The program ran since a piece of this minor collection: tables may have become strong. */
-void gc_check_weak_minor(Domain *d);
+/* Notes the weak references of the table for later, and the strong ones beside them. */
+void gc_scan_weak_major(Domain *d, Weakness w, Table *t);
+/* Follows the strong references among these slots of a weak table and notes the others of
+ * which the object may have to go. from..to as in GcWeakRange. */
+void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange range);
+/* Follows what was noted of tables that are weak in another way by now, or not at all; false:
+ * the piece is over before all is checked. */
+bool gc_check_weak_minor(Domain *d);
+/* A weak table has got another kind of metatable between two pieces: all is checked again. */
+void gc_weakness_changed(Domain *d);
 /* Follows all that a minor marking has yet to follow, the values of ephemerons included;
  * false: the piece is over before. */
 bool gc_settle_ephemerons_minor(Domain *d);

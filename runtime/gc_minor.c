@@ -26,11 +26,11 @@
  *   reachable has been promoted, and what is young is dead: dead weak references are cleared
  *   and dead objects with finalizers are queued. The piece that comes to the end of this is
  *   the last; others leave the rest to the next one, which goes on with it when it has again
- *   promoted everything reachable. Each piece does more than
- *   the program allocates between two, so the last piece is reached. Weak ranges stay
- *   noted from piece to piece: slots that get other contents are logged and noted again;
- *   tables that have become strong are followed (gc_check_weak_minor). What was promoted
- *   by an early piece and dies before the last one is found by the next major cycle.
+ *   promoted everything reachable. Each piece does more than the program allocates between
+ *   two, so the last piece is reached. Weak ranges stay noted from piece to piece: slots that
+ *   get other contents are logged and noted again. Before they are cleared, those of tables
+ *   that have become strong are followed (gc_check_weak_minor). What was promoted by an early
+ *   piece and dies before the last one is found by the next major cycle.
  *   Slices of a cycle wait while a collection is under way, unless memory is short; the
  *   undivided steps at the end of a cycle contain a whole minor collection.
  *
@@ -56,11 +56,11 @@
 #else
 #define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
 #endif
-#define LEAST_TIMED ((size_t)32 << 10) /* that each piece does, whatever time it takes */
+/* that each piece does, whatever time it takes: before the roots, and behind them */
+#define LEAST_TIMED ((size_t)32 << 10)
 #define UNLINK_WORK ((size_t)256 << 10) /* at once, of strings that the last one has left */
 #define STRING_WORK 32 /* of unlinking a string that was just made */
 #define SPARE_WORK ((size_t)512 << 10) /* of the end of a collection, beyond that of a piece */
-#define MANY_RANGES 2048 /* to look at them takes 15 us */
 #define FEW_STRINGS 256 /* that the end unlinks, whatever time has passed */
 /* for a dead string to be unlinked, a block that was allocated from to be examined */
 #define STRING_NS 40
@@ -249,7 +249,7 @@ static void scan_slot(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t from = (uint32_t)(start / sizeof(TValue));
   if (from >= t->array_size) return;
   if (w == WEAK_NONE) visit_value(d, &t->array[from], SCAN_MINOR);
-  else gc_scan_weak(d, w, (GcWeakRange){t, from, from + 1, 0}, SCAN_MINOR);
+  else gc_scan_weak_minor(d, w, (GcWeakRange){t, from, from + 1, 0});
 }
 
 _Static_assert(sizeof(Node) >= CARD_GRANULE, "no two nodes begin in one granule");
@@ -257,7 +257,7 @@ static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t i = (uint32_t)((start + sizeof(Node) - 1) / sizeof(Node));
   if (i >= table_node_count(t)) return;
   if (w == WEAK_NONE) visit_nodes(d, t->node + i, 1, SCAN_MINOR);
-  else gc_scan_weak(d, w, (GcWeakRange){t, i, i + 1, 1}, SCAN_MINOR);
+  else gc_scan_weak_minor(d, w, (GcWeakRange){t, i, i + 1, 1});
 }
 
 /* The memory of a card; NULL when the part is gone. It may have been replaced since the
@@ -332,7 +332,8 @@ static void mark_remembered(Domain *d) {
 
 static bool settle_first(Domain *d) {
   PROBE_BEGIN(d, WEAK);
-  bool settled = gc_settle_ephemerons_minor(d) && gc_clear_weak_values_minor(d);
+  bool settled = gc_check_weak_minor(d) && gc_settle_ephemerons_minor(d) &&
+                 gc_clear_weak_values_minor(d);
   PROBE_END(d, WEAK);
   return settled;
 }
@@ -438,31 +439,27 @@ static void begin_piece(Domain *d) {
   gc->ticks.scanned = clock_ticks();
 }
 
-/* However large the roots were, there is time for what they or the remembered objects
- * refer to: it is more than the program allocates between two pieces, so the last piece
- * is reached. */
+/* However large the roots were, and whatever time they took, there is time for what they or
+ * the remembered objects refer to, and for weak references: it is more than the program
+ * allocates between two pieces, so the last piece is reached. */
 static void go_on(Domain *d) {
-  if (d->gc.deadline != 0) return; /* it goes on as long as there is time */
-  size_t least = gc_work_done(&d->gc) + LEAST_PIECE;
-  if (d->gc.minor_most < least) gc_piece_ends_at(&d->gc, least);
-}
-
-/* Each piece looks at all weak ranges that are noted (gc_check_weak_minor): where these are many,
- * pieces end by work alone, as many short ones would do little else. */
-static bool has_many_ranges(const Gc *gc) {
-  const GcWeakLists *weak = &gc->minor_weak;
-  return weak->values.n + weak->ephemerons.n + weak->all.n > MANY_RANGES;
+  Gc *gc = &d->gc;
+  if (gc->deadline != 0) return; /* it goes on as long as there is time */
+  size_t done = gc_work_done(gc);
+  gc->minor_least = done + LEAST_TIMED;
+  if (gc->minor_most < done + LEAST_PIECE) gc_piece_ends_at(gc, done + LEAST_PIECE);
 }
 
 /* What earlier pieces have left comes first, so each piece promotes something if there is
  * anything. */
 static bool mark_piece(Domain *d) {
   Gc *gc = &d->gc;
+  gc->minor_resumed = gc->minor_begun;
   if (gc->minor_begun) {
     if (!gc_drain_some(d)) return false;
-    gc_check_weak_minor(d);
   } else {
     gc->stay_most = gc->nursery_bytes;
+    gc->minor_rechecks = 0;
   }
   if (gc->deadline != 0 && gc->minor_most != SIZE_MAX && !gc_unit_begins(gc, GC_UNIT_ROOTS, 0))
     return false;
@@ -496,7 +493,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
   begin_piece(d);
-  d->gc.minor_least = has_many_ranges(&d->gc) ? most : gc_work_done(&d->gc) + LEAST_TIMED;
+  d->gc.minor_least = gc_work_done(&d->gc) + LEAST_TIMED;
   gc_piece_ends_at(&d->gc, most);
   bool done = mark_piece(d);
   if (done) reclaim_young(d);

@@ -65,11 +65,6 @@ static NOINLINE void count_fresh(Domain *d, const Table *t, bool array, bool nod
   d->gc.step_work += (array ? array_bytes(t) : 0) + (node ? node_bytes(t) : 0);
 }
 
-static void scan_weak_table(Domain *d, Table *t, Weakness w, ScanKind kind) {
-  gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0}, kind);
-  gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1}, kind);
-}
-
 ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
   size_t asize = array_bytes(t), nsize = node_bytes(t);
   mark_part(d, t->array, asize, SCAN_MINOR);
@@ -90,8 +85,8 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
     if (array) visit_values(d, t->array, t->array_size, SCAN_MINOR);
     if (node) visit_nodes(d, t->node, table_node_count(t), SCAN_MINOR);
   } else {
-    if (array) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0}, SCAN_MINOR);
-    if (node) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1}, SCAN_MINOR);
+    if (array) gc_scan_weak_minor(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0});
+    if (node) gc_scan_weak_minor(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1});
   }
 }
 
@@ -105,7 +100,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
     w = gc_weakness(d, t);
   }
   if (unlikely(w != WEAK_NONE)) {
-    scan_weak_table(d, t, w, SCAN_MAJOR);
+    gc_scan_weak_major(d, w, t);
     return sizeof(Table); /* the rest counts when it is looked through */
   } else if (unlikely(t->array_size + t->node_mask > d->gc.piece) &&
              GC_TRY_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
@@ -259,13 +254,13 @@ ALWAYS_INLINE void visit_nodes_ahead(Domain *d, Node *node, uint32_t n, ScanKind
 ALWAYS_INLINE void scan_slots(Domain *d, Table *t, uint32_t from, uint32_t n, ScanKind kind) {
   Weakness w = kind == SCAN_MINOR ? gc_weakness(d, t) : WEAK_NONE;
   if (likely(w == WEAK_NONE)) visit_values_ahead(d, t->array + from, n, kind);
-  else gc_scan_weak_fresh(d, w, (GcWeakRange){t, from, from + n, 0});
+  else gc_scan_weak_minor(d, w, (GcWeakRange){t, from, from + n, 0});
 }
 
 ALWAYS_INLINE void scan_nodes(Domain *d, Table *t, uint32_t from, uint32_t n, ScanKind kind) {
   Weakness w = kind == SCAN_MINOR ? gc_weakness(d, t) : WEAK_NONE;
   if (likely(w == WEAK_NONE)) visit_nodes_ahead(d, t->node + from, n, kind);
-  else gc_scan_weak_fresh(d, w, (GcWeakRange){t, from, from + n, 1});
+  else gc_scan_weak_minor(d, w, (GcWeakRange){t, from, from + n, 1});
 }
 
 /* The next slots, or else nodes. */

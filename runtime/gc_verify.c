@@ -36,6 +36,7 @@ typedef struct Verifier {
   const GCObject *parent; /* object being examined */
   bool parent_clean;      /* a young or, while marking, white child of it breaks a rule */
   bool parent_black;
+  size_t values_at, ephemerons_at, all_at; /* in the lists of noted weak ranges */
 } Verifier;
 
 /* ---- reporting ----------------------------------------------------------- */
@@ -212,6 +213,33 @@ static void refer_value(Verifier *v, const TValue *value) {
   }
 }
 
+static bool is_noted_in(const GcWeakRanges *list, size_t *at, GcWeakRange entry) {
+  for (size_t tried = 0; tried < list->n; tried++, ++*at) {
+    if (*at >= list->n) *at = 0;
+    const GcWeakRange *r = &list->items[*at];
+    if (r->table == entry.table && r->node == entry.node && r->from <= entry.from &&
+        entry.from < r->to)
+      return true;
+  }
+  return false;
+}
+
+/* By the minor collection that is under way. */
+static bool is_noted(Verifier *v, GcWeakRange entry) {
+  const GcWeakLists *lists = &v->d->gc.minor_weak;
+  return is_noted_in(&lists->values, &v->values_at, entry) ||
+         is_noted_in(&lists->ephemerons, &v->ephemerons_at, entry) ||
+         is_noted_in(&lists->all, &v->all_at, entry);
+}
+
+/* A weak reference of the table being examined: in slot or node `i`. */
+static void weak_reference(Verifier *v, const GCObject *o, uint32_t i, uint32_t node) {
+  verify_header(v, o);
+  if (v->parent_clean && is_young(o))
+    RULE(v, is_noted(v, (GcWeakRange){(Table *)v->parent, i, i + 1, node}),
+         "a young object that a clean table refers to weakly is noted", o);
+}
+
 /* Slots and nodes on a marked card may refer to anything. */
 static bool on_marked_card(const void *part, size_t size, const void *slot) {
   if (!heap_is_large(size)) return false;
@@ -236,9 +264,9 @@ static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w,
   bool strong_value = w == WEAK_NONE || tag_type(n->tag) == LUA_TSTRING;
   if (w != WEAK_NONE) v->parent_black = false; /* settled at the end of marking */
   if (strong_key) refer_value(v, &key);
-  else if (is_collected(&key)) verify_header(v, key.v.gc);
+  else if (is_collected(&key)) weak_reference(v, key.v.gc, (uint32_t)(n - t->node), 1);
   if (strong_value) refer_value(v, node_value(n));
-  else if (n->tag & TAG_COLLECTED) verify_header(v, n->v.gc);
+  else if (n->tag & TAG_COLLECTED) weak_reference(v, n->v.gc, (uint32_t)(n - t->node), 1);
 }
 
 static void look_at_table(Verifier *v, const Table *t) {
@@ -252,13 +280,11 @@ static void look_at_table(Verifier *v, const Table *t) {
   v->parent_clean = clean;
   verify_child(v, t->metatable);
   Weakness w = gc_weakness(v->d, t);
-  /* settled at the end */
-  if (w != WEAK_NONE && v->d->gc.minor_begun) v->parent_clean = clean = false;
   for (uint32_t i = 0; i < t->array_size; i++) {
     v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i]);
     v->parent_black = black && w == WEAK_NONE;
     if (!(w & WEAK_VALUES) || is_string(&t->array[i])) refer_value(v, &t->array[i]);
-    else if (is_collected(&t->array[i])) verify_header(v, t->array[i].v.gc);
+    else if (is_collected(&t->array[i])) weak_reference(v, t->array[i].v.gc, i, 0);
   }
   for (uint32_t i = 0; i < table_node_count(t); i++) {
     v->parent_black = black;

@@ -2,8 +2,10 @@
 /* runtime/gc_weak.c: weak tables.
  *
  * A marking that meets a weak table follows its strong references and notes the
- * slots of the others (GcWeakRange: whole parts, or single cards of large ones)
- * in one of three lists, each kind of marking in lists of its own. At its end:
+ * slots of the others (GcWeakRange) in one of three lists, each kind of marking in lists
+ * of its own. The major one notes whole parts; the minor one only what may have to go,
+ * which refers to a young object that is not known to be alive yet: single entries of large
+ * parts, small parts as a whole. At its end:
  *
  *   settle       the value of an ephemeron is followed once its key is alive; those whose
  *                key is not reached yet wait for it (gc_ephemeron.c);
@@ -29,6 +31,11 @@
  * table is noted for it (settle_left), since the minor collection may have just promoted
  * the table black.
  *
+ * Tables may become strong, or weak in another way, while markings are under way. The major
+ * marking scans such a table again (gc_set_metatable). A minor collection in pieces compares
+ * what it has noted with the tables before it clears anything, and again when setmetatable has
+ * changed one since; a change of __mode in a metatable is not seen after that.
+ *
  * To weak tables, strings are values, not objects: they are never removed.
  */
 #include "gc_internal.h"
@@ -42,8 +49,9 @@
 #define ENTRY_WORK 32  /* work of examining one */
 #define LEAVE_WORK 32  /* and of leaving one for the end */
 #define CLEAR_WORK 48  /* and of removing one whose key is dead */
-/* and of each object of it that may be young, in a part scanned as a whole */
-#define FRESH_WORK 64
+#define LOOK_WORK 64   /* of looking whether an object that it refers to is young */
+#define CHECK_WORK 64  /* and of looking at a table that was noted */
+#define MOST_RECHECKS 64 /* of what was noted, in one minor collection */
 #define PREFETCH_AHEAD 8
 
 Weakness gc_weakness(Domain *d, const Table *t) {
@@ -104,14 +112,6 @@ void gc_clear_node(Node *n) {
 
 /* ---- meeting a weak table ------------------------------------------------ */
 
-static void visit_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
-  uint32_t count;
-  for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++) {
-    if (n->tag == TAG_NIL) forget_key(n);
-    else if (n->key_tag & TAG_COLLECTED) visit(d, n->key.gc, kind);
-  }
-}
-
 /* There is no room to note the slots: to this marking they are strong. */
 static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t n;
@@ -159,33 +159,26 @@ static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
          note_range(d, w, r, SCAN_MAJOR);
 }
 
-/* By the major marking, in pieces. */
 static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
   return n > d->gc.piece &&
          GC_TRY_PUSH(d, &d->gc.partial,
                      (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
 }
 
-void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
+/* Keys, too, wait until what is noted is looked through: there may be very many. */
+static void scan_part_major(Domain *d, Weakness w, GcWeakRange r) {
   uint32_t n;
-  if (!range.node) {
-    TValue *values = range_values(&range, &n);
-    if (n == 0) return;
-    if (w == WEAK_KEYS) { /* the keys are integers */
-      if (kind == SCAN_MINOR || !scan_slots_later(d, range.table, n))
-        visit_values(d, values, n, kind);
-      return;
-    }
-  } else {
-    range_nodes(&range, &n);
-    if (n == 0) return;
-    /* The major marking comes to the keys when it looks through what is noted: there may
-       be very many. */
-    if (w == WEAK_VALUES && kind == SCAN_MINOR) visit_keys(d, &range, kind);
-  }
-  bool noted = note_range(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
-  /* the minor marking makes the old grey: that serves the major one, too */
-  if (unlikely(!noted)) follow_range(d, &range, kind);
+  if (r.node) range_nodes(&r, &n);
+  else range_values(&r, &n);
+  if (n == 0) return;
+  bool later = !r.node && w == WEAK_KEYS ? scan_slots_later(d, r.table, n)
+                                         : note_range(d, w, r, SCAN_MAJOR);
+  if (!later) follow_range(d, &r, SCAN_MAJOR);
+}
+
+void gc_scan_weak_major(Domain *d, Weakness w, Table *t) {
+  scan_part_major(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0});
+  scan_part_major(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1});
 }
 
 /* ---- looking through while marking --------------------------------------- */
@@ -287,82 +280,100 @@ size_t gc_settle_weak_piece(Domain *d) {
   return 0;
 }
 
-/* ---- fresh parts of the minor marking ------------------------------------ */
+/* ---- meeting one in a minor collection ------------------------------------ */
+
+/* Each of these says whether the entry may have to go: it refers weakly to a young object that
+ * is not known to be alive yet. Others are done with: what is stored into the table later, or
+ * moved in it, is met again. */
 
 #define is_young_value(tag, o) (((tag) & TAG_COLLECTED) && is_young(o))
 
-static void note_single(Domain *d, Weakness w, Table *t, uint32_t i, uint32_t node) {
-  GcWeakRange r = {t, i, i + 1, node};
-  if (!note_range(d, w, r, SCAN_MINOR)) follow_range(d, &r, SCAN_MINOR);
-}
-
-static void scan_fresh_slot(Domain *d, Weakness w, Table *t, uint32_t i) {
-  const TValue *v = &t->array[i];
-  if (is_young_value(v->tag, v->v.gc)) note_single(d, w, t, i, 0);
-}
+static bool slot_may_go(const TValue *v) { return is_young_value(v->tag, v->v.gc); }
 
 /* The major marking does not reach a table that was promoted black. */
 static void settle_for_major(Domain *d, Table *t, uint32_t i) {
   if (is_marking(d) && is_marked(d, t)) d->gc.step_work += settle_node(d, t, i, WEAK_KEYS);
 }
 
-static void scan_fresh_ephemeron(Domain *d, Table *t, uint32_t i) {
+static bool ephemeron_may_go(Domain *d, Table *t, uint32_t i) {
   Node *n = &t->node[i];
-  if (weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) {
-    note_single(d, WEAK_KEYS, t, i, 1);
-    return;
-  }
+  if (weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) return true;
   gc_follow_value(d, n, SCAN_MINOR);
   settle_for_major(d, t, i);
+  return false;
 }
 
-static void scan_fresh_node(Domain *d, Weakness w, Table *t, uint32_t i) {
+static bool node_may_go(Domain *d, Weakness w, Table *t, uint32_t i) {
   Node *n = &t->node[i];
   if (n->tag == TAG_NIL) {
     forget_key(n);
-  } else if (w == WEAK_KEYS) {
-    scan_fresh_ephemeron(d, t, i);
-  } else {
-    if (w == WEAK_VALUES && (n->key_tag & TAG_COLLECTED)) visit(d, n->key.gc, SCAN_MINOR);
-    if (is_young_value(n->key_tag, n->key.gc) || is_young_value(n->tag, n->v.gc))
-      note_single(d, w, t, i, 1);
+    return false;
   }
+  if (w == WEAK_KEYS) return ephemeron_may_go(d, t, i);
+  if (w == WEAK_VALUES && (n->key_tag & TAG_COLLECTED)) visit(d, n->key.gc, SCAN_MINOR);
+  return is_young_value(n->key_tag, n->key.gc) || is_young_value(n->tag, n->v.gc);
 }
 
-void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange r) {
+static void note_minor(Domain *d, Weakness w, GcWeakRange r) {
+  if (!note_range(d, w, r, SCAN_MINOR)) follow_range(d, &r, SCAN_MINOR);
+}
+
+/* In a large part, what moves to another node is on a marked card (gc_barrier_moved), so
+ * single entries are noted. In a small one nothing says that an entry has moved: it is noted as
+ * a whole if any of its entries may go. */
+void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   uint32_t n;
   if (r.node) range_nodes(&r, &n);
   else range_values(&r, &n);
-  if (!r.node && w == WEAK_KEYS) {
+  if (n == 0) return;
+  if (!r.node && w == WEAK_KEYS) { /* the keys are integers */
     visit_values(d, r.table->array + r.from, n, SCAN_MINOR);
     return;
   }
-  d->gc.step_work += n * (r.node ? 2 * FRESH_WORK : FRESH_WORK);
+  bool large = heap_is_large(r.node ? node_bytes(r.table) : array_bytes(r.table)), any = false;
+  d->gc.step_work += n * (r.node ? 2 * LOOK_WORK : LOOK_WORK);
   for (uint32_t i = r.from; i < r.from + n; i++) {
     prefetch_entry(&r, i + PREFETCH_AHEAD);
-    if (r.node) scan_fresh_node(d, w, r.table, i);
-    else scan_fresh_slot(d, w, r.table, i);
+    bool may_go = r.node ? node_may_go(d, w, r.table, i) : slot_may_go(&r.table->array[i]);
+    if (may_go && large) note_minor(d, w, (GcWeakRange){r.table, i, i + 1, r.node});
+    any |= may_go;
   }
+  if (any && !large) note_minor(d, w, (GcWeakRange){r.table, r.from, r.from + n, r.node});
+  /* the minor marking makes the old grey: that serves the major one, too */
   if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
 }
 
-static void check_ranges(Domain *d, const GcWeakRanges *list, Weakness noted) {
-  const Table *last = NULL;
-  Weakness w = WEAK_NONE;
-  for (size_t i = 0; i < list->n; i++) {
-    const GcWeakRange *r = &list->items[i];
-    if (r->table != last) w = gc_weakness(d, last = r->table);
-    if (w != noted) follow_range(d, r, SCAN_MINOR);
+/* The rest of the list; false: the piece is over before. */
+static bool check_ranges(Domain *d, const GcWeakRanges *list, uint32_t *done, Weakness noted) {
+  for (; *done < list->n; ++*done) {
+    if (gc_piece_is_over(&d->gc)) return false;
+    const GcWeakRange *r = &list->items[*done];
+    prefetch_range(list, *done);
+    if (gc_weakness(d, r->table) != noted) follow_range(d, r, SCAN_MINOR);
+    d->gc.step_work += CHECK_WORK;
   }
-  d->gc.step_work += list->n * sizeof *list->items;
+  return true;
 }
 
 /* What is noted for another kind of weakness is followed, which keeps more than
  * necessary. */
-void gc_check_weak_minor(Domain *d) {
-  check_ranges(d, &d->gc.minor_weak.values, WEAK_VALUES);
-  check_ranges(d, &d->gc.minor_weak.ephemerons, WEAK_KEYS);
-  check_ranges(d, &d->gc.minor_weak.all, WEAK_BOTH);
+bool gc_check_weak_minor(Domain *d) {
+  const GcWeakLists *lists = &d->gc.minor_weak;
+  GcWeakMark *done = &d->gc.minor_weak_done;
+  if (!d->gc.minor_resumed) return true;
+  return check_ranges(d, &lists->values, &done->checked_values, WEAK_VALUES) &&
+         check_ranges(d, &lists->ephemerons, &done->checked_ephemerons, WEAK_KEYS) &&
+         check_ranges(d, &lists->all, &done->checked_all, WEAK_BOTH);
+}
+
+/* A program that goes on with that does not keep the collection from ending: it may lose
+ * entries that had no other reference, as the language allows. */
+void gc_weakness_changed(Domain *d) {
+  GcWeakMark *done = &d->gc.minor_weak_done;
+  if (done->checked_values + done->checked_ephemerons + done->checked_all == 0) return;
+  if (d->gc.minor_rechecks == MOST_RECHECKS) return;
+  d->gc.minor_rechecks++;
+  done->checked_values = done->checked_ephemerons = done->checked_all = 0;
 }
 
 /* ---- ephemerons in a minor collection ------------------------------------ */
@@ -436,20 +447,18 @@ static size_t clear_values(Domain *d, GcWeakRanges *list, size_t from, size_t mo
   return to;
 }
 
-#define RANGES_AT_ONCE 32
-
 /* False: the piece is over before. */
-static bool clear_list_minor(Domain *d, GcWeakRanges *list, size_t *done) {
+static bool clear_list_minor(Domain *d, GcWeakRanges *list, uint32_t *done) {
   while (*done < list->n) {
     if (gc_piece_is_over(&d->gc)) return false;
-    *done = clear_values(d, list, *done, RANGES_AT_ONCE, SCAN_MINOR);
+    clear_values(d, list, (*done)++, 1, SCAN_MINOR);
   }
   return true;
 }
 
 bool gc_clear_weak_values_minor(Domain *d) {
   GcWeakLists *lists = &d->gc.minor_weak;
-  GcWeakMark *done = &d->gc.minor_cleared;
+  GcWeakMark *done = &d->gc.minor_weak_done;
   return clear_list_minor(d, &lists->values, &done->values) &&
          clear_list_minor(d, &lists->all, &done->all);
 }
@@ -466,7 +475,7 @@ static void settle_left(Domain *d, const GcWeakRange *r) {
 
 bool gc_clear_weak_keys_minor(Domain *d) {
   const GcWeakRanges *ephemerons = &d->gc.minor_weak.ephemerons, *all = &d->gc.minor_weak.all;
-  GcWeakMark *done = &d->gc.minor_cleared;
+  GcWeakMark *done = &d->gc.minor_weak_done;
   for (; done->keys < ephemerons->n; done->keys++) {
     if (gc_piece_is_over(&d->gc)) return false;
     prefetch_range(ephemerons, done->keys);
@@ -485,7 +494,7 @@ void gc_forget_weak_minor(Domain *d) {
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
   lists->values.closed = lists->ephemerons.closed = lists->all.closed = 0;
   d->gc.minor_ephemerons_settled = 0;
-  d->gc.minor_cleared = (GcWeakMark){0};
+  d->gc.minor_weak_done = (GcWeakMark){0};
   gc_forget_awaited(d, SCAN_MINOR);
 }
 

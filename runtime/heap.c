@@ -142,7 +142,7 @@ static void clear_header(Chunk *c, uint32_t from, uint32_t to) {
 }
 
 static void clear_fields(Chunk *c) {
-  memset(&c->next, 0, offsetof(Chunk, lines) - offsetof(Chunk, next));
+  memset(&c->next, 0, sizeof *c - offsetof(Chunk, next));
   c->used = true;
 }
 
@@ -249,7 +249,7 @@ void *heap_new_home(void) {
   return c->used ? memset(home, 0, HEAP_HOME_MOST) : home;
 }
 
-#define HEADER_TOUCHED (4096 + HEAP_HOME_MOST) /* of a chunk of few blocks */
+#define HEADER_TOUCHED (HEAP_BLOCK_SIZE - offsetof(Chunk, blocks)) /* of a chunk of few blocks */
 
 /* Bytes with pages of a first chunk whose heap was never collected: the blocks that were taken,
  * of the latest what lies before the cursor. Other chunks count as a whole. */
@@ -585,6 +585,15 @@ static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
   return false;
 }
 
+/* The first of a block that was just taken. A block without a line in use is one hole: its lines
+ * are not read, as they may have no page yet. */
+static bool find_first_hole(Hole *hole, uint32_t least) {
+  if (hole->block->free_lines != HEAP_BLOCK_LINES) return find_hole(hole, 0, least);
+  hole->start = block_start(hole->block);
+  hole->end = hole->start + HEAP_BLOCK_SIZE;
+  return true;
+}
+
 static uint32_t line_after(const Hole *hole) {
   return (uint32_t)((size_t)(hole->end - block_start(hole->block)) >> HEAP_LINE_SHIFT);
 }
@@ -612,7 +621,7 @@ static bool take_hole(Domain *d) {
   bool found = next.block != NULL && find_hole(&next, line_after(&h->hole), 1);
   while (!found) {
     if ((next.block = take_block(d)) == NULL) return false;
-    found = find_hole(&next, 0, 1);
+    found = find_first_hole(&next, 1);
   }
   leave_hole(h);
   h->hole = next;
@@ -628,7 +637,7 @@ static bool take_medium_hole(Domain *d, size_t size) {
   uint32_t lines = (uint32_t)((size + HEAP_LINE_SIZE - 1) >> HEAP_LINE_SHIFT);
   if (next.block == NULL || !find_hole(&next, line_after(&h->medium), lines)) {
     if ((next.block = take_block_with(d, lines)) == NULL) return false;
-    bool found = find_hole(&next, 0, lines);
+    bool found = find_first_hole(&next, lines);
     rt_assert(found);
     (void)found;
   }

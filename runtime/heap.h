@@ -86,10 +86,15 @@ typedef struct BlockClasses {
   uint32_t used; /* bit of each list that is not empty */
 } BlockClasses;
 
-/* Lies at the start of a chunk, in the place of its first block. A heap of few blocks touches
- * one page of it. That of a hosted chunk lies anywhere, and so does each of its blocks
+/* Lies at the start of a chunk, in the place of its first block. What a heap that was never
+ * collected uses of it stands at the end, before what follows (HEAP_HOME): a heap of few blocks
+ * touches two pages of both. That of a hosted chunk lies anywhere, and so does each of its blocks
  * (heap_hosted.c). */
 typedef struct Chunk {
+  /* indexed by HeapPlace.offset; those of the first block are unused */
+  _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
+  /* a bit a granule (gc_overflow.c); zero before it is in a heap */
+  uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64];
   Block blocks[HEAP_CHUNK_BLOCKS]; /* [0] is unused */
   struct Chunk *next;              /* of Heap.chunks */
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
@@ -101,10 +106,6 @@ typedef struct Chunk {
   uint8_t nblocks;                 /* blocks[1..nblocks - 1] exist */
   uint8_t mapped_blocks;           /* places of blocks that have addresses; 0: hosted */
   uint32_t touched;                /* bytes that had pages when it became a first chunk */
-  /* indexed by HeapPlace.offset; those of the first block are unused */
-  _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
-  /* a bit a granule (gc_overflow.c); zero before it is in a heap */
-  uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64];
 } Chunk;
 _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its first block");
 

@@ -99,7 +99,7 @@ zshcomp_DATA += vm/completion/_saros-host vm/completion/_sarosc
 if SHARED
 noinst_LTLIBRARIES += libsymbols_shared.la libanalysis_shared.la libruntime_shared.la \
 	libvm_shared.la libstdlib_shared.la
-SHARED_CFLAGS = $(AM_CFLAGS) -shared -fvisibility=hidden -fno-semantic-interposition
+SHARED_CFLAGS = $(AM_CFLAGS) -shared -fvisibility=hidden -fno-semantic-interposition $(FIRST_CFLAGS)
 libsymbols_shared_la_SOURCES = eventring/symbols/symbols.c eventring/symbols/symbols.h
 libsymbols_shared_la_CFLAGS = $(SHARED_CFLAGS)
 libanalysis_shared_la_SOURCES = $(libanalysis_a_SOURCES)
@@ -112,7 +112,7 @@ libstdlib_shared_la_SOURCES = $(libstdlib_a_SOURCES)
 libstdlib_shared_la_CFLAGS = $(SHARED_CFLAGS) $(LIBFFI_CFLAGS)
 
 SHARED_LDFLAGS = $(AM_LDFLAGS) -shared -version-info 0:0:0 -Wl,-Bsymbolic-functions \
-	-Wl,-z,defs -Wl,-z,nodelete -Wl,.libs/libeventring.so
+	-Wl,-z,defs -Wl,-z,nodelete $(FIRST_VM) -Wl,.libs/libeventring.so
 if RPATH
 RPATH_SAROS = -Wl,-rpath,'$$ORIGIN'
 RPATH_STAND_IN = -Wl,-rpath,'$$ORIGIN/../..'
@@ -128,7 +128,7 @@ libsaros_la_SOURCES =
 libsaros_la_LDFLAGS = $(SHARED_LDFLAGS) $(RPATH_SAROS) \
 	-Wl,--version-script=$(top_srcdir)/vm/saros.map
 libsaros_la_LIBADD = $(SHARED_LIBADD)
-EXTRA_libsaros_la_DEPENDENCIES = $(top_srcdir)/vm/saros.map libeventring.la
+EXTRA_libsaros_la_DEPENDENCIES = $(top_srcdir)/vm/saros.map $(first_vm) libeventring.la
 
 standindir = $(pkglibdir)/stand-in
 standin_LTLIBRARIES = liblua5.4.la
@@ -136,5 +136,5 @@ liblua5_4_la_SOURCES =
 liblua5_4_la_LDFLAGS = $(SHARED_LDFLAGS) $(RPATH_STAND_IN) \
 	-Wl,--version-script=$(top_srcdir)/vm/stand-in.map
 liblua5_4_la_LIBADD = $(SHARED_LIBADD)
-EXTRA_liblua5_4_la_DEPENDENCIES = $(top_srcdir)/vm/stand-in.map libeventring.la
+EXTRA_liblua5_4_la_DEPENDENCIES = $(top_srcdir)/vm/stand-in.map $(first_vm) libeventring.la
 endif

@@ -27,9 +27,12 @@ is "module in the program" "|||||||-host" "$(./host "$sources/_use_counter.lua" 
 cc -std=c99 $strict $(pkg-config --cflags saros) -o states "$sources/_states.c" $(pkg-config --libs saros) >cc.txt 2>&1 || { cat cc.txt; fail "the states: $?"; }
 read -r resident addresses < <(./states) || fail "states: $?"
 echo "an idle state: $resident KB, $addresses KB of addresses"
-# 39 where it was measured; pages and allocators differ a little
-[ "$resident" -le 44 ] || fail "an idle state takes $resident KB"
+# 33 and 15 where it was measured; pages and allocators differ a little
+[ "$resident" -le 37 ] || fail "an idle state takes $resident KB"
 [ "$addresses" -le 256 ] || fail "an idle state takes $addresses KB of addresses"
+read -r resident addresses < <(./states bare) || fail "states without libraries: $?"
+echo "one without libraries: $resident KB"
+[ "$resident" -le 17 ] || fail "an idle state without libraries takes $resident KB"
 
 # The program obeys the environment variables of the recording.
 export EVENTRING=$(find "$PWD/root" -path '*/bin/eventring')
