@@ -86,7 +86,7 @@ int eventring_stack_write(eventring_domain *domain, const struct eventring_stack
   return status;
 }
 
-/* ---- Asking ------------------------------------------------------------------------ */
+/* ---- Requests to the host ---------------------------------------------------------- */
 
 static bool is_any_attached_locked(void) {
   for (const struct evr_domain *d = evr_producer.domains; d; d = d->next)
@@ -115,7 +115,7 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
   return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
 }
 
-/* ---- Being told -------------------------------------------------------------------- */
+/* ---- The host's function ----------------------------------------------------------- */
 
 void eventring_stack_keep_host(eventring_domain *domain, void *host) {
   if (domain) ((struct evr_domain *)domain)->host = host;

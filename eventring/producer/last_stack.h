@@ -8,8 +8,8 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_domain;
-/* Asks the host for the stack of a domain; NULL: that of the calling thread, as the host
-   knows it. Without the mutex. */
+/* Asks the host for the stack of a domain, or, if `d` is NULL, for that of the calling
+   thread as the host sees it. Without the mutex. */
 void evr_stack_wanted(struct evr_domain *d, enum eventring_stack_reason reason, int64_t value,
                       bool in_handler);
 
