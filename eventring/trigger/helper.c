@@ -41,8 +41,8 @@ enum {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-  bool running;    /* it was started and not joined */
-  uint32_t stopped;   /* atomic: it is to end */
+  bool running;    /* the helper was started and not joined */
+  uint32_t stopped;   /* atomic: the helper is to end */
   uint32_t has_ended; /* atomic */
   pthread_t thread;
 } helper;
@@ -54,7 +54,7 @@ static void note_own_thread(uintptr_t thread) {
 }
 
 /* Tells whether the caller is the helper: a recording that it starts must not get a
-   second one. */
+   second helper. */
 static bool is_helper(void) {
   return __atomic_load_n(&own_thread, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
 }
@@ -191,14 +191,14 @@ static void wait_for_end(void) {
    helper is then left running, and a later start joins it when it has ended. */
 static void end_helper(void) {
   uint64_t until = evr_monotonic_ns() + FINISH_S * (uint64_t)1000000000;
-  /* release: pairs with the acquire load of `stopped` in help; acquire: with the release
-     at its end */
+  /* release: pairs with the acquire load of `stopped` in help; acquire: pairs with the
+     release at the end of help */
   __atomic_store_n(&helper.stopped, 1, __ATOMIC_RELEASE);
   while (!__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE) && evr_monotonic_ns() < until) {
     wake();
     wait_for_end();
   }
-  /* acquire: as above */
+  /* acquire: pairs with the release at the end of help */
   if (__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
 }
 
