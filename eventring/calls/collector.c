@@ -16,9 +16,9 @@
 #include "calls/segments.h"
 
 enum {
-  COPY_LEAST = 65536, /* bytes of a copy */
-  NODE_BYTES = 320,   /* of the budget, for a node of a copy with its table places */
-  NODE_WORDS = 11,    /* of a serialized node, besides its histogram */
+  COPY_LEAST = 65536, /* least bytes of a copy */
+  NODE_BYTES = 320,   /* part of the budget for a node of a copy and its table places */
+  NODE_WORDS = 11,    /* words of a serialized node, besides its histogram */
   BLOCK_WORDS = 3
 };
 
@@ -31,9 +31,9 @@ struct evc_collector {
   pthread_mutex_t mutex;
   size_t budget, used;
   struct evc_lines lines;
-  struct evc_array posts; /* of struct posted */
+  struct evc_array posts; /* elements: struct posted */
   uint64_t refused;
-  size_t next;            /* to be serialized */
+  size_t next;            /* number of the trie to be serialized next */
   uint64_t *words;        /* the buffer */
   size_t room;
 };
@@ -78,7 +78,7 @@ static eventring_calls *copy_of_thread(evc_collector *c, uint64_t thread) {
   return NULL;
 }
 
-/* Begins a copy; NULL: there is no room. */
+/* Begins a copy; NULL if there is no room. */
 static eventring_calls *begin_copy(evc_collector *c, uint64_t thread,
                                    size_t nodes) {
   size_t bytes = nodes * NODE_BYTES / 2 * 3;

@@ -6,11 +6,12 @@
  * so flat nodes come after all others.
  *
  * While a flat node is current, time goes through `charge` to the lost time of the
- * nearest function that is not flat, because its inclusive time must have it at any
- * moment. The flat node gets its time when another node becomes current or somebody reads
- * it (evc_settle): what `charge` has grown since `settled` was noted. So both sums agree.
- * Entry and exit of a flat call take the slow path: the `last` of a flat node is never
- * the callee, and the base of the stack is the frame of the call.
+ * nearest function that is not flat, because the inclusive time of that function must
+ * include it at any moment. The flat node gets its time when another node becomes current
+ * or somebody reads it (evc_settle): what `charge` has grown since `settled` was noted.
+ * So the sums of flat times and of lost times agree. Entry and exit of a flat call take
+ * the slow path: the `last` of a flat node is never the callee, and the base of the stack
+ * is the frame of the call.
  */
 #include "calls/inside.h"
 

@@ -24,12 +24,13 @@ struct eventring_calls_inside {
                           trie: how many there are */
   bool full;           /* no path is added any more */
   uint64_t settled;    /* *charge when the current flat node was charged last */
-  uint32_t *table;     /* of the nodes, by parent and id (nodes.c) */
+  uint32_t *table;     /* hash table of the nodes, by parent and id (nodes.c) */
   size_t places;       /* size of the table: a power of 2 */
   unsigned bits;       /* log2 of places */
-  struct eventring_calls_rest *rests; /* of each node, by number */
-  struct eventring_calls_lost *lost;  /* likewise */
-  struct eventring_calls_node none;    /* `last` of a node that has entered none yet */
+  struct eventring_calls_rest *rests; /* the rest of each node, by its number */
+  struct eventring_calls_lost *lost;  /* lost calls below each node, by its number */
+  struct eventring_calls_node none;    /* `last` of a node that has entered no callee
+                                          yet */
   struct eventring_calls_node nowhere; /* node of flat calls that found no room for one of
                                           their own */
   struct eventring_calls_rest rest_of_nowhere;
@@ -49,17 +50,17 @@ bool evc_merge(eventring_calls *into, const eventring_calls *from);
 /* Makes the memory of nodes; returns false when there is none. */
 bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget);
 void evc_end_nodes(struct eventring_calls_inside *in);
-/* Makes a node, which is not in the table yet; NULL: there is no room. */
+/* Makes a node, which is not in the table yet. Returns NULL if there is no room. */
 struct eventring_calls_node *evc_make_node(struct eventring_calls_inside *in, uint32_t parent,
                                            uint64_t id);
-/* Finds or makes the callee of `caller` with this id; NULL: the trie is full. `caller` is
-   not flat. */
+/* Finds or makes the callee of `caller` with this id. Returns NULL if the trie is full.
+   `caller` is not flat. */
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id);
 /* Sets `current` and `charge` to those of the callee. Returns false when it is flat. */
 bool evc_descend(eventring_calls *calls, uint64_t id);
-/* Finds or makes the flat node of a function; `nowhere`: there is no room. The trie is
-   full from now on. */
+/* Finds or makes the flat node of a function. Returns `nowhere` if there is no room. The
+   trie is full from now on. */
 struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint64_t id);
 /* Charges the current node, if it is flat, with the time up to the last report. Only the
    owner of the trie may call it. */
@@ -99,7 +100,7 @@ static inline uint32_t evc_number(const struct eventring_calls_inside *in,
                                   const struct eventring_calls_node *node) {
   return (uint32_t)(node - evc_node(in, 0));
 }
-/* Returns the parent of a node that is not flat; NULL: it is the root. */
+/* Returns the parent of a node that is not flat, or NULL for the root. */
 static inline struct eventring_calls_node *evc_above(const struct eventring_calls_inside *in,
                                                      const struct eventring_calls_node *node) {
   return node->parent != EVENTRING_CALLS_ROOT ? evc_node(in, node->parent) : NULL;

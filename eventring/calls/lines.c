@@ -5,7 +5,7 @@
  * block has a number, and no two blocks share a cache line. The mapping is made when the
  * first block is taken, and the kernel supplies pages as they are touched: unused budget
  * costs only address space. Several allocators may draw on one pool, so that what one
- * does not need is left to the others.
+ * allocator does not need is left to the others.
  */
 #include "calls/lines.h"
 
@@ -24,7 +24,7 @@ void evc_lines_init(struct evc_lines *lines, size_t budget, size_t block_bytes) 
 void evc_lines_init_in(struct evc_lines *lines, void *memory, size_t bytes,
                        size_t block_bytes) {
   evc_lines_init(lines, bytes, block_bytes);
-  lines->budget = bytes; /* which may be less than a block */
+  lines->budget = bytes; /* this may be less than a block */
   lines->memory = memory;
   lines->borrowed = true;
 }

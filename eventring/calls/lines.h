@@ -13,13 +13,13 @@ enum { EVC_LINE = 64 };
 
 struct evc_lines {
   size_t block_bytes; /* a multiple of EVC_LINE */
-  size_t budget;      /* bytes, likewise */
+  size_t budget;      /* bytes, a multiple of EVC_LINE */
   size_t used;        /* bytes from `memory` on that were ever handed out */
-  char *memory;       /* NULL: not taken yet */
+  char *memory;       /* NULL if not taken yet */
   void *returned;     /* blocks that were given back: a list, each block has the address
                          of the next */
   bool borrowed;      /* the caller owns the memory */
-  size_t *pool;       /* bytes that its users may still take; NULL: no pool */
+  size_t *pool;       /* bytes that its users may still take; NULL if there is no pool */
   size_t cost;        /* bytes of the pool for each new block */
 };
 
@@ -30,8 +30,8 @@ void evc_lines_init(struct evc_lines *lines, size_t budget, size_t block_bytes);
 void evc_lines_init_in(struct evc_lines *lines, void *memory, size_t bytes, size_t block_bytes);
 /* Makes each new block take `cost` bytes out of the pool, which allocators may share. */
 void evc_lines_draw_on(struct evc_lines *lines, size_t *pool, size_t cost);
-/* Returns a block; NULL: the budget is used up, or there is no memory. A new block is all
-   zero; a block that is used again is not. */
+/* Returns a block, or NULL if the budget is used up, or there is no memory. A new block
+   is all zero; a block that is used again is not. */
 void *evc_lines_take(struct evc_lines *lines);
 void evc_lines_give_back(struct evc_lines *lines, void *block);
 /* Frees the allocator's memory. */

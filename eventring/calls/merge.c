@@ -68,7 +68,7 @@ bool evc_merge(eventring_calls *into, const eventring_calls *from) {
     return false;
   }
   map[0] = root;
-  for (size_t i = 1; i < count; i++) { /* low bit set: the entry stands for an ancestor */
+  for (size_t i = 1; i < count; i++) { /* an entry with its low bit set is an ancestor */
     const struct eventring_calls_node *node = evc_node(m.from, i);
     uintptr_t above = (uintptr_t)map[node->parent];
     struct eventring_calls_node *parent = (void *)(above & ~(uintptr_t)1);

@@ -26,10 +26,10 @@
  *
  * Flat nodes (flat.c) are in the same array and table, as callees of `nowhere`. The first
  * call of a flat function walks up the path, for the rule of recursion below; so does a
- * call whose caller is not that of the last one. All other calls find caller and function
- * in the table.
+ * call from another caller than that of the function's last call. All other calls find
+ * caller and function in the table.
  *
- * Recursion. A node is not made for a function that has two nodes on the path: that of
+ * Recursion. A function that has two nodes on the path gets no further one: the node of
  * its innermost activation is used. The rule depends on the path alone, so it need not be
  * stored.
  */
@@ -44,9 +44,9 @@ _Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
 enum {
   FLAT_SHARE = 12,    /* 1 of FLAT_SHARE nodes is reserved for flat ones: a sixteenth of
                          the budget */
-  LEAST_PLACES = 256, /* of the table */
-  MOST_PLACES = 4,    /* of the table, for each node */
-  MOST_REPEATS = 1    /* nodes of the same function above a node on its path, at most */
+  LEAST_PLACES = 256, /* least places of the table */
+  MOST_PLACES = 4,    /* most places of the table for each node */
+  MOST_REPEATS = 1    /* most nodes of the same function above a node on its path */
 };
 
 /* ---- the table --------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static uint32_t *place_of(const struct eventring_calls_inside *in, uint32_t pare
   }
 }
 
-/* Returns the node that is at this place; NULL: it is free. */
+/* Returns the node that is at this place, or NULL if it is free. */
 static struct eventring_calls_node *node_at(const struct eventring_calls_inside *in,
                                             const uint32_t *place) {
   return *place ? evc_node(in, (*place & (in->places - 1)) - 1) : NULL;
@@ -116,7 +116,7 @@ static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   size_t places = in->places;
   if (count < places / 2) return true;
   if (!map_table(in, places * 2)) return count < places / 4 * 3;
-  for (uint32_t i = 1; i < count; i++) /* the root is not in it */
+  for (uint32_t i = 1; i < count; i++) /* the root is not in the table */
     put_node(in, i, hash_of_node(in, evc_node(in, i)));
   munmap(old, places * sizeof *old);
   return true;
@@ -172,8 +172,8 @@ struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
   return node == &in->nowhere ? &in->rest_of_nowhere : &in->rests[evc_number(in, node)];
 }
 
-/* Returns the innermost node of this function on the path to `node`, which is included;
-   NULL: there is none. */
+/* Returns the innermost node of this function on the path to `node`, which is included,
+   or NULL if there is none. */
 static struct eventring_calls_node *innermost(const struct eventring_calls_inside *in,
                                               struct eventring_calls_node *node, uint64_t id) {
   while (node && node->id != id) node = evc_above(in, node);
@@ -192,7 +192,7 @@ static void become_full(struct eventring_calls_inside *in) {
   in->nodes.pool = &in->reserved;
 }
 
-/* Makes a node and puts it into the table; NULL: there is no room. */
+/* Makes a node and puts it into the table. Returns NULL if there is no room. */
 static struct eventring_calls_node *add_node(struct eventring_calls_inside *in, uint32_t parent,
                                              uint64_t id, uint32_t hash) {
   if (!grow_table(in, nodes_of(in))) return NULL;
@@ -202,7 +202,7 @@ static struct eventring_calls_node *add_node(struct eventring_calls_inside *in, 
 }
 
 /* Makes a callee that is not in the table, or returns the node that a recursive call uses
-   again; NULL: the trie is full. */
+   again. Returns NULL if the trie is full. */
 static __attribute__((noinline)) struct eventring_calls_node *
 new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *caller, uint64_t id,
            uint32_t hash) {
@@ -313,13 +313,13 @@ static uint16_t *bucket_of(struct eventring_calls_inside *in, struct eventring_c
                                        : &evc_rest(in, node)->far[bucket - EVENTRING_CALLS_NEAR];
 }
 
-/* Returns the wide histogram of a node; NULL: it has none. */
+/* Returns the wide histogram of a node, or NULL if it has none. */
 static struct evc_wide *wide_of(const struct eventring_calls_inside *in, uint32_t carried) {
   if (carried == 0) return NULL;
   return (struct evc_wide *)(void *)(in->wides.memory + (carried - 1) * in->wides.block_bytes);
 }
 
-/* Makes the wide histogram of a node, if it has none; NULL: no memory. */
+/* Makes the wide histogram of a node, if it has none. Returns NULL when out of memory. */
 static struct evc_wide *make_wide(struct eventring_calls_inside *in,
                                   const struct eventring_calls_node *node) {
   struct eventring_calls_rest *rest = evc_rest(in, node);

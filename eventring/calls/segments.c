@@ -12,7 +12,8 @@ void evc_array_init(struct evc_array *array, struct evc_lines *lines, size_t ele
       .per_segment = (lines->block_bytes - sizeof(struct evc_segment)) / element_bytes};
 }
 
-/* Returns the segment after the last one that has elements; NULL: no memory. */
+/* Returns the segment after the last one that has elements, or NULL when out of
+   memory. */
 static struct evc_segment *next_segment(struct evc_array *array) {
   struct evc_segment *kept = array->last ? array->last->after : array->first;
   if (kept) return kept;

@@ -18,9 +18,10 @@ struct evc_segment {
 
 struct evc_array {
   struct evc_lines *lines;
-  size_t element_bytes, per_segment; /* elements of a segment: at least 1 */
+  size_t element_bytes, per_segment; /* per_segment: elements of a segment, at least 1 */
   size_t size;
-  struct evc_segment *first, *last; /* the last one with elements; NULL: none */
+  struct evc_segment *first, *last; /* `last` is the last segment with elements; NULL if
+                                       there is none */
 };
 
 /* A position: between two elements, or at an end. */
@@ -33,12 +34,12 @@ struct evc_position {
 /* Begins an array. The blocks of `lines` have room for an element and two pointers at
    least. */
 void evc_array_init(struct evc_array *array, struct evc_lines *lines, size_t element_bytes);
-/* Returns room for one more element, not initialised; NULL: no memory, nothing
-   changed. */
+/* Returns room for one more element, not initialised. Returns NULL when out of memory,
+   with nothing changed. */
 void *evc_array_append(struct evc_array *array);
 /* Removes the last `count` elements, or all. */
 void evc_array_trim(struct evc_array *array, size_t count);
-/* Returns an element, or the last one; NULL: there is none. */
+/* Returns an element, or the last one, or NULL if there is none. */
 void *evc_array_at(const struct evc_array *array, size_t number);
 void *evc_array_last(const struct evc_array *array);
 /* Gives all memory back to the allocator. */
@@ -51,7 +52,7 @@ struct evc_position evc_array_finish(struct evc_array *array);
 struct evc_position evc_position_advance(struct evc_position *position);
 struct evc_position evc_position_go_back(struct evc_position *position);
 bool evc_position_equal(struct evc_position a, struct evc_position b);
-/* Returns the element behind the position; NULL: the position is at the end. */
+/* Returns the element behind the position, or NULL if the position is at the end. */
 void *evc_position_element(struct evc_position position);
 
 #pragma GCC visibility pop

@@ -69,7 +69,7 @@ void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *s
   evc_lines_give_back(&calls->inside->stacks, stack);
 }
 
-/* Returns the lowest place of a segment; segment NULL: that of the stack. */
+/* Returns the lowest place of a segment, or of the stack if `segment` is NULL. */
 static struct eventring_calls_frame *bottom_of(const eventring_calls_stack *stack,
                                                struct eventring_calls_segment *segment) {
   return segment ? segment->frames : (struct eventring_calls_frame *)stack->first;
@@ -81,7 +81,8 @@ static void enter_segment(eventring_calls_stack *stack, struct eventring_calls_s
   stack->limit = stack->base + (segment ? (size_t)SEGMENT_FRAMES : (size_t)FIRST_FRAMES);
 }
 
-/* Returns the segment after the present one, perhaps a new one; NULL: no room. */
+/* Returns the segment after the present one, perhaps a new one, or NULL if there is no
+   room. */
 static struct eventring_calls_segment *segment_after(eventring_calls *calls,
                                                      eventring_calls_stack *stack) {
   struct eventring_calls_segment **link =
@@ -127,7 +128,8 @@ bool eventring_calls_extend(eventring_calls *calls, uint64_t id) {
   return false;
 }
 
-/* Returns the innermost frame, after going back to its segment. NULL: there is none. */
+/* Returns the innermost frame, after going back to its segment, or NULL if there is
+   none. */
 static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
   if (stack->top - 1 == bottom_of(stack, stack->segment)) {
     if (!stack->segment) return NULL;
@@ -263,7 +265,7 @@ void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
   if (how == EVENTRING_CALLS_LEAVE) from->left = now;
   if (to->left != 0 && (int64_t)(now - to->left) > 0) to->suspended += now - to->left;
   to->left = 0;
-  if (!to->first[0].node) how = EVENTRING_CALLS_RESUME; /* it never ran */
+  if (!to->first[0].node) how = EVENTRING_CALLS_RESUME; /* the stack never ran */
   if (how == EVENTRING_CALLS_RESUME &&
       (to->first[0].node != calls->current || to->first[0].charge != calls->charge))
     move_stack(calls);

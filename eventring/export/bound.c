@@ -9,7 +9,8 @@
 
 #include "analysis/saturating.h"
 
-enum { FRAME_BYTES = 16 }; /* of a frame, without its name and the name of its file */
+enum { FRAME_BYTES = 16 }; /* bytes of a frame without its name and the name of its
+                              file */
 
 struct weighed {
   size_t row;
@@ -17,8 +18,8 @@ struct weighed {
   uint64_t bytes;
 };
 
-/* Returns for each stack the number of bytes that it and its callers take as text; NULL:
-   no memory. */
+/* Returns for each stack the number of bytes that it and its callers take as text, or
+   NULL when out of memory. */
 static uint64_t *weigh_stacks(const struct export_profile *p) {
   uint64_t *bytes = calloc(p->stack_count + 1, sizeof *bytes);
   for (size_t i = 1; bytes && i < p->stack_count; i++) {
@@ -46,8 +47,8 @@ static int by_row(const void *left, const void *right) {
   return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Returns the rows to keep, in their order, and stores their number in *kept; NULL: no
-   memory. */
+/* Returns the rows to keep, in their order, and stores their number in *kept, or NULL
+   when out of memory. */
 static struct weighed *choose(const struct export_profile *p, const uint64_t *bytes,
                               uint64_t allowed, size_t *kept) {
   struct weighed *list = calloc(p->row_count, sizeof *list);
@@ -67,7 +68,7 @@ static void add_values(struct export_row *to, const struct export_row *from) {
 }
 
 /* Copies the tables, with room for one more element in each, and adds the function and
-   the stack of "(others)". Returns false: no memory. */
+   the stack of "(others)". Returns false when out of memory. */
 static bool copy_tables(struct export_bounded *b, const struct export_profile *p, size_t kept) {
   b->functions = calloc(p->function_count + 1, sizeof *b->functions);
   b->stacks = calloc(p->stack_count + 1, sizeof *b->stacks);

@@ -19,15 +19,15 @@ enum { EXPORT_FREE_BYTES = 32 << 20, EXPORT_ROW_BYTES = 2048 };
 
 struct export_bounded {
   struct export_profile profile; /* the profile to write */
-  size_t others;                 /* number of joined rows; 0: `profile` is the given
-                                    one */
+  size_t others;                 /* number of joined rows; 0 if `profile` is the given
+                                    profile */
   struct export_function *functions;
   struct export_stack *stacks;
   struct export_row *rows;
 };
 
 /* Makes a bounded profile. `profile` and all that it points to must stay valid. Returns
-   0, or -1: no memory. */
+   0, or -1 when out of memory. */
 int export_bound(struct export_bounded *bounded, const struct export_profile *profile);
 void export_bounded_free(struct export_bounded *bounded);
 

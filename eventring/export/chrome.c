@@ -14,7 +14,7 @@
  *   counter                 "C", one series a domain
  *   instant, lifecycle      "i", its value in args
  *   async span              "b", "e" with the link as id
- *   flow                    "X" without duration, bound to the others by bind_id
+ *   flow                    "X" without duration; bind_id joins its points
  *   loss                    "i" in category "loss", args.count
  *
  * A line has three parts: what the definition gives (a face), what the track gives, and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c: comma-separated values (RFC 4180, lines end with \n): one row for each span,
  * value of a counter, event, loss and sampled allocation. The first column says which of
- * these the row is. The others are the columns of all these tables (tables.def), some of
- * which a row fills; `begin_ns` stands in column `ns`.
+ * these the row is. The other columns are those of all these tables (tables.def); a row
+ * fills some of them. `begin_ns` is in column `ns`.
  *
  * These files are opened in terminals and in spreadsheets. What is not printable is
  * written as \xNN; a text that a spreadsheet would take for a formula gets an apostrophe

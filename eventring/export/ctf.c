@@ -47,15 +47,15 @@ static const char *const doing_text[DOINGS] = {"", ":begin", ":end", ":open", ":
 enum shape { NO_VALUE, SIGNED, UNSIGNED, REAL, TEXT, BYTES, SHAPES };
 
 struct stream {
-  char *packet; /* NULL: none is open */
+  char *packet; /* NULL if none is open */
   size_t size;
-  uint64_t begin_ns, last_ns; /* of the packet's begin; of its last event */
+  uint64_t begin_ns, last_ns; /* times of the packet's begin and of its last event */
   uint64_t discarded;
   uint32_t incarnation; /* the incarnation whose name was written */
   bool discards; /* events were lost since the last packet */
 };
 
-struct names { uint32_t id[DOINGS][SHAPES]; }; /* 0: not used yet */
+struct names { uint32_t id[DOINGS][SHAPES]; }; /* 0 if not used yet */
 
 struct class { /* an event class, at its number - 1 */
   char *name;
@@ -276,7 +276,7 @@ static int on_event(void *state, const struct eventring_event *e) {
   return 0;
 }
 
-/* Ends the packet before the loss, even an empty one; the next packet has the new
+/* Ends the packet before the loss, even if it is empty; the next packet has the new
    count. */
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct ctf *c = state;

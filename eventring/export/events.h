@@ -22,18 +22,21 @@
 /* What an exporter is given. Valid from `begin` to `finish`. */
 struct export_run {
   eventring_cursor *cursor;
-  const struct eventring_info *info; /* as it was at the beginning */
-  struct export_out *out; /* NULL if the format itself writes its file or files ... */
-  const char *path;       /* ... here: an empty file or folder that the caller has made.
-                             If the export fails, the caller removes it entirely */
+  const struct eventring_info *info; /* the recording as it was at the beginning */
+  struct export_out *out; /* NULL if the format itself writes `path` */
+  const char *path;       /* the file or folder that a format without `out` writes; the
+                             caller has made it empty. If the export fails, the caller
+                             removes it entirely */
   uint64_t since_ns, until_ns; /* 0, UINT64_MAX: the whole recording */
-  const char *resource;   /* attributes that the user gives, KEY=VALUE,...; NULL: none */
-  uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
+  const char *resource;   /* attributes that the user gives, KEY=VALUE,...; NULL if
+                             none */
+  uint64_t every_ns;      /* time between the samples of a series; 0: only the last
+                             samples */
   /* Formats call this now and then if they have no `out`, or while they put nothing into
      it. It sets `error` if the export is to end. */
   void (*progress)(void *context);
   void *progress_context;
-  char note[256];         /* what the user is told about the export; empty: nothing */
+  char note[256];         /* a note for the user about the export; may be empty */
   char error[512];        /* what has failed, unless it is memory or `out` */
 };
 
@@ -42,19 +45,21 @@ struct export_events {
   /* For a format that writes into the folder run->path: tells whether it makes a file of
      this name there. */
   bool (*makes)(const char *name);
-  bool reads_before; /* it needs what is before run->since_ns, and leaves it out itself */
-  bool merged;    /* it needs the events of all rings in the order of time */
-  /* Returns the format's state; NULL: no memory, or run->error has a text. */
+  bool reads_before; /* the format needs the events before run->since_ns, and leaves them
+                        out itself */
+  bool merged;    /* the format needs the events of all rings in the order of time */
+  /* Returns the format's state, or NULL when out of memory or with a text in
+     run->error. */
   void *(*begin)(struct export_run *run);
   /* Like the callbacks of a poll: a result other than 0 ends the poll (something
      failed). */
   int (*event)(void *state, const struct eventring_event *event);
   int (*lost)(void *state, const struct eventring_loss *loss);
   /* Takes each span that is open at the end, as eventring_open_spans gives it; `event`
-     has had its begin before. */
+     got its begin before. */
   int (*open)(void *state, const struct eventring_event *begin);
-  /* Ends the export and frees the state. Returns 0; -1: no memory, or run->error
-     has a text. */
+  /* Ends the export and frees the state. Returns 0, or -1 when out of memory or with a
+     text in run->error. */
   int (*finish)(void *state);
 };
 

@@ -15,36 +15,37 @@
 enum { EXPORT_VALUES = 6 }; /* most figures of a row */
 
 struct export_function {
-  const char *name, *source; /* "": not known */
+  const char *name, *source; /* "" if not known */
   uint32_t line;
 };
 
 /* A frame, and the stack of its caller. */
 struct export_stack {
-  uint32_t parent;   /* less than its own index; 0: none */
-  uint32_t function; /* index; 0: not known */
-  uint32_t line;     /* 0: not known */
+  uint32_t parent;   /* less than its own index; 0 if none */
+  uint32_t function; /* index; 0 if not known */
+  uint32_t line;     /* 0 if not known */
 };
 
-struct export_label { /* key NULL: no label */
+struct export_label { /* there is no label if `key` is NULL */
   const char *key, *text;
 };
 enum { EXPORT_LABELS = 4 };
 
 struct export_row {
-  uint32_t stack; /* index; 0: none */
+  uint32_t stack; /* index; 0 if none */
   double value[EXPORT_VALUES];
   struct export_label label[EXPORT_LABELS];
 };
 
 struct export_value {
   const char *name, *unit; /* "live_space", "bytes" */
-  const char *about;       /* for people: "bytes that are alive"; NULL: use `name` */
+  const char *about;       /* for people: "bytes that are alive"; `name` is used if
+                              NULL */
 };
 
 struct export_profile {
   const char *program;
-  const char *resource; /* attributes that the user gives, KEY=VALUE,...; NULL: none */
+  const char *resource; /* attributes that the user gives, KEY=VALUE,...; NULL if none */
   int64_t start_wall_ns;
   uint64_t duration_ns;
   const struct export_value *values;
@@ -57,7 +58,7 @@ struct export_profile {
   size_t row_count;
 };
 
-/* Returns 0, or -1: no memory. */
+/* Returns 0, or -1 when out of memory. */
 #define EXPORT_PROFILE(name, suffix, form, summary) \
   int export_##name(const struct export_profile *profile, FILE *out);
 #include "export/formats.def"

@@ -10,8 +10,8 @@
 #include "eventring/read.h"
 
 struct export_face {
-  const struct eventring_def *def; /* NULL: for events without a definition */
-  uint32_t number; /* of the face, from 1, among those of an exporter */
+  const struct eventring_def *def; /* NULL for events without a definition */
+  uint32_t number; /* number of the face among those of an exporter, from 1 */
   uint16_t size;
   char text[];     /* the format's own, `size` bytes; 64 bytes behind it may be read */
 };
@@ -22,15 +22,15 @@ struct export_faces {
   uint32_t count;
 };
 
-/* Returns the face of an event; NULL if the id has none yet or one of another definition:
-   then call export_face_make. */
+/* Returns the face of an event; NULL if the id has no face yet, or one of another
+   definition; then call export_face_make. */
 static inline struct export_face *export_face_of(const struct export_faces *faces,
                                                  const struct eventring_event *event) {
   struct export_face *const *all = event->def ? faces->known : faces->unknown;
   struct export_face *face = all[event->id % EVENTRING_MAX_EVENTS];
   return face && face->def == event->def ? face : NULL;
 }
-/* Makes the face of an event, with this text. Returns NULL: no memory. */
+/* Makes the face of an event, with this text. Returns NULL when out of memory. */
 struct export_face *export_face_make(struct export_faces *faces,
                                      const struct eventring_event *event, const void *text,
                                      size_t size);

@@ -39,7 +39,7 @@ const struct metrics_family *metrics_family(enum metric metric) { return &table[
 
 /* The sums of the events with one name, over all domains of a recording. */
 struct sums {
-  const struct eventring_def *def; /* NULL: the sums of "(other)" */
+  const struct eventring_def *def; /* NULL for the sums of "(other)" */
   uint64_t count, ns;
   double amount;
   bool negative;
@@ -53,17 +53,17 @@ struct family {
 
 struct metrics {
   unsigned most_names;
-  metrics_sink *sink; /* takes points; NULL: they become text */
-  void *context;      /* the sink's own */
+  metrics_sink *sink; /* takes the points; if NULL, they become text */
+  void *context;      /* the first argument of the sink */
   struct family family[METRICS];
   bool failed; /* no memory */
   /* For the recording that is being added: */
   eventring_cursor *cursor;
   char *labels; /* pid="12",program="x" */
-  uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0: none runs there */
+  uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0 if none runs there */
   unsigned first_other;                  /* ids from this one on are "(other)" */
-  struct sums *sums;                     /* in the order of first use; the first ones are
-                                            those of "(other)", by kind */
+  struct sums *sums;                     /* in the order of first use; the first elements
+                                            are the sums of "(other)", by kind */
   uint32_t count, room;
   uint16_t of[EVENTRING_MAX_EVENTS];     /* index in `sums`, plus 1 */
 };
@@ -110,7 +110,7 @@ static void put_label(FILE *out, const char *name, const char *text) {
 }
 
 /* Begins a sample: writes `name` + `suffix`, the labels of the recording and those of the
-   point. Returns the stream, or NULL: no memory. */
+   point. Returns the stream, or NULL when out of memory. */
 static FILE *begin_sample(struct metrics *m, const struct metrics_point *p, const char *suffix) {
   struct family *f = &m->family[p->metric];
   if (!f->out) f->out = open_memstream(&f->text, &f->size);
@@ -223,7 +223,7 @@ static void put_seconds(struct metrics *m, struct metrics_point *p, uint64_t ns)
 }
 
 /* Puts a distribution. `bucket`: the counts of the buckets, the last one beyond all
-   bounds; NULL: not known. */
+   bounds; NULL if not known. */
 static void put_distribution(struct metrics *m, struct metrics_point *p, uint64_t count,
                              uint64_t ns, const uint64_t *bucket) {
   p->form = METRICS_DISTRIBUTION;
@@ -256,7 +256,7 @@ static bool is_other(const struct metrics *m, const struct eventring_def *def) {
   return (is_of_program(def) && def->id >= m->first_other) || strcmp(def->name, other_name) == 0;
 }
 
-/* Returns the sums of a definition, or NULL: no memory. */
+/* Returns the sums of a definition, or NULL when out of memory. */
 static struct sums *sums_of(struct metrics *m, const struct eventring_def *def) {
   if (is_other(m, def)) return &m->sums[def->kind];
   if (m->of[def->id]) return &m->sums[m->of[def->id] - 1];
@@ -414,7 +414,8 @@ static int take_histogram(void *context, const struct eventring_histogram *h) {
 
 /* ---- Memory ----------------------------------------------------------------------- */
 
-struct row_of_process { /* belongs to no domain: only the latest footprint counts */
+struct row_of_process { /* a row that belongs to no domain: only the latest footprint
+                           counts */
   char name[EVENTRING_MAX_FOOTPRINT_NAME + 1];
   uint64_t ns, resident, reserved;
 };
@@ -424,7 +425,7 @@ struct footprints {
   unsigned count;
 };
 
-/* Puts one row of a footprint. `domain`: -1: of the process. */
+/* Puts one row of a footprint. `domain` is -1 for a row of the process. */
 static void put_row(struct metrics *m, int domain, const char *name, uint64_t resident,
                     uint64_t reserved) {
   for (int i = 0; i < 2; i++) {
@@ -497,8 +498,8 @@ static void add_rings(struct metrics *m, unsigned slot) {
   }
 }
 
-/* Returns when the last domain stopped, if the recording has ended; UINT64_MAX: the
-   recording goes on, or a domain was running when it ended. */
+/* Returns when the last domain stopped, or UINT64_MAX if the recording goes on, or a
+   domain was running when it ended. */
 static uint64_t last_stop(struct metrics *m, const struct eventring_info *recording) {
   uint64_t last = 0;
   if (!recording->end_ns) return UINT64_MAX;
@@ -511,8 +512,8 @@ static uint64_t last_stop(struct metrics *m, const struct eventring_info *record
   return last;
 }
 
-/* Adds the domains. Those that run have levels. If the recording has ended, those that
-   ran until its end, and stopped right before, have levels too. */
+/* Adds the domains. Domains that run have levels. If the recording has ended, domains
+   that ran until its end, and stopped right before, have levels too. */
 static void add_domains(struct metrics *m, const struct eventring_info *recording) {
   const unsigned slots = recording->domains_laid_out;
   const uint64_t last = last_stop(m, recording);
@@ -557,8 +558,8 @@ static bool prepare_sums(struct metrics *m) {
   return true;
 }
 
-/* Makes the labels of a recording, which are valid while it is being added. Returns
-   false: no memory. */
+/* Makes the labels of a recording, which are valid while it is being added. Returns false
+   when out of memory. */
 static bool make_labels(struct metrics *m, pid_t pid, const char *program) {
   size_t size;
   FILE *out = open_memstream(&m->labels, &size);

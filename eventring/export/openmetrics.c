@@ -5,11 +5,11 @@
  * Each definition in each domain is a series:
  *
  *   eventring_span_seconds     histogram: spans that have ended
- *   eventring_spans_torn       counter: their begin or their end is unknown
+ *   eventring_spans_torn       counter: spans whose begin or end is unknown
  *   eventring_spans_open       gauge, at the end only
  *   eventring_level            gauge: the last value of a counter
  *   eventring_amount           counter: the sum of a counter of differences
- *   eventring_balance          gauge: such a sum, if some differences are negative
+ *   eventring_balance          gauge: this sum, if some differences are negative
  *   eventring_events           counter: events at a point in time, async spans, flows
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
@@ -26,16 +26,16 @@
  * The format groups all samples of a series, so they are kept until the end: `now` is
  * what the series has counted so far, `points` are copies of it, one for each instant
  * from instant `first` on. Memory is bounded. There are at most MOST series; the events
- * of any others count in those of domain "others". There are at most MOST_POINTS points
- * in all, and at most MOST_INSTANTS instants. When there would be more, every other
- * instant is dropped, and from then on instants are twice as far apart.
+ * of further series count in the series of domain "others". There are at most MOST_POINTS
+ * points in all, and at most MOST_INSTANTS instants. When there would be more, every
+ * other instant is dropped, and from then on instants are twice as far apart.
  *
  * The text is bounded, too, by how much was recorded: otherwise a small file with a few
  * events over a long time, or in many domains, would make a text a thousand times as
  * long. All samples but the last of each series take at most FREE_BYTES and
- * BYTES_AN_EVENT for each event; beyond that, instants are dropped as above. If the last
- * samples alone would take more, no new series is begun, and its events count in that of
- * "others". `bytes` of a series is the size of one of its points as text.
+ * BYTES_AN_EVENT for each event; beyond that, every other instant is dropped. If the last
+ * samples alone would take more, no new series is begun, and its events count in the
+ * series of "others". `bytes` of a series is the size of one of its points as text.
  */
 #include "analysis/names.h"
 #include "analysis/units.h"
@@ -71,7 +71,8 @@ struct values {
 };
 
 struct series {
-  const struct eventring_def *def; /* NULL: for events without one, or a loss */
+  const struct eventring_def *def; /* NULL for events without a definition, and for a
+                                      loss */
   uint32_t domain;                 /* slot, or OTHERS */
   uint8_t kind, event_class, ring;
   bool falls;                      /* a difference was negative */
@@ -84,15 +85,16 @@ struct series {
 struct history {
   struct export_run *run;
   struct export_out *out;
-  struct series **series; /* in the order of first use */
+  struct series **series; /* all series in the order of first use */
   uint32_t *index;        /* index plus 1, by domain and id; losses by domain and ring */
   uint32_t count, room;
   uint64_t seen;
-  uint64_t first_ns, last_ns; /* of events; 0: none yet */
-  uint64_t every_ns, next_ns; /* 0: no instants */
+  uint64_t first_ns, last_ns; /* times of the first and last event; 0 if none yet */
+  uint64_t every_ns, next_ns; /* 0 if there are no instants */
   uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
   uint32_t instants, points;
-  uint64_t bytes, bytes_an_instant; /* bytes of all points; of one point of each series */
+  uint64_t bytes, bytes_an_instant; /* bytes of all points, and of one point of each
+                                       series */
   bool failed;
 };
 
@@ -237,8 +239,8 @@ static bool is_level(const struct series *s) {
 }
 static bool is_loss(const struct series *s) { return !s->kind; }
 
-/* Adds the size of a series' text to that of an instant, once its labels are known. REST
-   is for the name of the family, a bound, a value and a time. */
+/* Adds the size of a series' text to the size of an instant, once the labels are known.
+   REST is for the name of the family, a bound, a value and a time. */
 static void weigh(struct history *m, struct series *s) {
   enum { REST = 80, LINES = BOUNDS + 3 };
   char text[SAMPLE];
@@ -273,7 +275,8 @@ static void count_value(struct series *s, const struct eventring_event *e) {
 }
 
 static struct series *series_of_event(struct history *m, const struct eventring_event *e) {
-  unsigned id = e->def ? e->id % ID_OF_LOSS : EVENTRING_ID_OTHER; /* all one "(other)" */
+  unsigned id = e->def ? e->id % ID_OF_LOSS : EVENTRING_ID_OTHER; /* these all count as
+                                                                     "(other)" */
   struct series *s = series_of(m, e->domain, e->incarnation, id);
   if (!s) return NULL;
   s->def = e->def ? e->def : s->def;
@@ -401,8 +404,8 @@ PUT(put_count, "eventring_events_total", false, "", v->count)
 PUT(put_lost, "eventring_events_lost_total", true, ",before=\"0\"", v->lost)
 PUT(put_missed, "eventring_events_lost_total", true, ",before=\"1\"", v->missed)
 
-/* Writes all samples of a series: those before the millisecond of the last one, then the
-   last one. */
+/* Writes all samples of a series: first those before the millisecond of the last sample,
+   then the last sample. */
 static void put_series(struct history *m, const struct series *s, put_values *put, bool counts) {
   static const struct values nothing;
   uint64_t end = wall_ms(m, m->last_ns), before = 0;
@@ -462,7 +465,7 @@ static void put_events(struct history *m) {
 
 /* ---- A live process --------------------------------------------------------------- */
 
-/* Writes the metrics of a live process. Returns 0; -1: no memory. */
+/* Writes the metrics of a live process. Returns 0, or -1 when out of memory. */
 static int put_present(struct history *m) {
   struct metrics *metrics = metrics_new(METRICS_NAMES);
   char *text = NULL;

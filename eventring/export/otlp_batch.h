@@ -19,12 +19,13 @@ enum { OTLP_BATCH = 384 << 10, OTLP_MOST_BATCHES = 64 };
 /* Counts of what lies outside all spans. */
 struct otlp_counts {
   uint64_t missed, lost;           /* events, before and after reading began */
-  uint64_t steps, events;          /* outside all spans: of the runtime, of the program */
+  uint64_t steps, events;          /* steps of the runtime, events of the program, outside
+                                      all spans */
 };
 
 struct otlp_batch {
   uint32_t process;
-  struct otlp_text resource; /* its attributes */
+  struct otlp_text resource; /* attributes of the process */
   struct otlp_text items;    /* spans, or metrics */
 };
 
@@ -40,12 +41,12 @@ struct otlp_file {
   bool has_written;
 };
 
-/* Opens the file. Returns 0; -1: no memory, or run->error has a text. */
+/* Opens the file. Returns 0, or -1 when out of memory or with a text in run->error. */
 int otlp_file_open(struct otlp_file *file, struct export_run *run, bool is_json,
                    enum otlp_field data, enum otlp_field of_scope, enum otlp_field item);
 /* Returns the text to which the caller adds the items of a process
-   (eventring_cursor_process; 0: the recording's own). It is valid until the next call;
-   NULL: no memory. */
+   (eventring_cursor_process; 0: the recording's own). The text is valid until the next
+   call. Returns NULL when out of memory. */
 struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process);
 /* Writes what is left. */
 void otlp_file_finish(struct otlp_file *file);

@@ -113,7 +113,7 @@ static void settle_said(struct otlp_span *span, const struct otlp_span *parent) 
     memcpy(ids->parent, parent->ids.span, OTLP_SPAN_SIZE);
 }
 
-/* Settles the ids of one span; those of its parent must be settled. */
+/* Settles the ids of one span. The ids of its parent must be settled. */
 static void settle_one(struct otlp_span *span) {
   const struct otlp_span *parent = span->parent;
   struct otlp_trace *ids = &span->ids;
@@ -178,7 +178,7 @@ static size_t weight(const struct otlp_record *record) {
          record->link_count * sizeof *record->links;
 }
 
-/* Returns the open span on which the ids of this one depend, or NULL if there is none. */
+/* Returns the open span on which the ids of `span` depend, or NULL if there is none. */
 static struct otlp_span *awaited(struct otlp_span *span) {
   for (; span && !span->settled; span = span->parent) {
     if (!span->ended) return span;

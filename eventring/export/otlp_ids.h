@@ -3,25 +3,25 @@
  *
  * A recording gives ids by an event `trace` (class user, 33 bytes: trace id 16, span id
  * 8, id of the parent 8 or zeros, flags 1). They are the ids of the innermost span that
- * is open in its context; a later event `trace` in the same span replaces them. If no
- * span is open, the context has inherited them. The rules:
+ * is open in its context, which *says* them; a later event `trace` in the same span
+ * replaces them. If no span is open, the context *inherits* them. The rules:
  *
  * 1. Ids that a span has said are its ids. A parent that is not the id of a span around
- *    this one is remote: with this span begins what the process does for another process.
+ *    this one is remote: this span begins what the process does for another process.
  * 2. A span without said ids has the trace of the span around it, which is its parent.
  *    Its own id is derived: a hash of the recording, of its place and of its begin, so
  *    that each export gives the same id.
  * 3. An outermost span without said ids has the trace that its context has inherited.
  *    Otherwise it has the first trace that a span within it said without a parent, since
- *    the two belong together. Otherwise it has one of its own, which is derived.
+ *    the two belong together. Otherwise it has a trace of its own, whose id is derived.
  * 4. If the reader knows of a span only that it is open, it may have said ids before
- *    (doc/FORMAT.md, section 9). Neither it nor any span around it takes the trace of a
- *    span within it.
+ *    (doc/FORMAT.md, section 9). Neither this span nor any span around it takes the trace
+ *    of a span within it.
  *
  * A span may say ids until it ends, even after spans within it have ended. So the record
  * of a span that has ended is not written at once. It is held until all spans around it
  * have ended, up to one with a remote parent (the spans beyond have another trace), and
- * until the same is true of each span that it links to. At most OTLP_MOST_HELD bytes are
+ * until this is true of each span that it links to. At most OTLP_MOST_HELD bytes are
  * held. Beyond that, the spans that hold most are settled: they keep the ids that they
  * have by then, and their records are written. Ids that they say later become a link.
  *
@@ -44,9 +44,10 @@ struct otlp_trace {
 struct otlp_record;
 
 struct otlp_span {
-  struct otlp_span *parent; /* the span around it, with a reference; NULL: none */
-  struct otlp_span *below;  /* the next one, while its spans are being settled */
-  struct otlp_span *before, *after; /* in the list of spans with held records */
+  struct otlp_span *parent; /* the span around it, with a reference; NULL if none */
+  struct otlp_span *below;  /* next span of a list, while the list is being settled */
+  struct otlp_span *before, *after; /* neighbours in the list of spans with held
+                                       records */
   struct otlp_record *first, *last; /* records that wait for its end */
   size_t held;              /* bytes of the held records */
   uint64_t key;             /* its ids are derived from this */
@@ -66,8 +67,9 @@ struct otlp_span {
 /* A link to another span. */
 struct otlp_link {
   struct otlp_span *span; /* holds a reference */
-  const char *flow;       /* name of a flow from `span` to this one; NULL: `span` ran
-                             within this one, a link unless this is its parent */
+  const char *flow;       /* name of a flow from `span` to the linking span; NULL if
+                             `span` ran within the linking span; it is not written if that
+                             span is its parent */
 };
 
 /* What is written of a span, apart from its ids and its links. */
@@ -82,7 +84,7 @@ struct otlp_record {
 };
 
 struct otlp_ids {
-  /* Takes a record once its ids and those of its links are settled. It is freed
+  /* Takes a record once its ids and the ids of its links are settled. The record is freed
      afterwards. */
   void (*write)(void *context, struct otlp_record *record);
   void *context;
@@ -92,7 +94,7 @@ struct otlp_ids {
 };
 
 /* Makes a span within `parent`, or an outermost one if that is NULL. The caller has one
-   reference. Returns NULL: no memory. */
+   reference. Returns NULL when out of memory. */
 struct otlp_span *otlp_span_new(struct otlp_ids *ids, struct otlp_span *parent);
 struct otlp_span *otlp_span_keep(struct otlp_span *span);
 void otlp_span_release(struct otlp_span *span); /* NULL is allowed */
@@ -102,12 +104,12 @@ void otlp_span_release(struct otlp_span *span); /* NULL is allowed */
 void otlp_span_says(struct otlp_span *span, const struct otlp_trace *said);
 void otlp_span_inherits(struct otlp_span *span, const struct otlp_trace *said);
 
-/* Makes a record with room for a body of this size. Returns NULL: no memory. */
+/* Makes a record with room for a body of this size. Returns NULL when out of memory. */
 struct otlp_record *otlp_record_new(struct otlp_ids *ids, struct otlp_span *span, size_t size);
-/* Ends a span. Takes its record (NULL: there is none), and writes or holds it. */
+/* Ends a span. Takes its record, which may be NULL, and writes or holds it. */
 void otlp_span_ends(struct otlp_ids *ids, struct otlp_span *span, struct otlp_record *record);
-/* Returns the ids that a span said after its ids were settled, if they differ; NULL:
-   none. */
+/* Returns the ids that a span said after its ids were settled, if they differ, or
+   NULL. */
 const struct otlp_trace *otlp_span_late(const struct otlp_span *span);
 /* Tells whether a link is to be written. */
 bool otlp_is_link(const struct otlp_record *record, const struct otlp_link *link);

@@ -4,10 +4,10 @@
  *
  * All metrics cover the whole life of the recording (metrics.h), so counts are
  * cumulative, from its start on. A counter is a monotonic Sum. A histogram has the bounds
- * that the text has. A summary, of which only count and sum are known, is a Histogram
- * without bounds. The Resource has what the text has in the labels pid and program. A
- * name ends with its unit, as in Prometheus, and the unit is given, too. So a tool that
- * turns OTLP into metrics of Prometheus makes the same ones as a scrape. */
+ * of the text for Prometheus. A summary, of which only count and sum are known, is a
+ * Histogram without bounds. The Resource has what that text has in the labels pid and
+ * program. A name ends with its unit, as in Prometheus, and the unit is given, too. So a
+ * tool that turns OTLP into metrics of Prometheus makes the same ones as a scrape. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ struct otlp_metrics {
   struct export_run *run;
   struct otlp_file file;
   struct otlp_text points[METRICS]; /* for each metric: its points, concatenated */
-  uint64_t start_ns, now_ns;        /* since 1970 */
+  uint64_t start_ns, now_ns;        /* ns since 1970 */
   bool failed;
 };
 
@@ -148,8 +148,8 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* Adds the metrics of the recording. Returns 0; -1: no memory, or run->error has a
-   text. */
+/* Adds the metrics of the recording. Returns 0, or -1 when out of memory or with a text
+   in run->error. */
 static int take_recording(struct otlp_metrics *m) {
   struct eventring_info info = {.size = sizeof info};
   struct metrics *metrics = metrics_new_sink(METRICS_NAMES, take_point, m);

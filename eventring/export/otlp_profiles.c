@@ -19,7 +19,8 @@ struct profiles {
   const struct export_profile *p;
   struct otlp_text t, stacks; /* stacks: the table, which grows with the samples */
   struct export_strings strings;
-  uint32_t *index;            /* by stack: its index in the table `stacks`; 0: none yet */
+  uint32_t *index;            /* by stack: its index in the table `stacks`; 0 if none
+                                 yet */
   uint32_t stack_count;
   struct evr_table labels;    /* indices in the table of attributes */
   struct attribute *attribute;
@@ -183,10 +184,10 @@ static void put_dictionary(struct profiles *x) {
 }
 
 /* Writes what comes before the profiles. `note`: about a list of the environment that was
-   ignored; "": none. */
+   ignored; "" if none. */
 
 /* Writes what comes before the profiles. `note`: about a list of the environment that was
-   left out; "": none. */
+   left out; "" if none. */
 static void put_head(struct profiles *x, const struct otlp_said *said, const char *note) {
   struct otlp_text *t = &x->t;
   const size_t resource = otlp_open(t, OTLP_RESOURCE);

@@ -110,8 +110,8 @@ static void put_points(struct otlp_text *b, struct otlp_frame *frame) {
   if (frame->dropped_points) otlp_number(b, OTLP_DROPPED_EVENTS, frame->dropped_points);
 }
 
-/* Makes the record of a span. `frame`: what happened in it; NULL: nothing. Returns NULL:
-   no memory. */
+/* Makes the record of a span. `frame` has what happened in it, or is NULL. Returns NULL
+   when out of memory. */
 struct otlp_record *otlp_record_of(struct otlp_traces *t, const struct otlp_domain *d,
                                      struct otlp_span *span, const struct otlp_ended *s,
                                      struct otlp_frame *frame) {

@@ -17,7 +17,7 @@ static int digit(char c) {
 
 /* Returns a part of a list, without the blanks around it and with each %NN decoded; the
    caller frees it. Returns NULL when out of memory, or with *wrong set if a % is not
-   followed by two hexadecimal digits or stands in %00. */
+   followed by two hexadecimal digits or begins %00. */
 static char *decode(const char *text, size_t size, bool *wrong) {
   while (size && (*text == ' ' || *text == '\t')) text++, size--;
   while (size && (text[size - 1] == ' ' || text[size - 1] == '\t')) size--;
@@ -48,9 +48,9 @@ static bool has(const struct otlp_said *said, const char *key) {
   return find(said, key) < said->count;
 }
 
-/* Adds a pair and takes ownership of both texts. Returns false: no memory. The pairs from
-   index `list` on belong to the same list, in which the last pair with a key counts. An
-   empty service.name is not added. */
+/* Adds a pair and takes ownership of both texts. Returns false when out of memory. The
+   pairs from index `list` on belong to the same list, in which the last pair with a key
+   counts. An empty service.name is not added. */
 static bool add(struct otlp_said *said, size_t list, char *key, char *value) {
   const bool has_memory = key && value;
   const size_t at = has_memory ? find(said, key) : 0;
@@ -96,7 +96,8 @@ static bool read_pair(struct otlp_said *said, size_t list, const char *text, siz
   return false;
 }
 
-/* Reads a list. Returns 0; -1: no memory; 1: the list is wrong and was ignored. */
+/* Reads a list. Returns 0, or -1 when out of memory, or 1 if the list is wrong and was
+   ignored. */
 static int read_list(struct otlp_said *said, const char *list) {
   const size_t before = said->count;
   bool wrong = false;

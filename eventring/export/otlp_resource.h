@@ -31,12 +31,13 @@ struct otlp_said {
   size_t count, room;
 };
 
-/* Reads the lists. `given`: NULL: none. Returns 0; -1: no memory, or `error` has a text;
-   1: the list of the environment was ignored, as `error` says. */
+/* Reads the lists. `given` is the user's list, or NULL. Returns 0, or -1 when out of
+   memory or with a text in `error`, or 1 if the list of the environment was ignored, as
+   `error` says. */
 int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size);
 void otlp_said_free(struct otlp_said *said);
 
-/* Puts the attributes of a process. `program`: its name; `pid`: 0: not known. */
+/* Puts the attributes of a process. `program` is its name; `pid` is 0 if not known. */
 void otlp_put_resource(struct otlp_text *t, const struct otlp_said *said, const char *program,
                        int64_t pid);
 /* Puts the name and version of this library. */

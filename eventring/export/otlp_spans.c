@@ -143,7 +143,7 @@ void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct ot
   otlp_span_release(span);
 }
 
-/* ---- What is known of them -------------------------------------------------------- */
+/* ---- Points and links ------------------------------------------------------------- */
 
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
                      const struct eventring_event *e, uint64_t begin_ns, uint64_t place,
@@ -184,8 +184,8 @@ static uint32_t shortest(const struct otlp_frame *frame) {
   return least;
 }
 
-/* Replaces the shortest step by this point if the point is longer: of steps the longest
-   are kept, of events the first. */
+/* Replaces the shortest step by this point if the point is longer. So the longest steps
+   are kept, but the first events. */
 static void replace_shortest(struct otlp_spans *spans, struct otlp_frame *frame,
                              const struct otlp_point *point, const char *body) {
   const uint32_t at = shortest(frame);

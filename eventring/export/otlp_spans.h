@@ -36,9 +36,9 @@ struct otlp_point {
 
 struct otlp_frame {
   struct otlp_span *span;
-  uint16_t id;           /* of its definition */
+  uint16_t id;           /* id of its definition */
   uint64_t begin_ns;
-  char *value;           /* of its begin, as text of an attribute; NULL: none */
+  char *value;           /* value of its begin, as text of an attribute; NULL if none */
   uint32_t value_size;
   struct otlp_point **points;
   uint32_t point_count, point_room, steps, dropped_points;
@@ -50,14 +50,15 @@ struct otlp_flow {
   uint64_t context;
   uint32_t domain, incarnation;
   uint8_t ring;
-  bool inherits;             /* it has a trace (`inherited`), said at said_ns */
+  bool inherits;             /* the flow has a trace (`inherited`), said at said_ns */
   uint64_t said_ns;
   struct otlp_trace inherited;
   struct otlp_flow *older, *newer; /* list of the flows that inherit */
   struct otlp_frame *frames; /* the outermost first */
   uint32_t count, room;
   uint64_t last_begin_ns;    /* begin of the span that became known last */
-  uint32_t last_depth, same; /* same: how many before it have its depth and begin */
+  uint32_t last_depth, same; /* same: number of spans before that one with its depth and
+                                begin */
 };
 
 struct otlp_spans {
@@ -68,25 +69,26 @@ struct otlp_spans {
   size_t inherited_count, bytes;
 };
 
-/* Returns the flow of an event, which is made if it is not there; NULL: no memory. */
+/* Returns the flow of an event, which is made if it is not there, or NULL when out of
+   memory. */
 struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_event *event);
 /* Returns the flow of a place, or NULL if it has no frames. */
 struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
                                  uint8_t ring, uint64_t context);
 
-/* Returns a frame, or NULL if there is none: the one within `depth` others, the innermost
-   one, or that of a span. */
+/* Returns the frame within `depth` others, the innermost frame, or the frame of a span.
+   Returns NULL if there is none. */
 struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth);
 struct otlp_frame *otlp_frame_innermost(struct otlp_flow *flow);
 struct otlp_frame *otlp_frame_of_span(struct otlp_flow *flow, const struct otlp_span *span);
 /* Returns the innermost frame with this definition and begin. If none has this begin
-   (times went back), returns the innermost one with this definition; NULL: none. `depth`:
+   (times went back), returns the innermost one with this definition, or NULL. `depth` is
    where to search first. */
 struct otlp_frame *otlp_frame_find(struct otlp_flow *flow, uint16_t id, uint64_t begin_ns,
                                    uint32_t depth);
 /* Makes a frame within `depth` others, or the innermost one if there are fewer. `around`:
-   the span around an outermost frame, or NULL. Returns NULL: no memory. Frames may
-   move. */
+   the span around an outermost frame, or NULL. Returns NULL when out of memory. Frames
+   may move. */
 struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
                                    struct otlp_span *around);
 /* Removes a frame, with all that it has. */

@@ -10,20 +10,20 @@
  *   end, begin unknown                  a span without length, with eventring.torn
  *   begin, end not recorded             a span up to when it is known to have been open,
  *                                       with eventring.torn
- *   span known from a list alone        as above, with eventring.trace_unknown, until it
- *                                       says ids
+ *   span known from a list alone        a span as for the kinds above, with
+ *                                       eventring.trace_unknown, until it says ids
  *   async span                          a span within the one in which it began
  *   step of the runtime: a topmost      an event of the span that it interrupted, with
  *   span of its class in that ring      its duration and its reason
  *   event of the program                an event of the innermost span of its context
- *   flow                                a link of the span in which it goes on, to the
- *                                       one before
+ *   flow                                a link from the span in which it goes on to the
+ *                                       span before
  *   `trace`                             ids (otlp_ids.h)
  *   loss                                counted in the attributes of the scope, with what
  *                                       happened outside of all spans
  *   counter, lifecycle                  nothing: they are metrics
  *
- * For a window, the export also reads what lies before it: so spans that began there have
+ * For a window, the export also reads what lies before it. So spans that began there have
  * their values, and ids that were said there count.
  *
  * An outermost span of another ring, such as the ring of files, lies within the innermost
@@ -66,8 +66,8 @@ static struct otlp_span *span_around(struct otlp_traces *t, const struct eventri
   return frame ? frame->span : NULL;
 }
 
-/* Adds to the span around it a link to a span with a trace of its own, such as a
-   request. */
+/* Adds a link to a span with a trace of its own, such as a request, to the span around
+   that span. */
 static void link_from_around(struct otlp_traces *t, struct otlp_flow *flow,
                              const struct otlp_frame *frame) {
   const struct otlp_span *span = frame->span;
@@ -124,7 +124,7 @@ static void keep_value(struct otlp_traces *t, struct otlp_frame *frame,
   frame->value_size = (uint32_t)b->b.size;
 }
 
-/* Adds a frame within `depth` others; returns NULL: no memory. */
+/* Adds a frame within `depth` others. Returns NULL when out of memory. */
 static struct otlp_frame *add_frame(struct otlp_traces *t, struct otlp_flow *flow,
                                     const struct eventring_event *e, uint32_t depth,
                                     uint64_t begin_ns) {
@@ -147,7 +147,7 @@ static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   keep_value(t, frame, e);
 }
 
-/* Ends only the frame of this span: others that began within it may still be open. An end
+/* Ends only the frame of this span: spans that began within it may still be open. An end
    without a begin gets a frame for the moment. */
 static void end_flow(struct otlp_traces *t, const struct eventring_event *e,
                      struct otlp_ended *ended) {
@@ -190,8 +190,8 @@ static void add_point(struct otlp_traces *t, struct otlp_frame *frame, const cha
   if (!b->b.failed) otlp_frame_add_point(&t->spans, frame, &point, b->b.data);
 }
 
-/* Returns the frame of the span that a step interrupted; NULL: the span has ended, or
-   there was none. */
+/* Returns the frame of the span that a step interrupted, or NULL if the span has ended,
+   or there was none. */
 static struct otlp_frame *interrupted(struct otlp_traces *t, const struct eventring_event *e,
                                       const struct otlp_step *step) {
   struct otlp_flow *flow = step->span ? otlp_flow_find(&t->spans, e->domain, e->incarnation,
@@ -251,7 +251,7 @@ static void end_step(struct otlp_traces *t, const struct eventring_event *e) {
   struct otlp_step *step = step_of(t, e);
   if (!step) return;
   const bool is_own = step->is_open && e->context == step->context;
-  if (is_own && e->depth > step->depth) return; /* within the step */
+  if (is_own && e->depth > step->depth) return; /* the event lies within the step */
   if (is_own && e->depth == step->depth) put_step(t, e, step);
   else put_step(t, e, &(struct otlp_step){.reason = -1});
   otlp_span_release(step->span);

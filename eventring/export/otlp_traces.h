@@ -14,7 +14,7 @@
 /* A topmost span of a class in the runtime's ring of a domain. */
 struct otlp_step {
   bool is_open;
-  int reason;              /* id of a definition; -1: none */
+  int reason;              /* id of a definition; -1 if none */
   uint32_t depth;
   uint64_t begin_ns, context, span_context;
   struct otlp_span *span;  /* the span that it interrupted, or NULL */
@@ -24,9 +24,9 @@ struct otlp_domain {
   uint32_t incarnation, process;
   bool is_known;
   uint64_t place;              /* a hash, from which span ids are derived */
-  uint64_t start_ns;           /* of the recording of its process */
+  uint64_t start_ns;           /* start of the recording of its process */
   struct otlp_text attributes; /* attributes that all its spans have */
-  struct otlp_step *steps;          /* by class */
+  struct otlp_step *steps;          /* open steps, by class */
 };
 
 /* An async span that is open, or the last span of a flow. */
@@ -52,7 +52,8 @@ struct otlp_traces {
   bool is_before;         /* the present events lie before the window */
   uint64_t seen;
   struct otlp_domain domain[EVENTRING_MAX_DOMAINS];
-  struct otlp_text class_name[EVENTRING_MAX_CLASSES]; /* as an attribute */
+  struct otlp_text class_name[EVENTRING_MAX_CLASSES]; /* name of each class, as an
+                                                         attribute */
   struct otlp_text scratch, body;
   struct evr_table linked;
   struct otlp_linked *oldest, *newest;
@@ -71,7 +72,7 @@ struct otlp_ended {
   int64_t off_cpu;
   bool is_async;
   uint64_t link;
-  const char *value;   /* of its begin, as an attribute */
+  const char *value;   /* value of its begin, as an attribute */
   size_t value_size;
 };
 
@@ -79,8 +80,8 @@ struct otlp_ended {
 struct otlp_domain *otlp_domain_of(struct otlp_traces *t, uint32_t slot, uint32_t incarnation);
 /* Forgets the steps that are open in a domain. */
 void otlp_end_steps(struct otlp_domain *domain);
-/* Makes the record of a span. `frame`: what happened in it, whose links it takes; NULL:
-   nothing. Returns NULL: no memory. */
+/* Makes the record of a span. `frame` has what happened in it, and gives its links to the
+   record; it may be NULL. Returns NULL when out of memory. */
 struct otlp_record *otlp_record_of(struct otlp_traces *t, const struct otlp_domain *domain,
                                    struct otlp_span *span, const struct otlp_ended *ended,
                                    struct otlp_frame *frame);

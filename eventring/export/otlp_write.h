@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON. Both use one
- * table of fields (otlp.def), so that both have the same content.
+/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON. The two
+ * forms use one table of fields (otlp.def), so they have the same content.
  *
- * A text is a part of a message: a sequence of members. In JSON a comma stands before
- * each member but the first of a text. Texts may be joined to one message (otlp_join).
+ * A text is a part of a message: a sequence of members. In JSON a comma precedes each
+ * member but the first of a text. Texts may be joined to one message (otlp_join).
  *
  * Strings become valid UTF-8. Errors: no memory, which the text keeps (`failed`).
  * Threads: one at a time for a text.
@@ -29,8 +29,8 @@ struct otlp_text {
 /* Begins a message within a message, and returns what otlp_close needs to end it. */
 size_t otlp_open(struct otlp_text *t, enum otlp_field field);
 void otlp_close(struct otlp_text *t, size_t begin);
-/* Begins or ends a list of messages of one field; each message stands between otlp_item
-   and otlp_close. A list must not be empty. */
+/* Begins or ends a list of messages of one field; each message is written between
+   otlp_item and otlp_close. A list must not be empty. */
 void otlp_open_list(struct otlp_text *t, enum otlp_field field);
 size_t otlp_item(struct otlp_text *t, enum otlp_field field);
 void otlp_close_list(struct otlp_text *t);

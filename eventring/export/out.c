@@ -25,7 +25,7 @@ struct export_writer {
   pthread_cond_t changed;
   char *buffer[BUFFERS];
   size_t size[BUFFERS];
-  uint64_t filled, written; /* number of buffers so far */
+  uint64_t filled, written; /* numbers of buffers filled and written so far */
   bool over;                /* no more buffers will be filled */
   int fd, error;
 #ifdef HAVE_ZLIB

@@ -25,7 +25,7 @@ enum {
 };
 
 struct export_out {
-  char *at, *end; /* of the buffer that is being filled */
+  char *at, *end; /* next byte and end of the buffer that is being filled */
   bool failed;
   /* Called with each full buffer; may be NULL. */
   void (*progress)(void *context);

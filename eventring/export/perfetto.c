@@ -4,7 +4,7 @@
  *
  * A trace is a sequence of packets. Each has a time on CLOCK_MONOTONIC of the recorded
  * machine, as in the recording. There is a track for each process, each domain (a
- * "thread"), each lane of a ring of a domain (tracks.h), each counter of a domain, and
+ * "thread"), each row of a ring of a domain (tracks.h), each counter of a domain, and
  * each async span:
  *
  *   span                    SLICE_BEGIN and SLICE_END; without an end it is open
@@ -57,7 +57,7 @@ enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 }; /* types of e
 enum { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3 };
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 }; /* sequence flags */
 
-/* Ids of tracks: those of rings are below 2^28. */
+/* Ids of tracks. Ids below 2^28 are for the rows of rings. */
 #define DOMAIN_TRACKS ((uint64_t)1 << 32)
 #define PROCESS_TRACKS ((uint64_t)2 << 32)
 #define COUNTER_TRACKS ((uint64_t)3 << 32)
@@ -65,17 +65,17 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 }; /* sequence flags */
 
 /* The state of a domain's track. */
 struct life {
-  uint64_t track; /* 0: not written yet */
+  uint64_t track; /* 0 if not written yet */
   uint32_t process;
-  int32_t tid; /* 0: its track is not that of a thread */
+  int32_t tid; /* 0 if its track is not that of a thread */
 };
 
 /* The domains of a slot that are known, by incarnation. Rings are read one after the
    other, so the domains of a slot come again with each ring. */
 struct slot {
-  struct life *lives; /* of incarnations below `room` */
-  uint32_t room, incarnation; /* incarnation: the one whose counters these are */
-  uint32_t *counter; /* by definition; 0: none yet */
+  struct life *lives; /* the domains of incarnations below `room` */
+  uint32_t room, incarnation; /* incarnation: of the domain that `counter` belongs to */
+  uint32_t *counter; /* number of a counter's track, by definition; 0 if none yet */
 };
 
 struct perfetto {
@@ -86,7 +86,7 @@ struct perfetto {
   uint64_t domains;  /* number of domains written so far */
   uint32_t counters;
   struct slot slot[EVENTRING_MAX_DOMAINS];
-  struct life beyond; /* for incarnations for which there is no room */
+  struct life beyond; /* used for incarnations for which there is no room */
   struct export_tracks tracks;
   struct export_processes processes;
   struct export_faces faces;
@@ -239,7 +239,7 @@ static uint32_t pid_of(struct perfetto *p, uint32_t number) {
 
 /* Tells whether a track may be that of a thread. A domain is a thread of its process. If
    the number of the thread is not known, or the newest domain of another slot has the
-   same, the track is a plain one. */
+   same number, the track is a plain one. */
 static bool is_thread_free(const struct perfetto *p, int32_t tid) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
     const struct slot *slot = &p->slot[i];
@@ -305,7 +305,7 @@ static void introduce(void *context, struct export_track *track) {
   put_track(p, track->id, domain->track, name);
 }
 
-/* ---- Events with more to say ------------------------------------------------------ */
+/* ---- Events with annotations ------------------------------------------------------ */
 
 static char *put_one_value(char *to, const struct eventring_value *value) {
   char hex[2 * EVENTRING_MAX_PAYLOAD + 32] = "0x";

@@ -6,9 +6,9 @@
  * each distinct function and line would be fewer, but stacks exist already.
  *
  * Readers add up functions with the same name. So if several functions share a name, the
- * file is added to it, and the line as well if one file has several of them. Readers take
- * a function whose two names are equal for C++ code, and cut off <...> and (...); so the
- * system name always includes the place. */
+ * file is added to it, and the line as well if one file has several of these functions.
+ * Readers take a function whose two names are equal for C++ code, and cut off <...> and
+ * (...); so the system name always includes the place. */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -80,8 +80,8 @@ static void put_stacks(const struct export_profile *p, struct protobuf *out) {
   free(line.data);
 }
 
-/* Returns the name by which readers identify a function; the caller frees it. NULL: no
-   memory. */
+/* Returns the name by which readers identify a function; the caller frees it. Returns
+   NULL when out of memory. */
 static char *shown_name(const struct export_function *f, enum export_sharing sharing) {
   const char *name = f->name[0] ? f->name : "?";
   char *text = NULL;
@@ -99,8 +99,8 @@ static char *system_name(const struct export_function *f) {
   return size < 0 ? NULL : text;
 }
 
-/* Makes two names for each function. Returns them, as the table of strings points to
-   them; NULL: no memory. */
+/* Makes two names for each function. Returns the names, to which the table of strings
+   points, or NULL when out of memory. */
 static char **names_of(const struct export_profile *p) {
   enum export_sharing *sharing = export_find_same_names(p);
   char **names = calloc(2 * p->function_count + 1, sizeof *names);

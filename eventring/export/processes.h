@@ -11,13 +11,13 @@
 #include "eventring/read.h"
 
 struct export_processes {
-  uint32_t *pid; /* by number; 0: not assigned yet */
+  uint32_t *pid; /* pid of each process by its number; 0 if not assigned yet */
   uint32_t room;
 };
 
-/* Returns the number for process `number` (eventring_cursor_process; 0: the one that
-   *info describes), and stores its name. *is_new tells whether this is the first call for
-   the process. Returns 0: no memory. */
+/* Returns the number for process `number` (eventring_cursor_process; 0 is the process
+   that *info describes), and stores its name. *is_new tells whether this is the first
+   call for the process. Returns 0 when out of memory. */
 uint32_t export_process_pid(struct export_processes *processes, eventring_cursor *cursor,
                             const struct eventring_info *info, uint32_t number,
                             char name[EVENTRING_MAX_PROGRAM + 1], bool *is_new);

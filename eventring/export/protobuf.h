@@ -69,7 +69,7 @@ struct protobuf {
   bool failed; /* no memory: something is missing */
 };
 
-/* Makes room for `size` more bytes. Returns false: no memory. */
+/* Makes room for `size` more bytes. Returns false when out of memory. */
 static inline bool protobuf_make_room(struct protobuf *b, size_t size) {
   if (__builtin_expect(size <= b->room - b->size, 1)) return true;
   const size_t room = 2 * b->room + size + 64;
@@ -117,8 +117,8 @@ static inline size_t protobuf_open(struct protobuf *b, unsigned field) {
   return b->size;
 }
 
-/* Ends the message that begins there. Most messages have less than 128 bytes, so one byte
-   was reserved for the length; longer messages are moved up. */
+/* Ends the message that protobuf_open began. Most messages have less than 128 bytes, so
+   one byte was reserved for the length; longer messages are moved up. */
 static inline void protobuf_close(struct protobuf *b, size_t begin) {
   char text[PROTOBUF_MOST_VARINT];
   if (b->failed) return;

@@ -63,10 +63,10 @@ struct export_rows {
   export_row *row;
   void *context;
   bool failed;            /* no memory */
-  struct export_tracks tracks; /* for the values of begins */
+  struct export_tracks tracks; /* tracks, which keep the values of begins */
   struct slot slot[EVENTRING_MAX_DOMAINS];
   struct export_cell cells[EXPORT_MOST_COLUMNS];
-  char text[EXPORT_VALUE]; /* of a value, as UTF-8 */
+  char text[EXPORT_VALUE]; /* text of a value, as UTF-8 */
 };
 
 static void introduce(void *context, struct export_track *track) { (void)context, (void)track; }
@@ -220,7 +220,7 @@ static void set_span(struct export_rows *r, const struct eventring_event *e) {
 
 static int put_span(struct export_rows *r, struct export_track *track,
                     const struct eventring_event *e) {
-  bool is_made = e->flags & EVENTRING_SYNTHETIC; /* its own end is not known */
+  bool is_made = e->flags & EVENTRING_SYNTHETIC; /* the end of the span is not known */
   const int64_t took = eventring_event_took(e);
   set_span(r, e);
   if (took >= 0 || is_made) set_int(r, IN(spans, begin_ns), e->begin_ns);

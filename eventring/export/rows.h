@@ -42,21 +42,21 @@ typedef int export_row(void *context, enum export_table table, const struct expo
 struct export_rows;
 /* Prepares for making rows from the events passed to the functions below. `wanted`: a bit
    for each table; other tables get no rows. `until`: spans open at this time count as
-   open; UINT64_MAX: the end of the recording. Returns NULL: no memory. */
+   open; UINT64_MAX: the end of the recording. Returns NULL when out of memory. */
 struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
                                     export_row *row, void *context);
 void export_rows_free(struct export_rows *rows);
 /* Tells whether memory ran out at some point, here or in `row`, which then returned a
    result below 0. */
 bool export_rows_failed(const struct export_rows *rows);
-/* Handles an event or a loss of a poll. Returns the result of `row` if it is not 0, or
-   -1: no memory. */
+/* Handles an event or a loss of a poll. Returns the result of `row` if it is not 0, or -1
+   when out of memory. */
 int export_rows_event(void *rows, const struct eventring_event *event);
 int export_rows_lost(void *rows, const struct eventring_loss *loss);
 /* Takes a span that is open at the end. */
 int export_rows_open(void *rows, const struct eventring_event *begin);
 /* Makes the rows of the tables that are not about events. To be called after the last
-   event. Returns as above. */
+   event. Returns what export_rows_event does. */
 int export_rows_end(struct export_rows *rows);
 
 #endif

@@ -2,8 +2,8 @@
 /* same_names.c: finds functions that a reader who identifies functions by name would take
  * for one.
  *
- * Sorted by name, file and line, functions that share something are neighbours. The same
- * function may occur several times, once for each domain. */
+ * When functions are sorted by name, file and line, those that share something are
+ * neighbours. The same function may occur several times, once for each domain. */
 #include "export/same_names.h"
 
 #include <stdbool.h>

@@ -12,8 +12,8 @@ enum export_sharing {
   EXPORT_NAME_IN_FILE   /* a function at another line of the same file has the name */
 };
 
-/* Finds for each function who shares its name. Returns a list to be freed, or
-   NULL: no memory. */
+/* Finds for each function which functions share its name. Returns a list to be freed, or
+   NULL when out of memory. */
 enum export_sharing *export_find_same_names(const struct export_profile *profile);
 
 #endif

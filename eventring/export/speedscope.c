@@ -9,10 +9,10 @@
 
 #include "analysis/json.h"
 
-/* Frames: those of the stacks, by function and line. Equal ones share an index. */
+/* The frames of the stacks, by function and line. Equal frames share an index. */
 struct frames {
-  uint32_t *of_stack; /* by stack: the index of its frame */
-  uint32_t *stack_of; /* by frame: a stack that has it */
+  uint32_t *of_stack; /* index of the frame of each stack */
+  uint32_t *stack_of; /* for each frame, a stack that has it */
   uint32_t count;
 };
 

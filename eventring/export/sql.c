@@ -72,7 +72,7 @@ static int keep_row(void *context, enum export_table table, const struct export_
     return -1;
   for (int i = 0; i < scan->columns; i++) {
     struct export_cell *to = &scan->cells[scan->cell_count++];
-    if (!(scan->used >> i & 1)) continue; /* the query does not use it */
+    if (!(scan->used >> i & 1)) continue; /* the query does not use this column */
     *to = cells[i];
     if (to->type != EXPORT_STRING) continue;
     if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size + 1, 1))
@@ -226,7 +226,7 @@ static int disconnect_table(sqlite3_vtab *table) {
 }
 
 /* Makes the plan of a scan, which may begin at a lower bound of a time; SQLite skips the
-   earlier rows that it has. A scan of losses begins at the start of the recording: losses
+   rows before that bound. A scan of losses begins at the start of the recording: losses
    before another place would count as missed. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   const struct table *table = (struct table *)base;

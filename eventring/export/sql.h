@@ -10,12 +10,12 @@
 bool export_has_sql(void);
 
 /* Configures SQLite, before a database is opened: only one thread of this process uses
-   it, so it needs no locks, which would take a fifth of the time. To be called only if
-   export_has_sql returns true. */
+   SQLite, so locks, which would take a fifth of the time, are not needed. To be called
+   only if export_has_sql returns true. */
 void export_sqlite_configure(void);
 
 struct export_sql {
-  const char *path; /* of the recording: a PID or a FILE */
+  const char *path; /* the recording: a PID or a FILE */
   void *context;    /* the first argument of the callbacks: */
   /* Takes the names of the columns of a query, before its rows. */
   void (*columns)(void *context, const char *const *names, int count);
@@ -30,8 +30,8 @@ struct export_sql {
 
 /* Runs one or more queries. Each scan of a table reads the recording anew, with a cursor
    of its own. When SQLite sorts or joins more than some MiB, it uses a temporary file.
-   Queries can read nothing but the recording, and write nothing. Returns 0; 1: a row
-   ended it; -1: sql->error says what is wrong. */
+   Queries can read nothing but the recording, and write nothing. Returns 0, or 1 if a row
+   ended the query, or -1 with a text in sql->error. */
 int export_sql(struct export_sql *sql, const char *query);
 
 #endif

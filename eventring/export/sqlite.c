@@ -21,7 +21,7 @@ struct sqlite {
   struct export_rows *rows;
   sqlite3 *db;
   sqlite3_stmt *insert[EXPORT_TABLES];
-  /* the values that the statements have; zeroed: NULL */
+  /* the values bound in the statements; all zero: NULL */
   struct export_cell bound[EXPORT_TABLES][EXPORT_MOST_COLUMNS];
   int columns[EXPORT_TABLES];
   uint64_t count;

@@ -40,10 +40,11 @@ struct graph {
   struct node *nodes; /* [0]: the whole. Callers come before their callees */
   uint32_t node_count, node_room;
   uint32_t *order;     /* all nodes but the whole, sorted by caller, the largest first */
-  uint32_t *same;      /* by function: the first function that is shown the same way */
+  uint32_t *same;      /* for each function, the first function that is shown the same
+                          way */
   struct evr_table table;
   double least;  /* the smallest value that has a box */
-  double scale;  /* pixels */
+  double scale;  /* pixels for a value of 1 */
   uint32_t levels;
   FILE *out;
 };
@@ -81,7 +82,7 @@ static bool is_node(const void *context, uintptr_t value, const void *key) {
   return a->parent == b->parent && a->function == b->function && a->line == b->line;
 }
 
-/* Returns the node of a function that `parent` called; 0: no memory. */
+/* Returns the node of a function that `parent` called, or 0 when out of memory. */
 static uint32_t take_node(struct graph *g, uint32_t parent, uint32_t function, uint32_t line) {
   struct node node = {.parent = parent, .function = g->same[function], .line = line,
                       .depth = g->nodes[parent].depth + 1};
@@ -97,12 +98,12 @@ static uint32_t take_node(struct graph *g, uint32_t parent, uint32_t function, u
 }
 
 /* Adds the figures of the rows to the nodes and their callers. A row without a stack
-   belongs to an unknown function. Returns false: no memory. */
+   belongs to an unknown function. Returns false when out of memory. */
 static bool add_rows(struct graph *g, const uint32_t *node_of) {
   const struct export_profile *p = g->profile;
   for (size_t i = 0; i < p->row_count; i++) {
     double value = p->rows[i].value[p->main_value];
-    if (!(value >= 0.5)) continue; /* rounds to 0 */
+    if (!(value >= 0.5)) continue; /* the value rounds to 0 */
     uint32_t node = node_of[p->rows[i].stack];
     if (!node && !(node = take_node(g, 0, 0, 0))) return false;
     g->nodes[node].own += value;

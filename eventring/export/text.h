@@ -45,7 +45,7 @@ static inline char *export_int(char *to, int64_t value) {
 }
 /* Writes a number with as many digits as it takes to read the same value back; at most 25
    bytes. `odd`: a character to put around "nan", "inf" and "-inf", such as a quote in
-   JSON; 0: none. */
+   JSON; 0 if none. */
 char *export_double(char *to, double value, char odd);
 
 static inline char *export_copy(char *to, const void *text, size_t size) {
@@ -62,8 +62,8 @@ char *export_utf8(char *to, const void *text, size_t size);
 char *export_json_text(char *to, const void *text, size_t size);
 /* Writes a text of the recording for a format of lines: unprintable characters and bytes
    that are not UTF-8 become \xNN; characters in `escaped` get a backslash before them (if
-   the backslash is one of them, so do the \xNN); characters in `replaced` become '?'. At
-   most 5 bytes for each byte of the text. */
+   the backslash is one of these, each \xNN gets one, too); characters in `replaced`
+   become '?'. At most 5 bytes for each byte of the text. */
 char *export_text(char *to, const void *text, size_t size, const char *escaped,
                   const char *replaced);
 void export_write_text(FILE *out, const char *text, const char *escaped, const char *replaced);

@@ -14,19 +14,19 @@ enum {
   MOST_HELD = 16 << 20
 };
 
-/* The lanes of a ring: their tracks, and which are free. */
+/* The rows of a ring ("lanes" in names): their tracks, and which are free. */
 struct export_ring_tracks {
-  struct export_track **track; /* by lane; NULL: not made yet */
-  uint32_t *idle;              /* free lanes, the one freed last at the end */
+  struct export_track **track; /* track of each row; NULL if not made yet */
+  uint32_t *idle;              /* free rows; the row that was freed last is at the end */
   uint32_t room, lanes, idle_count;
   uint32_t incarnation;
 };
 
-/* A context that has a lane. */
+/* A context that has a row. */
 struct export_lane {
   uint64_t context;
-  uint32_t place; /* slot and ring */
-  uint32_t lane;  /* from 1 on */
+  uint32_t place; /* number of the slot and ring */
+  uint32_t lane;  /* number of the row, from 1 on */
 };
 
 int export_tracks_open(struct export_tracks *t,
@@ -58,7 +58,7 @@ void export_tracks_close(struct export_tracks *t) {
   *t = (struct export_tracks){0};
 }
 
-/* ---- Lanes of contexts ------------------------------------------------------------ */
+/* ---- Rows of contexts ------------------------------------------------------------- */
 
 static uint64_t hash_of(uint64_t context, uint32_t place) {
   return evr_hash_word(evr_hash_word(evr_hash_seed(), place), context);
@@ -70,7 +70,7 @@ static bool is_lane(const void *none, uintptr_t value, const void *key) {
   return a->context == b->context && a->place == b->place;
 }
 
-/* Returns the lane of a context, or NULL if it has none. */
+/* Returns the row of a context, or NULL if it has none. */
 static struct export_lane *lane_of(const struct export_tracks *t, uint64_t context,
                                    uint32_t place) {
   const struct export_lane key = {.context = context, .place = place};
@@ -97,7 +97,7 @@ static bool grow_ring(struct export_ring_tracks *ring) {
   return true;
 }
 
-/* Frees the lanes of contexts of the domain that used the slot before. */
+/* Frees the rows of contexts of the domain that used the slot before. */
 static void forget_contexts(struct export_tracks *t, uint32_t place) {
   for (size_t i = 0; i < t->lanes.room;) {
     struct export_lane *lane = (struct export_lane *)t->lanes.places[i].value;
@@ -138,7 +138,7 @@ static struct export_track *track_at(struct export_tracks *t, uint32_t place, ui
   return track;
 }
 
-/* Takes a lane for a context that has none. Returns 0 if all lanes are in use. */
+/* Takes a row for a context that has none. Returns 0 if all rows are in use. */
 static uint32_t take_lane(struct export_tracks *t, uint32_t place, uint32_t incarnation,
                           uint64_t context) {
   struct export_ring_tracks *ring = ring_of(t, place, incarnation);
@@ -190,7 +190,7 @@ void export_track_leave(struct export_tracks *t, const struct eventring_event *e
   t->last = NULL;
 }
 
-/* ---- What begins have said -------------------------------------------------------- */
+/* ---- Values of begins ------------------------------------------------------------- */
 
 static bool grow_held(struct export_track *track, size_t size) {
   if (!EVR_MAKE_ROOM(track->held, track->held_room, track->held_count, 8)) return false;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* tracks.h: the rows of a timeline; in each row spans are properly nested.
  *
- * Spans nest within their context and ring. So each ring of a domain has a track, its
- * lane 0, for the spans that belong to no context and for all other events. A context has
- * a lane of its own as long as it has open spans. Then the lane is free for another
- * context, so there are only as many lanes as there are contexts with open spans at a
- * time.
+ * Spans nest within their context and ring. So each ring of a domain has row 0, for the
+ * spans that belong to no context and for all other events. A context has a row of its
+ * own as long as it has open spans. Then the row is free for another context, so there
+ * are only as many rows as there are contexts with open spans at a time. A track is a row
+ * of one incarnation. (In names, a row of a ring is called a lane.)
  *
  * A new incarnation of a domain gets new tracks. Memory follows the largest number of
- * lanes at a time, at most MOST_LANES over all rings; contexts beyond that share lane 0.
+ * rows at a time, at most MOST_LANES over all rings; contexts beyond that share row 0.
  */
 #ifndef EVENTRING_EXPORT_TRACKS_H
 #define EVENTRING_EXPORT_TRACKS_H
@@ -19,7 +19,7 @@
 /* The value of a span's begin, kept until its end; see export_hold. */
 struct export_held {
   uint32_t depth;
-  uint32_t from, size; /* in held_text of the track */
+  uint32_t from, size; /* place in held_text of the track */
 };
 
 struct export_track {
@@ -46,16 +46,17 @@ struct export_tracks {
   uint32_t count;  /* number of tracks so far */
   uint64_t held_bytes;
   struct export_ring_tracks *rings; /* by slot and ring */
-  struct evr_table lanes; /* of contexts, struct export_lane */
+  struct evr_table lanes; /* rows of contexts, struct export_lane */
 };
 
-/* Prepares for tracks. Returns 0, or -1: no memory. */
+/* Prepares for tracks. Returns 0, or -1 when out of memory. */
 int export_tracks_open(struct export_tracks *tracks,
                        void (*introduce)(void *context, struct export_track *track),
                        void *context);
 void export_tracks_close(struct export_tracks *tracks);
 
-/* Returns the track of an event (of a begin, an end, or another); NULL: no memory. */
+/* Returns the track of an event (of a begin, an end, or another), or NULL when out of
+   memory. */
 struct export_track *export_track_find(struct export_tracks *tracks,
                                        const struct eventring_event *event);
 static inline struct export_track *export_track_of(struct export_tracks *tracks,
@@ -67,10 +68,10 @@ static inline struct export_track *export_track_of(struct export_tracks *tracks,
     return last;
   return export_track_find(tracks, event);
 }
-/* Returns lane 0 of a ring, for losses; NULL: no memory. */
+/* Returns the track of row 0 of a ring, for losses, or NULL when out of memory. */
 struct export_track *export_track_of_ring(struct export_tracks *tracks, uint32_t domain,
                                           uint32_t incarnation, uint8_t ring);
-/* Frees the lane of a context after an end that leaves it without open spans. */
+/* Frees the row of a context after an end that leaves it without open spans. */
 void export_track_leave(struct export_tracks *tracks, const struct eventring_event *end);
 static inline void export_track_ended(struct export_tracks *tracks,
                                       const struct eventring_event *end) {
@@ -81,15 +82,16 @@ static inline void export_track_ended(struct export_tracks *tracks,
    kept; text beyond that is dropped. */
 void export_hold(struct export_tracks *tracks, struct export_track *track, uint32_t depth,
                  const char *text, size_t size);
-/* Returns the text of the span that ends, and *size; NULL: there is none. Valid until the
-   next call of export_hold. */
+/* Returns the text of the span that ends, and stores its size in *size; NULL if there is
+   none. Valid until the next call of export_hold. */
 const char *export_held(struct export_tracks *tracks, struct export_track *track,
                         uint32_t depth, size_t *size);
 
 /* The slot and the name of a domain, as users see it: "0 main". */
 enum { EXPORT_DOMAIN_TEXT = EVENTRING_MAX_DOMAIN_NAME + 16 };
 /* Writes the slot and name of a domain, and stores its thread in *tid. Returns the number
-   of its process (eventring_cursor_process); 0: the recording's own. */
+   of its process (eventring_cursor_process), which is 0 for the recording's own
+   process. */
 uint32_t export_domain_text(char text[EXPORT_DOMAIN_TEXT], eventring_cursor *cursor,
                             uint32_t domain, uint32_t incarnation, int32_t *tid);
 

@@ -18,20 +18,20 @@
 
 struct evr_place {
   struct format_block *block; /* FORMAT_BLOCK_BYTES, present and writable */
-  bool used; /* the place had a block before: readers may be reading that, and its words
-                are not zero. Otherwise all words are zero */
+  bool used; /* true if the place held a block before, which readers may be reading.
+                Otherwise all words are zero */
   uint32_t skipped; /* sequences left out before this block, which have no blocks */
 };
 
 struct evr_block_source {
   /* Finds the place of block sequence + 1. Fails with a code when there is no memory or
-     disk space for it; it may be called again. Owner, without the mutex. Must not write
-     an event. */
+     disk space for it; the caller may try again later. Owner, without the mutex. Must not
+     write an event. */
   int (*next_place)(struct evr_block_source *source, struct evr_place *place,
                     struct eventring_error *error);
-  uint64_t *head;    /* where readers find the newest sequence; NULL: nowhere */
-  uint64_t sequence; /* of the newest block; 0: none yet */
-  uint64_t events;   /* in all finished blocks */
+  uint64_t *head;    /* where readers find the newest sequence, or NULL */
+  uint64_t sequence; /* sequence of the newest block; 0 if there is none yet */
+  uint64_t events;   /* number of events in all finished blocks */
 };
 
 #endif /* EVENTRING_BLOCK_SOURCE_H */

@@ -30,7 +30,7 @@ enum {
 };
 
 struct definition {
-  uint8_t kind, event_class, ring, payload; /* kind 0: no event has this id */
+  uint8_t kind, event_class, ring, payload; /* kind 0 if no event has this id */
   uint8_t measure, quantity;
   char name[EVENTRING_MAX_NAME + 1];
   char unit[EVENTRING_MAX_UNIT + 1];
@@ -40,7 +40,7 @@ struct definition {
 
 static struct definition *chunks[CHUNKS];
 static uint32_t defined;     /* ids 0 .. defined-1 are taken */
-static uint16_t *hash_table; /* id + 1, or 0 */
+static uint16_t *hash_table; /* entries: id + 1, or 0 if free */
 static uint32_t hash_size;   /* a power of two; at most half of it is used */
 
 static struct definition *definition(unsigned id) {
@@ -154,8 +154,8 @@ static unsigned payloads_of(unsigned kind) {
   }
 }
 
-/* Checks that a probe can write the event as it is defined. Otherwise it would reach
-   readers without a value, or not at all. */
+/* Checks that a probe can write the event as it is defined. Otherwise the event would
+   reach readers without a value, or not at all. */
 static int check_use(const struct eventring_def *def, struct eventring_error *error) {
   static const char *const kinds[] = {
       [EVENTRING_DEF_SPAN] = "a span", [EVENTRING_DEF_COUNTER] = "a counter",
@@ -351,8 +351,8 @@ static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_t
   return true;
 }
 
-/* Notes whether definitions wait for room. They later get the time at which the first of
-   them found none, because their events are there already. */
+/* Notes whether definitions wait for room. When they are written later, they get the time
+   at which the first of them found no room, because their events were recorded before. */
 static void set_waiting(struct evr_recording *r, bool waits) {
   if (waits && !r->definitions_wait) r->wait_since = evr_clock_ticks(r->clock);
   __atomic_store_n(&r->definitions_wait, waits, __ATOMIC_RELAXED);
@@ -370,7 +370,7 @@ static bool is_written(const struct evr_recording *r, unsigned id) {
 int evr_catalogue_publish_locked(struct evr_recording *r, struct eventring_error *error) {
   int status = define_builtins_locked(error);
   if (status != EVENTRING_OK) return status;
-  /* before the recording's first event, or before the host gets the id */
+  /* a time before the recording's first event, or before the host gets the id */
   uint64_t since = r->definitions_wait ? r->wait_since : r->shown ? evr_clock_ticks(r->clock) : 0;
   while (r->published < defined && (!is_written(r, r->published) ||
                                     append_record(r, r->published, since)))

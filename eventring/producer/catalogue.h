@@ -7,19 +7,18 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Defines `count` events, of `def_size` bytes each (format/sized.h), at consecutive ids,
-   all or none; returns the first id or an error. */
+/* Defines all of `count` events at consecutive ids, or none. Each definition has
+   `def_size` bytes (format/sized.h). Returns the first id or an error. */
 int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
                                 size_t count, struct eventring_error *error);
-/* Checks whether a table may be defined now. A host that relies on constants (`asks` is
-   false: it does not ask for its first id) may not define one after others have defined
-   events. */
+/* Checks whether a host may define a table of events now. If `asks` is false, the host
+   relies on constant ids, and may not define a table after others have defined events. */
 int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error);
 /* Returns the id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without
    a text, when it could be defined; or another error. */
 int evr_catalogue_find_locked(const struct eventring_def *def,
                               struct eventring_error *error);
-/* Returns the name of a definition; NULL: no definition has this id. */
+/* Returns the name of a definition, or NULL if no definition has this id. */
 const char *evr_catalogue_name_locked(unsigned id);
 /* Passes all definitions to evr_watch_define_locked. */
 void evr_catalogue_watch_locked(void);

@@ -18,8 +18,8 @@ enum { STANDARD_COUNT = 9 };
 static const char standard_names[STANDARD_COUNT][EVENTRING_MAX_CLASS_NAME + 1] =
     STANDARD_CLASSES;
 
-/* The first ones are the standard classes. A class without a name has no events. Each
-   recording has the classes of its start. */
+/* The first entries are the standard classes. A class without a name has no events. A
+   recording has the classes that existed when it started. */
 char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1] = STANDARD_CLASSES;
 
 static uint64_t default_classes =
@@ -35,7 +35,8 @@ uint64_t (*evr_classes_of_events)(const char *name, size_t size);
 
 uint64_t evr_default_classes(void) { return default_classes; }
 
-/* Changed before a recording starts (eventring_define_ring). */
+/* Names of the rings. They change only before a recording starts
+   (eventring_define_ring). */
 char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1] = {
     [EVENTRING_RUNTIME] = "runtime", [EVENTRING_USER] = "user",
     [EVENTRING_ALLOC] = "alloc", [EVENTRING_CALLS] = "calls"};

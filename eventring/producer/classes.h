@@ -14,13 +14,13 @@
 extern char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
 /* Names of the rings. */
 extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
-/* Class of each id of an event (USER while the id is not defined). An entry is written
-   before the id is handed out. */
+/* Class of each event id (USER while the id is not defined). An entry is written before
+   the host gets the id. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
-/* Payload of each id of an event. */
+/* Payload of each event id. */
 extern uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
-/* For each id: whether it is a span with a reason: the value of its begin is the id of
-   another definition. Such spans have histograms (totals.h). */
+/* For each event id: whether it is a span with a reason, which is the value of its begin
+   and the id of another definition. Such spans have histograms (totals.h). */
 extern bool evr_has_reason[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
 /* Returns the classes (bits) of events with this name; NULL while no events are defined.
@@ -30,8 +30,8 @@ extern uint64_t (*evr_classes_of_events)(const char *name, size_t size);
    `may_rename`: no recording is present. */
 int evr_class_define(unsigned index, const char *name, bool on, bool may_rename);
 int evr_ring_define(unsigned index, const char *name, bool may_rename);
-/* Tells whether the library names a class like this, whether this process uses that class
-   or not. */
+/* Tells whether the library has a class of this name, even if this process does not use
+   the class. */
 bool evr_class_is_standard(const char *name, size_t size);
 /* Returns the index of the class, or of the ring, of this name, or
    EVENTRING_E_NOT_FOUND. */

@@ -35,7 +35,7 @@ int evr_config_take(struct eventring_config *full, const struct eventring_config
 
 struct variable {
   char name[128];
-  const char *value; /* NULL: not set, or a process that runs set-user-id
+  const char *value; /* NULL if the variable is not set, or the process runs set-user-id
                         (secure_getenv) */
 };
 
@@ -224,7 +224,7 @@ static int parse_stream(struct eventring_config *config, const struct variable *
     return bad(v, error, "PATH[,max=SIZE][,rings=NAME+NAME...]: a path without comma, a number "
                          "of bytes from 1M on with K, M or G behind it for powers of 1024, "
                          "names of rings");
-  config->stream = v->value; /* up to the comma */
+  config->stream = v->value; /* the path, up to the comma */
   return EVENTRING_OK;
 }
 
@@ -292,10 +292,10 @@ static int bad_class(const struct variable *v, const char *name, size_t size,
 }
 
 /* Reads a name in quotes, with a backslash before each `"` and `\\` in it. Sets *classes
-   to the class of this name and the classes of events with this name, except calls; it
-   may be empty. `CLASS:NAME` stands for that class: it is the name of an event that is
-   defined when it first occurs. Moves *at behind the name; returns false if the closing
-   quote is missing. */
+   to the class of this name and the classes of events with this name, except calls; the
+   set may be empty. `CLASS:NAME`, the name of an event that is defined when it first
+   occurs, stands for CLASS. Moves *at behind the name; returns false if the closing quote
+   is missing. */
 static bool parse_quoted(const char **at, uint64_t *classes) {
   char name[EVENTRING_MAX_NAME + 2];
   size_t size;
@@ -335,7 +335,7 @@ static int parse_classes(struct eventring_config *config,
     if (size == 3 && memcmp(at, "all", 3) == 0)
       bits = all;
     else if (index < 0 && !(size == 4 && memcmp(at, "none", 4) == 0) &&
-             !(remove && evr_class_is_standard(at, size))) /* it is off anyway */
+             !(remove && evr_class_is_standard(at, size))) /* the class is off anyway */
       return bad_class(v, at, size, error);
     classes = remove ? classes & ~bits : classes | bits;
     at += size + (at[size] == ',');
@@ -360,7 +360,7 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
   return EVENTRING_OK;
 }
 
-static char service_place[PATH_MAX]; /* "": none */
+static char service_place[PATH_MAX]; /* "" if there is none */
 
 /* Finds the state directory of a service. A directory that the process cannot use counts
    as none. */

@@ -3,22 +3,22 @@
  * /tmp does.
  *
  * The mappings stay, and so does what is written into them. But nobody finds the file by
- * its name any more, and it is gone when the process ends. So the process checks the
- * number of its links at safepoints and changes of blocks, and with its first event after
- * each EVR_LINK_LOOK_MS (calibration.c). It then goes on in a new file (state.c,
- * replace_locked). If that cannot be made, it goes on in the old one and tries again at
- * the next check.
+ * its name any more, and the file is gone when the process ends. So the process checks
+ * the file's number of links at safepoints and changes of blocks, and with its first
+ * event after each EVR_LINK_LOOK_MS (calibration.c). If the file was deleted, the process
+ * goes on in a new file (state.c, replace_locked). If no new file can be made, it goes on
+ * in the old file and tries again at the next check.
  *
  * While all domains are asleep in C, the helper checks (trigger/helper.c). A new file
  * would be empty, and all events so far would be lost if the process were killed. So the
  * helper copies the deleted file to its name. The copy stays exact, because nobody
- * writes; and by its pid the process is still reached through its mapping. (A stream,
- * which may be large, is not copied.) The first domain that wakes up removes the copy and
- * makes the new file.
+ * writes. Tools that are given the pid still find the recording through the mapping of
+ * the process. (A stream, which may be large, is not copied.) The first domain that wakes
+ * up removes the copy and makes the new file.
  *
- * A process that ends before that, by a signal for example, copies the deleted file to
- * its name if the file would have been kept. Copies are locked like the file, until the
- * process is gone.
+ * A process that ends before it has a new file, by a signal for example, copies the
+ * deleted file to its name if the file would have been kept. Copies are locked like the
+ * file, until the process is gone.
  */
 #include "producer/recording.h"
 
@@ -35,8 +35,8 @@ void (*evr_on_deleted)(enum evr_look look);
 
 /* ---- Is it deleted? ---------------------------------------------------------------- */
 
-/* Checks the mapping instead, for a program that has closed our descriptor. Also returns
-   false if /proc does not say. */
+/* Tells by the mapping whether the file is deleted, for a program that has closed our
+   descriptor. Also returns false if /proc does not say. */
 static bool is_mapped_as_deleted(const struct evr_recording *r) {
   static const char mark[] = " (deleted)";
   char name[64], path[PATH_MAX];
@@ -47,8 +47,8 @@ static bool is_mapped_as_deleted(const struct evr_recording *r) {
          memcmp(path + size - (sizeof mark - 1), mark, sizeof mark - 1) == 0;
 }
 
-/* Returns 0: the file has a name, 1: it has none, -1: there is no descriptor of the
-   file. */
+/* Returns 0 if the file has a name, 1 if it has none, and -1 if there is no descriptor of
+   the file. */
 static int is_deleted(const struct evr_descriptor *file) {
   struct stat st;
   int fd = __atomic_load_n(&file->fd, __ATOMIC_RELAXED);
@@ -78,7 +78,7 @@ static bool make_copy(struct evr_recording *r) {
   return true;
 }
 
-/* Tells whether there is a copy that has not been deleted, too. */
+/* Tells whether there is a copy that was not itself deleted. */
 static bool has_copy(struct evr_recording *r) {
   if (is_deleted(&r->rescued) > 0) evr_descriptor_close(&r->rescued);
   return evr_descriptor_holds(&r->rescued);

@@ -30,8 +30,8 @@ int evr_descriptor_set(struct evr_descriptor *d, int fd) {
   return 0;
 }
 
-/* Tells whether the descriptor refers to this file. If it cannot be examined for any
-   reason but being closed, it counts as ours. */
+/* Tells whether the descriptor refers to this file. A descriptor that is open but cannot
+   be examined counts as ours. */
 static bool is_file_of(const struct evr_descriptor *d, int fd) {
   struct stat st;
   if (fd < 0) return false;
@@ -59,6 +59,7 @@ int evr_descriptor_use(struct evr_descriptor *d, const char *path) {
       return again;
   }
   if (again >= 0) close(again);
-  fd = __atomic_load_n(&d->fd, __ATOMIC_RELAXED); /* another thread was faster */
+  fd = __atomic_load_n(&d->fd, __ATOMIC_RELAXED); /* another thread has opened the file
+                                                     meanwhile */
   return is_file_of(d, fd) ? fd : -1;
 }

@@ -16,19 +16,19 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_descriptor {
-  int fd; /* atomic; -1: none */
+  int fd; /* atomic; -1 if there is none */
   dev_t device;
   ino_t inode;
 };
 
-/* Returns a descriptor above 2 for the same file; closes `fd` if another number is
+/* Returns a descriptor above 2 for the file of `fd`; closes `fd` if another number is
    needed. Returns -1 with errno on failure, and also for `fd` -1. */
 int evr_above_standard(int fd);
-/* Takes over a descriptor that was opened. Returns 0, or an errno, and then the
-   descriptor is closed. */
+/* Takes over a descriptor that was opened. Returns 0; on failure closes the descriptor
+   and returns an errno. */
 int evr_descriptor_set(struct evr_descriptor *descriptor, int fd);
-/* Tells whether the descriptor still refers to its file; evr_descriptor_close closes it
-   if so. Both are async-signal-safe. */
+/* Tells whether the descriptor still refers to its file; evr_descriptor_close closes the
+   descriptor if so. Both functions are async-signal-safe. */
 bool evr_descriptor_holds(const struct evr_descriptor *descriptor);
 void evr_descriptor_close(struct evr_descriptor *descriptor);
 /* Returns the number of the descriptor; if the program has closed it, opens the file

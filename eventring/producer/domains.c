@@ -22,7 +22,8 @@
 #include "producer/thread_exit.h"
 
 static const uint64_t closed_gate = 0;
-static uint64_t fork_gate; /* in a forked child that is to be recorded later; atomic */
+static uint64_t fork_gate; /* gate word of a forked child that is to be recorded later;
+                              atomic */
 
 /* The domain that a host gets when there is no memory for one: probes only ever read its
    gates. */
@@ -30,7 +31,8 @@ static struct evr_domain inert_domain = {
     .failed = true,
     .lanes.hot.lane = {[0 ... EVENTRING_RINGS - 1] = {.gate = &closed_gate}}};
 
-/* Last domain started by this thread. Another may have stopped it: see evr_domain_own. */
+/* The domain that this thread started last. Another thread may have stopped it: see
+   evr_domain_own. */
 static __thread struct evr_domain *self;
 
 /* ---- Gates and attention ---------------------------------------------------------- */
@@ -100,8 +102,8 @@ static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   bool alive = life != FORMAT_LIFE_STOP;
   __atomic_store_n(&e->stop_ticks, alive ? 0 : now, __ATOMIC_RELAXED);
   __atomic_store_n(&e->state, alive ? FORMAT_SLOT_ALIVE : FORMAT_SLOT_FREE, __ATOMIC_RELAXED);
-  /* release: pairs with the first acquire fence there: a reader that sees this version
-     sees the fields */
+  /* release: pairs with the first acquire fence in evr_metadata_domain: a reader that
+     sees this version sees the fields */
   __atomic_store_n(&e->version, version + 1, __ATOMIC_RELEASE);
   if (!r->ended)
     evr_records_life_locked(&r->records, life, (unsigned)d->slot, d->lanes.incarnation, d->tid,
@@ -213,8 +215,8 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
     slot = free_slot_locked(r);
   }
   if (slot < 0) {
-    /* counted once for each domain, which does not try again; nothing else depends on
-       this number, so relaxed */
+    /* each domain is counted once, because it does not try again. relaxed: nothing else
+       depends on this number */
     __atomic_fetch_add(&evr_status(r)->unrecorded, 1, __ATOMIC_RELAXED);
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "domain \"%s\" is not recorded: %d are already", d->name,
@@ -474,8 +476,8 @@ static int attach_and_announce(struct evr_domain *d, struct eventring_error *err
   return status == EVENTRING_OK ? announce(d, first, error) : status;
 }
 
-/* Leaves a recording that has ended. If its file was deleted, ends it here, provided that
-   another one can be made. */
+/* Detaches the domain from a recording that has ended. If the recording's file was
+   deleted, ends the recording here, provided that another file can be made. */
 static void leave_ended_recording(struct evr_domain *d) {
   if (d->recording && __atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED))
     evr_on_deleted(EVR_KNOWN);
@@ -506,10 +508,10 @@ static __attribute__((cold, noinline)) void attach_again(struct evr_domain *d) {
 }
 
 /* Lets the recording of a forked child begin, at once (`now`) or when it is clear that
-   the child goes on; but not for a probe of a signal handler, whose domain is not the
-   thread's last one. Returns true when the recording is yet to begin. */
+   the child goes on. Does nothing for a probe of a signal handler, whose domain is not
+   the thread's last one. Returns true when the recording is yet to begin. */
 static bool awaits_own_recording(const struct evr_domain *d, bool now) {
-  /* acquire, of both loads: pairs with the release in after_fork_in_child (state.c),
+  /* acquire, for both loads: pairs with the release in after_fork_in_child (state.c),
      after the child's state was renewed */
   void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
   if (__builtin_expect(!follow, 1)) return false;
@@ -551,7 +553,7 @@ emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
   if (__builtin_expect(!d->recording, 0) ||
       __builtin_expect(__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE), 0)) {
     attached = settle(d, ring == EVENTRING_USER);
-    /* not before the time of the domain_start event */
+    /* so that the event is not before domain_start */
     if (attached) entry.ticks = evr_clock_ticks(d->recording->clock);
   }
   struct eventring_error error;
@@ -585,7 +587,7 @@ void eventring_emit_words(eventring_domain *domain, enum eventring_ring ring, ui
 }
 
 /* Writes a remark on contexts. A signal handler that cannot write leaves the context as
-   it is: its events are dropped as well. */
+   it is: the events of the handler are dropped as well. */
 static void emit_remark(eventring_domain *domain, enum eventring_ring ring, int what,
                         uint64_t context) {
   struct evr_domain *d = (struct evr_domain *)domain;

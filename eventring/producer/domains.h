@@ -10,8 +10,8 @@
  *   domain not yet attached gate -> control word of the recording, limit NULL:
  *                           the first probe that passes attaches the domain
  *   attached                gate -> control word, limit: end of the block
- *   could not be attached   gate -> a zero word, until the next start; where there was no
- *                           room on the disk, until eventring_domain_check finds some
+ *   could not be attached   gate -> a zero word, until the next start; if the disk had no
+ *                           room, until eventring_domain_check finds some
  *   ended by its thread     gate -> a zero word, for good
  *
  * A domain that its host has not stopped ends when its thread exits (thread_exit.h). Its
@@ -34,34 +34,36 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_domain {
-  struct evr_lanes lanes; /* first: it begins with what the host has */
-  struct evr_recording *recording; /* to which it is attached; owner, under the mutex */
+  struct evr_lanes lanes; /* must be first: it begins with the part that the host uses */
+  struct evr_recording *recording; /* the recording to which the domain is attached, or
+                                      NULL; owner, under the mutex */
   int slot;
-  bool failed; /* could not be attached to the present recording; under the mutex */
-  struct evr_room room; /* the lack of room because of which it could not be attached;
-                           under the mutex */
-  bool unbound; /* does not end with its thread */
-  bool ended;   /* at the exit of its thread; it is then among the ended domains */
+  bool failed; /* the domain could not be attached to the present recording; under the
+                  mutex */
+  struct evr_room room; /* lack of room for attaching the domain; under the mutex */
+  bool unbound; /* the domain does not end with its thread */
+  bool ended;   /* the domain ended when its thread exited; it is in the list of ended
+                   domains */
   pthread_t owner;
-  int32_t tid; /* of the owner */
+  int32_t tid; /* thread id of the owner */
   uint64_t cpu_ns; /* processor time of its thread at the helper's last check; under the
                       mutex */
   struct evr_watching watching; /* owner */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  struct evr_heap *heap; /* owner; NULL: it has no heap profile */
+  struct evr_heap *heap; /* heap profile, or NULL if the domain has none; owner */
   struct evr_stack_cache stacks; /* owner */
   struct evr_traces traces; /* owner */
   void *host;  /* data of the host (eventring_stack_keep_host); owner */
-  struct evr_domain *next, *prev; /* in the list of the producer or of ended domains;
-                                     under the mutex */
+  struct evr_domain *next, *prev; /* neighbours in the producer's list of domains or of
+                                     ended domains; under the mutex */
 };
 
 /* Admits all domains to a recording that has begun: they may attach to it. */
 void evr_domains_admit_locked(struct evr_recording *recording);
 /* Dismisses the domains of a recording that ends. Detaches those of the calling thread at
    once, so that all they wrote is complete before the file is marked ended; others detach
-   themselves. `next` is the recording that replaces it, so that no probe finds its gate
-   closed meanwhile; NULL: there is none. */
+   themselves. `next` is NULL, or the recording that replaces the ended one, so that no
+   probe finds its gate closed meanwhile. */
 void evr_domains_dismiss_locked(const struct evr_recording *recording,
                                 const struct evr_recording *next);
 /* Releases recordings that have ended, if no thread but the caller has a domain: then
@@ -72,14 +74,14 @@ void evr_domains_drop_ended_locked(void);
 void evr_domains_after_fork(uint64_t gate);
 /* Closes the gate that a forked child waits with; under the mutex. */
 void evr_domains_close_fork_gate(void);
-/* Brings the heap profile in the file up to date; `over`: for the last time; the domain
-   then has no profile. Owner, without the mutex. */
+/* Brings the heap profile in the file up to date. If `over`, this is the last time, and
+   the domain has no profile afterwards. Owner, without the mutex. */
 void evr_domain_publish_heap(struct evr_domain *domain, bool over);
 /* Tells whether this is the domain that a host gets when there is no memory for one. */
 bool evr_domain_is_inert(const struct evr_domain *domain);
 /* Returns the exact number of events written into a ring of the domain's slot since the
-   slot was first used, by all incarnations; 0: the domain is not recorded. Used only by
-   tests. Owner. */
+   slot was first used, by all incarnations, or 0 if the domain is not recorded. Used only
+   by tests. Owner. */
 uint64_t evr_domain_emitted(const eventring_domain *domain, enum eventring_ring ring);
 /* Attaches the last domain that the calling thread started, if possible. */
 void evr_domain_attach_own(void);
@@ -90,8 +92,8 @@ void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data);
    table of triggers has changed. (If a domain of another thread records, the call waits
    for all processors.) */
 void evr_domains_watch_locked(const struct evr_recording *recording);
-/* Writes the events of triggers that fired, and lets the helper make the copies. domain
-   NULL: none of this thread's domains records. */
+/* Writes the events of triggers that fired, and lets the helper make the copies. `domain`
+   is NULL if none of this thread's domains records. */
 void evr_domain_report_fired(struct evr_domain *domain, uint64_t fired);
 /* Answers the open question for domains that have not run since the previous call
    (question.c, <eventring/question.h>). On the helper's thread, without the mutex. */

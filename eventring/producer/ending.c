@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ending.c: how a recording ends, and whether its file is kept.
  *
- * The status page says how the process ends, and records of kind ENDINGS with which
+ * The status page says how the process ends; records of kind ENDINGS say with which
  * error. These records have blocks of their own, which are set aside at the start:
  * nothing overwrites them, and even an error about a full disk or too little memory finds
  * room.
@@ -61,7 +61,8 @@ static bool is_orderly(struct evr_end end) {
   switch (end.reason) {
     case FORMAT_END_EXIT:
       return end.detail == 0;
-    case FORMAT_END_SIGNAL: /* 0: the host has not said which signal: an orderly end */
+    case FORMAT_END_SIGNAL: /* 0 if the host has not said which signal; this counts as
+                               orderly */
       return end.detail == 0;
     default:
       return true;

@@ -26,7 +26,7 @@ bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
   return true;
 }
 
-/* Gives back blocks that could not be used. If others have claimed blocks behind them,
+/* Gives back blocks that could not be used. If blocks behind them were claimed meanwhile,
    they stay a hole. */
 static void give_back(struct evr_extents *e, uint32_t first, uint32_t blocks) {
   uint64_t next = (uint64_t)first + blocks;
@@ -134,8 +134,8 @@ static void note_ready(struct evr_extent *extent, uint32_t at, uint32_t count) {
 
 static bool is_ready(const struct evr_extent *extent, uint64_t at, uint64_t end) {
   if (!extent->later) return true;
-  /* acquire: pairs with the releases in note_ready: here of the run, below of its
-     count */
+  /* acquire: pairs with the releases in note_ready: here with that of the run, below with
+     that of its count */
   uint32_t runs = __atomic_load_n(&extent->ready_runs, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < runs; i++) {
     const struct evr_ready_run *run = &extent->ready[i];

@@ -31,24 +31,25 @@ struct evr_ready_run {
 };
 
 struct evr_extent {
-  uint32_t first;  /* block of the file */
+  uint32_t first;  /* number of its first block in the file */
   uint32_t blocks;
   bool later; /* its space is reserved when its blocks are made ready */
-  uint32_t ready_runs; /* atomic; written by the thread that makes blocks ready */
+  uint32_t ready_runs; /* entries of `ready` in use; atomic; written by the thread that
+                          makes blocks ready */
   struct evr_ready_run ready[EVR_READY_RUNS]; /* used if space is reserved later */
   uint8_t *map;
 };
 
 struct evr_extents { /* written under the mutex; read by cursors of this process */
-  struct evr_descriptor file; /* has the lock; none in a forked child */
+  struct evr_descriptor file; /* the file, with its lock; none in a forked child */
   bool in_memory;      /* the file lies on tmpfs */
   const char *path;    /* for messages */
   const void *together; /* argument of evr_space_map */
-  uint64_t *claimed;   /* in the status page: readers find the number of blocks here */
+  uint64_t *claimed;   /* number of claimed blocks, in the status page for readers */
   uint64_t next;       /* the first block that nobody has claimed; atomic */
   uint64_t most;       /* most blocks that the file may have */
   bool has_streams;    /* several threads lengthen the file at the same time */
-  uint32_t count;      /* release: evr_extents_claim_locked */
+  uint32_t count;      /* number of extents; release: evr_extents_claim_locked */
   struct evr_extent extent[EVR_MAX_EXTENTS];
 };
 
@@ -65,16 +66,16 @@ enum evr_claim {
   EVR_CLAIM_BARE   /* do not even check */
 };
 /* Claims at least `blocks` blocks. evr_extents_make_ready reserves the space that this
-   does not reserve. */
+   function does not reserve. */
 int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks, enum evr_claim how,
                              const struct evr_extent **extent, struct eventring_error *error);
 /* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */
 int evr_extents_make_ready(struct evr_extents *extents, const struct evr_extent *extent,
                            uint32_t at, uint32_t count, struct eventring_error *error);
-/* Returns where these bytes of the file, within one extent, are mapped; NULL: nowhere.
-   For a block that was not made ready, returns the address of zeros, which is what the
-   file has there. (On a tmpfs that is full even a load from its page raises SIGBUS.) Any
-   thread that holds the recording. */
+/* Returns where these bytes of the file, within one extent, are mapped, or NULL. For a
+   block that was not made ready, returns the address of zeros, which is what the file has
+   there. (On a tmpfs that is full even a load from its page raises SIGBUS.) Any thread
+   that holds the recording. */
 const uint64_t *evr_extents_words(const struct evr_extents *extents, uint64_t offset,
                                   size_t size);
 /* Makes the extents read-only from here on. */

@@ -15,8 +15,8 @@
 enum { EVR_MOST_NAME = NAME_MAX + 1 - 32 };
 
 struct evr_naming {
-  const char *pattern; /* eventring_config.name; NULL or empty: the pid */
-  const char *program; /* for %n */
+  const char *pattern; /* eventring_config.name; the pid is used if it is NULL or empty */
+  const char *program; /* replaces %n */
   pid_t pid;
   unsigned copy; /* number of this copy of the library in the process; from 2 on it is in
                     the name */

@@ -16,8 +16,8 @@
  * then the gates of its domains are a word of this process with the classes of its parent
  * (domains.c), so that each event that is wanted takes the slow path. The time is wall
  * time and not processor time, because a waiting server must be found, too. The price: a
- * child that runs longer than that before it execs leaves a dead recording, like any
- * recorded program that execs.
+ * child that runs longer than FOLLOW_AFTER_MS before it execs leaves a dead recording,
+ * like any recorded program that execs.
  *
  * The settings are those of the parent's start, except for the classes and the state,
  * which are those wanted at the fork. If the parent's recording is paused, the child's
@@ -45,7 +45,7 @@ static struct { /* guarded by the mutex */
   char program[EVENTRING_MAX_PROGRAM + 1];
   char name[MOST_TEMPLATE + sizeof "-%p"]; /* empty: the default */
   char stream[PATH_MAX + MOST_TEMPLATE + sizeof "/-%p"]; /* empty: none */
-  bool any_directory; /* the host has named none */
+  bool any_directory; /* the host has named no directory */
   bool elsewhere;     /* `directory` is a substitute */
   uint64_t forked_at; /* ns */
   bool wanted;        /* the parent records or stands by, and children are to follow */
@@ -87,7 +87,7 @@ static void keep_directory(const struct evr_recording *r) {
   kept.directory[length] = 0;
 }
 
-/* Keeps directory and name of a stream, or nothing. */
+/* Keeps the directory and name of a stream, or "" if the recording is none. */
 static void keep_stream(const struct evr_recording *r) {
   kept.stream[0] = 0;
   if (r->streams.rings)
@@ -96,7 +96,8 @@ static void keep_stream(const struct evr_recording *r) {
 }
 
 void evr_follow_keep_locked(const struct evr_recording *r, const struct eventring_config *config) {
-  if (config == &kept.config) return; /* already there: a child has followed its parent */
+  if (config == &kept.config) return; /* the settings are kept already: a child has
+                                         followed its parent */
   kept.wanted = false;
   kept.any_directory = evr_follow_any_directory(config);
   kept.elsewhere = r->elsewhere;

@@ -4,7 +4,7 @@
  * A slot has two blocks, claimed when its owner first writes. They are written in turns:
  * the older one is rewritten, by the steps W1 to W4 of lane.c, and sealed, so that the
  * newer one is whole whenever the process dies. The next owner of the slot goes on with
- * them. */
+ * these blocks. */
 #include "eventring/footprint.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { BUDGET = 2 * EVENTRING_MAX_DOMAINS };
 
-/* ---- What the system knows --------------------------------------------------------- */
+/* ---- Figures of the system --------------------------------------------------------- */
 
 /* Reads fields 2 and 3 of /proc/self/statm, in pages. */
 static bool read_statm(uint64_t *resident, uint64_t *shared) {
@@ -38,7 +38,7 @@ static bool read_statm(uint64_t *resident, uint64_t *shared) {
   return *resident > 0;
 }
 
-#ifdef __GLIBC__ /* (in one condition, other libraries would meet the macro as a call) */
+#ifdef __GLIBC__ /* (nested: without glibc, the next line would be a syntax error) */
 #if __GLIBC_PREREQ(2, 33)
 #define HAS_MALLINFO2
 #endif
@@ -67,8 +67,8 @@ static void add_system(struct evr_footprints *all, struct format_footprint *f, u
     f->shared_bytes = shared * page;
   }
   if (flags & EVENTRING_FOOTPRINT_SYSTEM) ask_malloc(all);
-  /* acquire: pairs with the release in ask_malloc, of the thread that has asked; the
-     amounts are there then */
+  /* acquire: pairs with the release in ask_malloc: if the flag is seen, so are the
+     amounts */
   bool asked = __atomic_load_n(&all->malloc_asked, __ATOMIC_ACQUIRE);
   for (int i = 0; i < 3; i++)
     *amounts[i] = asked ? __atomic_load_n(&all->malloc[i], __ATOMIC_RELAXED) : UINT64_MAX;

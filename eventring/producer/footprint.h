@@ -8,13 +8,13 @@
 
 struct evr_footprints {
   uint64_t generation; /* atomic: number of the last footprint that was written */
-  unsigned claimed;    /* blocks; under the mutex */
-  /* each atomic: what the C library last reported of its heap: used, free, mapped;
-     malloc_asked 0: nothing yet */
+  unsigned claimed;    /* number of blocks claimed; under the mutex */
+  /* amounts of the C library's heap by its last report: used, free, mapped; malloc_asked
+     is 0 before the first report; all atomic */
   uint64_t malloc_asked, malloc[3];
-  struct {             /* for the owner of the slot */
+  struct {             /* blocks of a slot, used by its owner */
     struct format_block *block[2];
-    unsigned next;     /* the older block */
+    unsigned next;     /* index of the older block */
   } slot[EVENTRING_MAX_DOMAINS];
 };
 

@@ -43,7 +43,8 @@ void (*evr_on_triggers)(struct evr_recording *recording);
 static void check_triggers(struct evr_recording *r) {
   bool obeys = evr_outside_obeys(r, FORMAT_WORD_TRIGGERS);
   /* acquire: pairs with the release at the end of evr_control_write_list
-     (format/control.c); evr_control_read_list does the same when it reads the list */
+     (format/control.c); evr_control_read_list has its own acquire when it reads the
+     list */
   uint32_t version = __atomic_load_n(&evr_control(r)->triggers.version, __ATOMIC_ACQUIRE);
   if (version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED) || !evr_on_triggers) return;
   if (obeys) evr_on_triggers(r);

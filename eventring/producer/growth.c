@@ -4,16 +4,17 @@
  * A ring of T places that would hold less than the control page's hold_ns gets another
  * run of places, so that it has 2 T (or 4 T in its first round) from then on. Blocks stay
  * where they are: block s lies at place (s - 1) mod T before and at place (s - 1) mod 2 T
- * afterwards. Both places are the same for all blocks of the present round if that is an
- * odd one (counted from 1). When the last place has been taken, there are no blocks of an
- * earlier round. So a ring grows only at that moment. Readers check for a new run when
- * the head of a ring passes a multiple of its places (doc/FORMAT.md, section 6).
+ * afterwards. If the number of the present round (counted from 1) is odd, the two places
+ * are the same for each block of this round. When the last place has been taken, there
+ * are no blocks of an earlier round. So a ring grows only when the last place of such a
+ * round has been taken. Readers check for a new run when the head of a ring passes a
+ * multiple of its places (doc/FORMAT.md, section 6).
  *
- * The run is prepared before: during the second half of the round, as soon as the ring is
- * going to be too small at the present rate, the blocks are claimed, and with each change
- * of blocks some of them are reserved and made present. So no change of blocks takes
- * long, and if there is no room, the ring stays as it is. A run that was prepared and not
- * needed is kept for a later round.
+ * The run is prepared in advance: during the second half of the round, as soon as the
+ * ring is going to be too small at the present rate, the blocks are claimed, and with
+ * each change of blocks some of them are reserved and made present. So no change of
+ * blocks takes long, and if there is no room, the ring stays as it is. A run that was
+ * prepared and not needed is kept for a later round.
  *
  * All runs together have at most header.grow_blocks blocks, those of one ring at most a
  * quarter of them.
@@ -24,7 +25,7 @@
 #include "producer/space.h"
 
 enum {
-  PREPARE_MOST = 16,    /* blocks that a change of blocks makes ready, at most */
+  PREPARE_MOST = 16,    /* most blocks that a change of blocks makes ready */
   MOST_EXTENTS = EVR_MAX_EXTENTS / 2, /* the rest is for rings and records */
   PAGE_BYTES = 4096
 };
@@ -34,8 +35,8 @@ static uint64_t round_of(const struct evr_ring *ring) {
   return (ring->source.sequence - 1) / ring->blocks + 1;
 }
 
-/* Tells whether the full ring will hold less than `ns` and a quarter, at the rate of this
-   round. The quarter is a margin because rates vary. */
+/* Tells whether the full ring will hold less than 1.25 times `ns`, at the rate of this
+   round. The additional quarter is a margin because rates vary. */
 static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ticks,
                         uint64_t ns) {
   unsigned __int128 elapsed = (unsigned __int128)(ticks - ring->round_ticks) *
@@ -45,7 +46,7 @@ static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ti
 
 /* ---- Claiming ---------------------------------------------------------------------- */
 
-/* Makes the pages of the run table that the slot needs ready. */
+/* Makes ready the pages of the run table that the slot needs. */
 static bool make_row_ready(struct evr_recording *r, unsigned slot) {
   uint64_t from = slot * sizeof(struct format_runs);
   uint64_t last = (from + sizeof(struct format_runs) - 1) / PAGE_BYTES;

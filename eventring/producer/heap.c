@@ -5,23 +5,23 @@
  * samples, and estimates objects: a block of w words is sampled at all with probability
  * q(w) = 1 - (1 - rate)^w, so each sampled block stands for 1/q(w) objects. These weights
  * are integers (units of 2^-16), so that a dying block subtracts exactly what it added
- * when it was allocated. The first entry counts what finds no room, and gets the counts
- * of entries whose places were needed.
+ * when it was allocated. The first entry counts samples that find no room, and gets the
+ * counts of entries whose places were reused.
  *
  * The copy. Entries lie in pages of one block each, and a root has the sums and the exact
- * counts of words. The file has two blocks of each, and a change goes into the older one:
- * first the pages that have changed, then the root, with the same generation, which is
- * its sequence. The pages of a root are, of each two blocks, the one with the newest
- * generation that is not newer than the root's. So whenever the process dies, the root
- * and the pages are those of one collection. Each block is a seqlock (W1 to W4 of lane.c)
- * and sealed.
+ * counts of words. The file has two blocks for each page and for the root, and a change
+ * goes into the older of the two: first the pages that have changed, then the root. All
+ * these blocks get the same generation as their sequence. Of the two blocks of a page,
+ * the one that belongs to a root has the newest generation that is not newer than the
+ * root's. So whenever the process dies, the root and the pages are those of one
+ * collection. Each block is a seqlock (W1 to W4 of lane.c) and sealed.
  *
  *      root 0 (gen 7)   page 0: gen 3 | gen 7     page 1: gen 6 | gen 5
  *      root 1 (gen 6)   at the generation 7 the profile is page 0 right, page 1 left
  *
- * Blocks are claimed under the mutex, within the budgets of their kinds. When these are
- * used up, the blocks of the profile that ended first are used again. Entries without a
- * page stay in memory; the root says how much they have.
+ * Blocks are claimed under the mutex, within the budgets of their kinds. When the budgets
+ * are used up, the blocks of the profile that ended first are used again. Entries without
+ * a page stay in memory; the root has their sums.
  *
  * Only the owner of the domain touches a profile; if its thread is gone, others may
  * detach it.
@@ -40,7 +40,7 @@
 
 enum {
   PAGE = FORMAT_HEAP_PAGE_ENTRIES,
-  SMALL_WORDS = 128, /* sizes of blocks whose weight is computed once */
+  SMALL_WORDS = 128, /* most words of a block whose weight is computed in advance */
   HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096, /* as in FORMAT_RECORD_KINDS */
   MOST_ENTRIES = PAGE_BLOCKS / 2 * PAGE
 };
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct entry) == 64, "a line");
 
 struct pair { /* two blocks that are written in turns */
   struct format_block *block[2];
-  unsigned next; /* the older block */
+  unsigned next; /* index of the older block */
 };
 
 struct evr_heap_place { /* the blocks of a profile */
@@ -67,7 +67,7 @@ struct evr_heap_place { /* the blocks of a profile */
 struct evr_heap {
   /* what each sample reads and writes: two cache lines */
   _Alignas(64) struct entry *entry;
-  uint32_t *index; /* entry + 1, by its key; 0: free */
+  uint32_t *index; /* hash table by key: entry + 1, or 0 if free */
   uint8_t *dirty; /* pages that have changed since they were written */
   uint32_t index_size, count;
   uint64_t blocks, collections;
@@ -76,11 +76,11 @@ struct evr_heap {
   uint32_t spares, reuse;        /* number of entries that were given up; none has an
                                     index below `reuse` */
   uint32_t since_search, next_search; /* new entries since the last search, and how many
-                                         make another one due */
-  struct format_amount live, allocated, temporary; /* sums */
+                                         make the next search due */
+  struct format_amount live, allocated, temporary; /* sums over all entries */
   double rate;
   uint64_t start_ticks;
-  uint64_t words, live_words; /* counted, at the last collection */
+  uint64_t words, live_words; /* exact counts at the last collection */
   uint64_t weight[SMALL_WORDS + 1];
   uint32_t room, dirty_room;
   uint64_t peak_samples, peak_ticks;
@@ -178,7 +178,7 @@ static inline void add(struct format_amount *to, uint64_t samples, uint64_t obje
 
    When there is no room, entries of which nothing is alive give up their place. Otherwise
    a program that loads code or has ever new paths would fill the profile with dead
-   entries. Their counts go to the first entry, so the sums stay; those with the fewest
+   entries. Their counts go to the first entry, so the sums stay. Entries with the fewest
    samples go first. */
 
 static bool is_dead(const struct entry *e) { return !e->live.samples && e->allocated.samples; }
@@ -223,7 +223,7 @@ static void give_up_dead(struct evr_heap *h) {
   h->next_search = h->count / 8; /* bounds the cost of a search for each new entry */
 }
 
-/* Returns an entry that was given up, for this key; 0: there is none. */
+/* Returns an entry that was given up, for this key, or 0 if there is none. */
 static uint32_t reuse_entry(struct evr_heap *h, uint64_t key) {
   if (!h->spares && h->since_search >= h->next_search) give_up_dead(h);
   h->since_search++;
@@ -390,8 +390,8 @@ static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
   if (!r->heaps.ended) r->heaps.ended_last = NULL;
   for (int i = 0; i < 2; i++)
     /* release, as W1 of lane.c; the release fence pairs with the acquire fence R4 of
-       mapped_records (reader/block.c): a reader that finds one of its pages used again
-       finds no root */
+       mapped_records (reader/block.c): a reader that finds a page of this profile used
+       again finds no root */
     __atomic_store_n(&ended->root.block[i]->sequence, 0, __ATOMIC_RELEASE);
   evr_fence_release(); /* the root is removed before its pages are used again */
   struct format_count *count = &evr_status(r)->kind[FORMAT_HEAPS];
@@ -483,7 +483,7 @@ static void make_pages(struct evr_heap *h) {
 
 /* ---- Writing ----------------------------------------------------------------------- */
 
-struct image { /* of a block */
+struct image { /* a block, before it is stored in the file */
   uint64_t words[FORMAT_BLOCK_WORDS];
   uint32_t end;
 };

@@ -13,7 +13,7 @@
 
 struct evr_heap; /* its functions are for the owner, except *_locked */
 
-/* Makes an empty profile; NULL: no memory. */
+/* Returns an empty profile, or NULL when out of memory. */
 struct evr_heap *evr_heap_new(double rate);
 void evr_heap_free(struct evr_heap *heap);
 
@@ -28,21 +28,21 @@ bool evr_heap_release(struct evr_heap *heap, const struct eventring_tracked *blo
 /* Counts a collection; returns its number. */
 uint64_t evr_heap_collect(struct evr_heap *heap, const struct eventring_collection *collection);
 
-struct evr_heap_owner { /* of a profile */
+struct evr_heap_owner { /* the owner of a profile */
   uint32_t slot, incarnation;
   bool over; /* the profile ends */
 };
 /* Brings the copy in the file of this recording up to date. Takes the mutex when the
-   profile needs further blocks, or `over`. */
+   profile needs further blocks, or if `over`. */
 void evr_heap_publish(struct evr_heap *heap, struct evr_recording *recording,
                       struct evr_heap_owner owner);
-/* Detaches the profile from a recording that its domain leaves; the recording keeps what
-   it has of the profile. */
+/* Detaches the profile from a recording that its domain leaves; the recording keeps its
+   copy of the profile. */
 void evr_heap_detach_locked(struct evr_heap *heap);
 /* Drops the parent's recording in a forked child. `own`: the profile is that of a domain
    of the thread that forked. */
 void evr_heap_after_fork(struct evr_heap *heap, bool own);
-/* Frees what a recording knows of profiles that have ended. */
+/* Frees the lists of profiles that have ended in a recording. */
 void evr_heaps_free(struct evr_recording *recording);
 
 #pragma GCC visibility pop

@@ -4,9 +4,10 @@
  * A program that fails again and again must not fill its disk. So each start of a
  * recording, and each end that keeps one, removes the oldest recordings that dead
  * processes of this user have left: those kept after an error or because the process was
- * killed, and, if the present recording is always preserved, also those that were. It
- * leaves alone recordings of live processes and of other programs, those with another
- * setting of `preserve`, snapshots, and all files that are no recordings of this format.
+ * killed, and, if the present recording is always preserved, also those that were always
+ * preserved. Recordings of live processes, of other programs and with another setting of
+ * `preserve` stay, and so do snapshots and all files that are no recordings of this
+ * format.
  *
  * As in reader/remove.c, the file that is checked is the one that is removed, and it is
  * locked against a producer meanwhile.
@@ -32,7 +33,8 @@ struct kept_file {
 struct kept_files {
   struct kept_file *file;
   uint32_t count, room;
-  size_t held; /* other files that count and that their processes still have open */
+  size_t held; /* number of other files that count and that their processes still have
+                  open */
 };
 
 static bool is_recording_of(const struct evr_recording *r, const struct format_header *h) {
@@ -48,8 +50,8 @@ static bool is_preserved_alike(const struct evr_recording *r, const struct forma
 }
 
 enum fate {
-  STAYS,  /* it stays and does not count */
-  COUNTS, /* it has ended, but its process has not */
+  STAYS,  /* the file stays and does not count */
+  COUNTS, /* the recording has ended, but its process has not */
   MAY_GO
 };
 

@@ -14,7 +14,7 @@
  *       block that is gone from one that damage destroyed)
  *   W2  release fence: a reader that sees any store of W3 or later sees W1, too
  *       (pairs with the acquire fence R4 between copying and checking again), and W5 of
- *       the block before (a place that was never used may be that of a block that was
+ *       the block before (a place that was never used may belong to a block that was
  *       left out)
  *   W3  store zeros to all words, then the header's fields, relaxed
  *   W4  store sequence = s, release: a reader that sees it sees W3
@@ -34,7 +34,7 @@
  * Change the steps there first.
  *
  * Before W1 the finished block gets its committed length and its checksum (release), and
- * the open spans and the totals are brought up to date by walking it (fold_block).
+ * the open spans and the totals are brought up to date by walking the block (fold_block).
  *
  * If there is no room for the rest of a ring, its source leaves out the sequences of the
  * missing places, and the lane goes on at the first place (ring.c). Then there is a step
@@ -140,8 +140,8 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
 
 /* Drops open spans of classes that were off in the meantime (control.c). */
 static void apply_switches(struct evr_writer *w, const struct format_control *control) {
-  /* acquire: pairs with the acq_rel of log_switch (control.c), all numbers below this one
-     are then taken; each entry is acquired by its own number */
+  /* acquire: pairs with the acq_rel of log_switch (control.c): all numbers below this one
+     are then taken. Each entry is acquired by its own number */
   uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   if (__builtin_expect(now == w->switches_seen, 1)) return;
   uint32_t from = w->switches_seen;
@@ -184,8 +184,8 @@ static void finish_block(struct evr_writer *w, uint64_t *next, uint64_t events) 
   w->dropped = 0;
   uint64_t *words = w->end - FORMAT_BLOCK_WORDS;
   uint32_t committed = (uint32_t)(next - words);
-  /* release: a reader that sees the length sees the words. It uses the length after it
-     has acquired a later head (R0) */
+  /* release: a reader that sees the length sees the words. The reader uses the length
+     after it has acquired a later head (R0) */
   __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(committed, evr_checksum(words, committed)),
                    __ATOMIC_RELEASE);
 }
@@ -207,7 +207,7 @@ static void finish_present(struct evr_lanes *l, enum eventring_ring r, uint32_t 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
 /* Leaves sequences out (step S): the finished block is not the newest any more, although
-   the next one does not exist yet. Pairs with R0, as W5: a reader that sees this head
+   the next one does not exist yet. Pairs with R0, like W5: a reader that sees this head
    sees the whole block. */
 static void skip_sequences(struct evr_block_source *source, uint32_t count) {
   source->sequence += count;
@@ -232,7 +232,7 @@ static bool is_brief(const struct format_open *span, uint64_t base) {
 
 /* Writes the list of open spans of a block: first spans with four words each, then the
    innermost spans of the block's own context with one word each. In most programs these
-   are all. Returns the end of the list. */
+   are all open spans. Returns the end of the list. */
 static uint64_t *put_list(uint64_t *words, struct format_block *block,
                           const struct format_open *list, unsigned count, uint64_t context) {
   unsigned own = 0, brief = 0;

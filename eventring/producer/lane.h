@@ -24,34 +24,34 @@
 /* The write state of one ring: its block source, its present block and what the next
    block header needs. A lane is opened on it to write events. The writer belongs to the
    ring and outlasts the domain: the next domain of the slot opens its lane on it and goes
-   on in the present block. While a lane is open on it, only the owner uses it. It is
-   large and begins as zeros; unused pages are not touched. */
+   on in the present block. While a lane is open on it, only the owner uses the writer.
+   The structure is large and begins as zeros; unused pages are not touched. */
 struct evr_writer {
   struct evr_block_source *source;
-  uint64_t *end;          /* end of the present block: the value of `limit` unless someone
-                             asks for attention; NULL: no block yet */
-  uint64_t *first;        /* its first event word */
+  uint64_t *end;          /* end of the present block, and the value of `limit` unless
+                             someone asks for attention; NULL if there is no block yet */
+  uint64_t *first;        /* first event word of the present block */
   uint64_t *next;         /* where the next word goes while no lane is open */
   uint64_t extra;         /* the lane's `extra` while no lane is open */
   uint64_t base_ticks;    /* base of the times in the block from here on */
   uint64_t block_ticks;   /* the base_ticks of the block's header */
-  uint32_t incarnation;   /* of the events last written */
+  uint32_t incarnation;   /* incarnation of the events last written */
   uint32_t switches_seen; /* entries of the control log that were applied to `open` */
   uint32_t careful;       /* events that must take the slow path yet (lane.c, Signals) */
   uint64_t dropped;       /* dropped events of domains that are gone */
-  struct evr_open_spans open; /* at the start of the present block */
-  struct evr_totals totals;   /* of all blocks before it */
+  struct evr_open_spans open; /* spans open at the start of the present block */
+  struct evr_totals totals;   /* totals of all blocks before the present one */
   uint64_t aside[FORMAT_BLOCK_WORDS]; /* a block outside the file, for a ring that has
                                          none in the file yet (ring.c) */
 };
 
 struct evr_lanes {
   struct eventring_domain hot; /* must be first: the host has a pointer to it */
-  struct evr_writer *writer[EVENTRING_RINGS]; /* NULL: the lane is not open */
+  struct evr_writer *writer[EVENTRING_RINGS]; /* NULL if the lane is not open */
   uint64_t dropped[EVENTRING_RINGS]; /* events of signal handlers that were dropped */
-  uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, how many are already counted */
+  uint64_t dropped_seen[EVENTRING_RINGS]; /* how many of `dropped` are already counted */
   /* set by the code that opens the lanes, while they are open: */
-  const struct format_control *control; /* switches of classes */
+  const struct format_control *control; /* has the log of switched classes */
   const uint64_t *recalibrate_at; /* ticks; atomic: later events take the slow path
                                      (calibration.c) */
   enum format_clock clock;
@@ -73,14 +73,15 @@ void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
    afterwards. The events in it are not in the totals. */
 void evr_writer_finish(struct evr_writer *writer);
 /* Writes an event into an open lane, with a time of its clock. Returns EVENTRING_OK,
-   EVR_NEW_BLOCK when that began a block, or the error for which the source has no further
-   block: the event is then lost. To be called between evr_lane_begin_writing and
+   EVR_NEW_BLOCK when the event began a block, or the error with which the source gave no
+   block; the event is then lost. To be called between evr_lane_begin_writing and
    evr_lane_end_writing. Owner. */
 enum { EVR_NEW_BLOCK = 1 };
 int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,
                    uint64_t ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error);
-/* Makes `context` that of the events that follow. Returns what evr_lane_write does. */
+/* Makes `context` the context of the events that follow. Returns what evr_lane_write
+   does. */
 int evr_lane_set_context(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t context,
                          uint64_t ticks, struct eventring_error *error);
 /* Notes that a context is left (FORMAT_REMARK_SUSPEND) or goes on (_RESUME). Returns what
@@ -97,8 +98,8 @@ uint64_t evr_writer_emitted(const struct evr_writer *writer);
    ring is watched (watch.h). The store of limit comes before the load of attention. The
    signal fence orders them for the compiler; request_attention_locked (domains.c) does so
    for the processor: it runs a barrier on all threads between storing attention and
-   storing NULL into limit. So either this load sees the request, or its NULL is the later
-   store. (A fence here would cost every transition.) */
+   storing NULL into limit. So either this load sees the request, or the NULL of the
+   request is the later store. (A fence here would cost every transition.) */
 static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   struct eventring_lane *lane = &lanes->hot.lane[ring];
@@ -110,9 +111,9 @@ static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
 }
 
-/* Keeps probes of signal handlers from writing into the lanes, from the first of these
-   calls to the second. The first returns whether it is the outermost one; pass that to
-   the second. Owner. */
+/* Keeps probes of signal handlers from writing into the lanes until evr_lane_end_writing.
+   Returns whether this is the outermost call; pass the result to evr_lane_end_writing.
+   Owner. */
 static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   if (lanes->writing) return false;

@@ -87,7 +87,7 @@ int eventring_stack_write(eventring_domain *domain, const struct eventring_stack
   return status;
 }
 
-/* ---- Asking ------------------------------------------------------------------------ */
+/* ---- Requests to the host ---------------------------------------------------------- */
 
 static bool is_any_attached_locked(void) {
   for (const struct evr_domain *d = evr_producer.domains; d; d = d->next)
@@ -116,18 +116,18 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
   return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
 }
 
-enum { ASKED_NS = 5 * 1000000 /* for which domains are asked */ };
+enum { ASKED_NS = 5 * 1000000 /* how long a request of the helper lasts */ };
 
-/* What the helper asks; all atomic, relaxed: a change that it misses it sees at its next
-   look. */
+/* The requests that the helper makes. All members are atomic and relaxed: a change that
+   the helper misses, it sees at its next check. */
 static struct {
-  uint64_t period; /* ns; 0: it does not ask */
-  uint64_t due;    /* when it asks, or stops to */
-  bool helped;     /* it is there */
-  bool turned;     /* and has had a look: it may be asleep for long */
-  bool vain;       /* no domain was recorded when it asked last */
+  uint64_t period; /* ns between two requests; 0 if there are none */
+  uint64_t due;    /* when the next request begins, or the present one ends */
+  bool helped;     /* whether the helper exists */
+  bool turned;     /* whether it has called evr_stack_turn, and may sleep for long now */
+  bool vain;       /* whether no domain was recorded at the last request */
 } asking;
-static bool is_asking; /* the helper's */
+static bool is_asking; /* whether a request of the helper is on; used by it only */
 
 #define STORE(member, value) __atomic_store_n(&asking.member, value, __ATOMIC_RELAXED)
 #define LOAD(member) __atomic_load_n(&asking.member, __ATOMIC_RELAXED)
@@ -164,7 +164,7 @@ uint64_t evr_stack_turn(void) {
   return vain ? UINT64_MAX : wait;
 }
 
-/* ---- Being told -------------------------------------------------------------------- */
+/* ---- The host's function ----------------------------------------------------------- */
 
 void eventring_stack_keep_host(eventring_domain *domain, void *host) {
   if (domain) ((struct evr_domain *)domain)->host = host;

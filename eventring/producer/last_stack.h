@@ -11,15 +11,16 @@ enum { EVR_FIRST_LOOK_NS = 20 * 1000000 };
 #pragma GCC visibility push(hidden)
 
 struct evr_domain;
-/* Asks the host for the stack of a domain; NULL: that of the calling thread, as the host
-   knows it. Without the mutex. */
+/* Asks the host for the stack of a domain, or, if `d` is NULL, for that of the calling
+   thread as the host sees it. Without the mutex. */
 void evr_stack_wanted(struct evr_domain *d, enum eventring_stack_reason reason, int64_t value,
                       bool in_handler);
 
-/* Notes whether there is a helper, which asks for stacks (eventring_stack_ask_each). */
+/* Notes whether there is a helper, which makes the requests of
+   eventring_stack_ask_each. */
 void evr_stack_helped(bool helped);
-/* Asks for stacks, or no longer, if it is time to. Returns when to call it again, in ns;
-   UINT64_MAX: no time is known. For the helper. */
+/* Begins or ends a request for stacks, if it is due. Returns after how many ns it is to
+   be called again, UINT64_MAX if no request is due. Called by the helper only. */
 uint64_t evr_stack_turn(void);
 
 #pragma GCC visibility pop

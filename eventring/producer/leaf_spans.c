@@ -17,13 +17,13 @@
  * RUN words are checked at once, without a branch for each: the kind and length bits of
  * first words must be those of a begin, those of second words of an end, and the ids of
  * each pair must be equal. An incomplete run at the end of a block is checked together
- * with words that were checked before. (With an odd number of words this fails, as it
- * must, because it takes ends for begins.)
+ * with words that were checked before. (If the number of words is odd, this check takes
+ * ends for begins and fails, as it must.)
  *
  * The tail of a word lies in its low half, so with vectors the low halves of 16 words are
  * first separated into those of begins and those of ends. 252 spans take about 90 ticks
- * that way, a third of the transition to the next block; it took 310 with vectors of 64
- * bytes, whose first use after a while makes the processor wait.
+ * that way, a third of the transition to the next block. Vectors of 64 bytes took 310
+ * ticks, because their first use after a while makes the processor wait.
  */
 
 enum { RUN = 64 };

@@ -2,9 +2,9 @@
 /* lend.c: lends the recording of this process to readers in the same process.
  *
  * The loan is a counted reference: the memory stays mapped, however the recording ends,
- * until it is given back. Readers use the mappings without the producer's mutex: the
- * front is mapped before there is a recording to lend, extents are published with release
- * when they are claimed, and none of them moves. */
+ * until the loan is given back. Readers use the mappings without the producer's mutex:
+ * the front is mapped before there is a recording to lend, extents are published with
+ * release when they are claimed, and no extent moves. */
 #include "producer/producer.h"
 
 #include <stdio.h>
@@ -14,8 +14,8 @@ static const uint64_t *words_of_recording(const void *recording, uint64_t offset
   return evr_recording_words(recording, offset, size);
 }
 
-/* Returns the descriptor, or -1: a forked child has closed it, and the program may
-   have. */
+/* Returns the descriptor, or -1 if it is closed: a forked child has closed it, and the
+   program may have. */
 static int descriptor_of_recording(const void *recording) {
   const struct evr_descriptor *file = &((const struct evr_recording *)recording)->extents.file;
   return evr_descriptor_holds(file) ? file->fd : -1;

@@ -3,10 +3,10 @@
  *
  * One word each, see lock.h. A mutex is taken by a compare-and-swap from 0, whose acquire
  * order pairs with the release of the exchange with 0 in evr_mutex_unlock. A thread that
- * waits sets WAITED and sleeps on the low half of the word; one that has slept takes the
- * mutex with WAITED set, because others may sleep, too. If a signal handler finds that
- * its own thread is the owner, it writes the signal into the word, so that the exchange
- * either returns the signal or comes before it.
+ * waits sets WAITED and sleeps on the low half of the word; a thread that has slept takes
+ * the mutex with WAITED set, because others may sleep, too. If a signal handler finds
+ * that its own thread is the owner, it writes the signal into the word, so that the
+ * exchange either returns the signal or comes before it.
  */
 #include "producer/lock.h"
 

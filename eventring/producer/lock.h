@@ -8,9 +8,9 @@
  *
  * A signal handler must find out whether the thread that it interrupts holds one of them.
  * So the instruction that takes a mutex also stores its owner. (A thread-local variable
- * would be written before or after that. In a library that is loaded late, such a
- * variable is either allocated by malloc at its first use, perhaps in the handler, or
- * part of the space for static TLS, which may be used up; then dlopen fails.)
+ * would be written before or after the mutex is taken. In a library that is loaded late,
+ * such a variable is either allocated by malloc at its first use, perhaps in the handler,
+ * or part of the space for static TLS, which may be used up; then dlopen fails.)
  */
 #ifndef EVENTRING_LOCK_H
 #define EVENTRING_LOCK_H

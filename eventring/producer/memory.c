@@ -57,7 +57,7 @@ void evr_memory_publish_locked(struct evr_recording *r) {
 
 /* ---- Events ------------------------------------------------------------------------ */
 
-static unsigned event_id[EVENTRING_MEMORY_RATE + 1]; /* 0: not registered yet; atomic */
+static unsigned event_id[EVENTRING_MEMORY_RATE + 1]; /* 0 if not registered yet; atomic */
 
 static int register_event(const struct evr_memory_event *e, struct eventring_error *error) {
   struct eventring_def def = {
@@ -121,7 +121,7 @@ static inline void emit_sample(struct evr_domain *d, const uint64_t words[3]) {
     return;
   }
   for (int i = 0; i < 3; i++) __atomic_store_n(next + 1 + i, words[i], __ATOMIC_RELAXED);
-  /* release: pairs with R2, as above */
+  /* release: pairs with R2, as in emit_at */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 4;
   lane->extra += 3;

@@ -14,9 +14,9 @@
  *   section, the kernel stores 0 there before the thread goes on.
  *
  * So the address of a descriptor of an empty section is a mark that lasts as long as the
- * thread stays on its processor. While it is there, no time was lost since the clocks
- * were read; when it is gone, both clocks are read and the mark is set again. So there
- * are as many system calls as changes of threads. The clocks still drift apart:
+ * thread stays on its processor. While the mark is there, no time was lost since the
+ * clocks were read; when the mark is gone, both clocks are read and it is set again. So
+ * there are as many system calls as changes of threads. The clocks still drift apart:
  * interrupts and time taken by a hypervisor need not count as CPU time, and NTP corrects
  * one of the clocks. This drift must not be counted in the next interrupted step, and a
  * longer time taken by a hypervisor must be counted in the right step. So the clocks are
@@ -24,9 +24,9 @@
  * coarse clock (1 to 10 ms).
  *
  * Other code in the process may use rseq (tcmalloc does). It overwrites the mark, which
- * is then gone. It loses nothing, because its own sections never contain a call of this
- * function. A signal handler that stores the mark does not harm an interrupted section,
- * because the kernel has aborted that before it called the handler.
+ * is then gone. That code loses nothing, because its own sections never contain a call of
+ * this function. A signal handler that stores the mark does not harm an interrupted
+ * section, because the kernel has aborted the section before it called the handler.
  *
  * Kernels may leave the mark alone when the thread sleeps in a system call (since 6.19: a
  * section must not contain one). That is tried once in a process: by the helper, a while
@@ -64,8 +64,8 @@ enum {
 /* The clocks of this thread, both in ns, read one after the other. */
 static __thread struct {
   uint64_t wall, cpu;
-  uint64_t tick; /* of the coarse clock then */
-  uint64_t off;  /* time off the processor until then, and 1; 0: not read yet */
+  uint64_t tick; /* the coarse clock at that time */
+  uint64_t off;  /* time off the processor until then, plus 1; 0 if not read yet */
 } clocks;
 
 /* How it is measured; any thread may find that out. LATER: the clocks are read until the
@@ -89,7 +89,7 @@ struct descriptor {
   uint64_t start, length, abort;
 } __attribute__((aligned(32)));
 
-/* The kernel checks that the signature stands before the abort handler, although an empty
+/* The kernel checks that the signature lies before the abort handler, although an empty
    section never needs a handler. */
 struct mark {
   struct descriptor descriptor;
@@ -169,8 +169,8 @@ static bool marks_work(void) { return false; }
 
 /* ---- Measuring --------------------------------------------------------------------- */
 
-/* Reads both clocks; returns true when nothing came between the two readings. Otherwise
-   that time would be counted in the following step. */
+/* Reads both clocks; returns true if nothing came between the two readings. Time between
+   them would be counted in the following step. */
 static bool read_both(bool marks, uint64_t *wall, uint64_t *cpu) {
   if (marks) set_mark();
   *wall = read_ns(CLOCK_MONOTONIC);

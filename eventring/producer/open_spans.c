@@ -155,22 +155,23 @@ static void close_span(struct evr_open_spans *open, struct evr_totals *totals, u
 
 struct begun { /* a span that the block begins */
   uint64_t word, ticks;
-  const uint64_t *words; /* its event */
+  const uint64_t *words; /* the event that begins the span */
 };
 
 /* A walk over the words of a block. Most spans that begin in a block also end in it.
-   Those of the present context are kept here, and move to the table when the context
+   Spans of the present context are kept here, and move to the table when the context
    changes or the block ends. */
 struct walk {
   struct evr_open_spans *open;
   struct evr_totals *totals;
   struct format_position position;
-  bool asleep; /* the present context is suspended: its next event ends that */
+  bool asleep; /* the present context is suspended; its next event resumes it */
   uint32_t count;
   struct begun begun[FORMAT_BLOCK_WORDS];
 };
 
-/* Returns the reason of the span: the value of its begin; 0: that is no id. */
+/* Returns the reason of the span, which is the value of its begin, or 0 if the value is
+   no id. */
 static inline uint64_t reason_of(const struct begun *begun) {
   if (!word_length(begun->word) || !has_reason(word_id(begun->word))) return EVR_NO_REASON;
   return begun->words[1] < EVENTRING_MAX_EVENTS ? begun->words[1] : 0;
@@ -260,7 +261,7 @@ static inline void apply_event(struct walk *walk, const uint64_t *words, const u
 }
 
 /* Counts the leaf spans at the start of words .. end, and then the events that neither
-   begin nor end a span. Returns where these stop. */
+   begin nor end a span. Returns where these events stop. */
 static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_t *words,
                                           const uint64_t *end) {
   const uint64_t *others = evr_pass_leaf_spans(words, end);
@@ -290,7 +291,8 @@ void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, cons
                     size_t count, uint64_t base) {
   struct walk walk;
   const uint64_t *end = words + count;
-  walk.open = open; /* not with `walk`: the list is large and need not be cleared */
+  walk.open = open; /* set without an initializer of `walk`, which would clear the large
+                       list */
   walk.totals = totals;
   walk.count = 0;
   walk.position = (struct format_position){.base = base, .context = open->context};

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 
 /* Tells whether the process is privileged. A process that has changed its user is not
-   dumpable either, unless it sets that. */
+   dumpable either, unless it makes itself dumpable. */
 static bool is_privileged(void) {
   return getauxval(AT_SECURE) != 0 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
 }

@@ -4,8 +4,8 @@
  * The file belongs to the user who started the program, and that user may write anything
  * into it. A program that has more rights than its user (set-user-id or set-group-id,
  * capabilities of its file), or that protects its memory from others (not dumpable), must
- * not make files where they say, nor stop for their questions. It obeys only the word
- * `wanted`, which decides what it records. */
+ * not make files where that user says, nor stop for that user's questions. It obeys only
+ * the word `wanted`, which decides what it records. */
 #ifndef EVENTRING_OUTSIDE_H
 #define EVENTRING_OUTSIDE_H
 
@@ -21,9 +21,9 @@
 void evr_outside_begin(struct evr_recording *r, uint64_t known);
 /* Undoes evr_outside_begin for a recording that ends and has no successor. */
 void evr_outside_end(struct evr_recording *r);
-/* Restores words that others wrote, that are not obeyed, but that this process reads: the
-   sampling rate, the request for a profile of calls, and the time that rings hold. Called
-   ten times a second. */
+/* Restores the words that this process reads but does not obey, in case others wrote
+   them: the sampling rate, the request for a profile of calls, and the time that rings
+   hold. Called ten times a second. */
 void evr_outside_put_back(struct evr_recording *r);
 /* Tells whether this word is obeyed now. Asks the kernel whether the process is dumpable,
    so it is not for fast paths. After the first false result the status page says so, too.

@@ -7,11 +7,11 @@
  *
  *   scan      a request of Linux 6.7 names runs of pages that are present and not that
  *             page;
- *   entries   before, a word for each page says whether it is present, whether nobody
- *             else has it mapped, and whether it belongs to a file. The last two are
- *             false for the page of zeros, and for a page that a fork left shared with
- *             a child: only their contents differ. So a shared page that holds only
- *             zeros counts as absent.
+ *   entries   before Linux 6.7, a word for each page says whether it is present, whether
+ *             nobody else has it mapped, and whether it belongs to a file. The last two
+ *             statements are false for the page of zeros, and for a page that a fork left
+ *             shared with a child: only their contents differ. So a shared page that
+ *             holds only zeros counts as absent.
  *
  * Contents are read from /proc/self/mem, so that a page that may not be read, or is gone,
  * causes no fault. Without /proc, only mincore remains. */
@@ -71,8 +71,8 @@ static bool is_zero(const unsigned char *bytes, size_t count) {
   return !bytes[0] && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* Tells whether a page holds only zeros. For most pages that do not, the first bytes are
-   enough. */
+/* Tells whether a page holds only zeros. For most other pages, the first bytes are enough
+   to tell. */
 static bool holds_zeros(const struct eventring_pages *pages, uintptr_t page) {
   unsigned char bytes[4096];
   size_t some = 64;
@@ -119,8 +119,8 @@ static bool ask_in_one_way(const struct eventring_pages *pages, uintptr_t first,
   }
 }
 
-/* Determines which of at most AT_ONCE pages take memory. A page for which this is not
-   possible counts as there. */
+/* Determines which of at most AT_ONCE pages take memory. A page that cannot be examined
+   counts as taking memory. */
 static void ask(struct eventring_pages *pages, uintptr_t first, size_t count,
                 unsigned char *there) {
   while (!ask_in_one_way(pages, first, count, there)) {

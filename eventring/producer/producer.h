@@ -14,7 +14,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_listener { /* of the host, for events that no result can report */
+struct evr_listener { /* the host's function for problems that no result can report */
   void (*warn)(void *context, const struct eventring_error *error);
   void *context;
 };
@@ -22,35 +22,37 @@ struct evr_listener { /* of the host, for events that no result can report */
 /* Functions of the helper (trigger/helper.c), which makes the copies of triggers, for
    which it needs the reader, and watches the file. Called without the mutex. */
 struct evr_savers {
-  void (*begin)(void);  /* something is recorded: starts the helper if there is none */
-  /* Makes what is due, and ends the helper. `exits`: the process exits, and this code is
-     not unloaded before. */
+  void (*begin)(void); /* starts the helper if something is recorded and there is none */
+  /* Makes the copies that are due, and ends the helper. `exits` says that the process
+     exits, and that this code is not unloaded before its end. */
   void (*finish)(bool exits);
-  void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
-  void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
+  void (*wait)(uint64_t ns); /* until no copy is due or being made. Async-signal-safe */
+  void (*after_fork)(void); /* in the child, with the mutex: the child has no helper */
 };
 /* Starts as eventring_start does, with the savers. */
 int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
               struct eventring_error *error);
 
 struct evr_producer { /* guarded by the mutex */
-  struct evr_recording *recording; /* the present one, or NULL */
-  unsigned joined; /* number of hosts that joined it and have not stopped */
-  struct evr_domain *domains; /* the last started one first */
+  struct evr_recording *recording; /* the present recording, or NULL */
+  unsigned joined; /* number of hosts that joined the recording and have not stopped */
+  struct evr_domain *domains; /* a list; the domain started last is first */
   unsigned bound; /* the number of domains that end with their threads */
-  struct evr_domain *ended_domains; /* of exiting threads; not stopped by the host */
-  struct evr_recording *ended[8]; /* kept mapped while a probe of another thread may
-                                     still hold a pointer to their gate */
+  struct evr_domain *ended_domains; /* domains of exited threads that the host has not
+                                       stopped */
+  struct evr_recording *ended[8]; /* recordings that have ended, kept mapped while a probe
+                                     of another thread may still hold a pointer to their
+                                     gate */
   unsigned ended_count;
-  unsigned telling; /* hosts that have not heard yet that words of the former page must
-                       not be used any more; meanwhile those in `ended` stay mapped */
+  unsigned telling; /* number of threads in on_deleted (state.c): the host may not know
+                       yet that it must not use words of the former page; meanwhile
+                       recordings in `ended` stay mapped */
   /* Starts the recording of a forked child like its parent's: at once (`now`), or if it
-     is clear that the child goes on (follow.c). Not NULL only in a child that is to
-     follow, until it does, or it is decided that it does not. Atomic; called without the
-     mutex. */
+     is clear that the child goes on (follow.c). NULL except in a child that is to follow
+     its parent, until it follows or is known not to. Atomic; called without the mutex. */
   void (*follow)(bool now);
   struct evr_listener listener;
-  const struct evr_savers *savers; /* NULL: nothing was ever started; atomic */
+  const struct evr_savers *savers; /* NULL if nothing was ever started; atomic */
 };
 extern struct evr_producer evr_producer;
 

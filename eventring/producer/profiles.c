@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* profiles.c: writing profiles of calls into the recording.
  *
- * A profile is a set of blocks, its *parts*. Each begins with a record that says its
+ * A profile is a set of blocks, its *parts*. Each part begins with a record of its
  * domain, the number of the profile, the number of the part, and how many parts there
  * are; a profile is whole if it has all parts. A domain has two sets of blocks and writes
  * them in turn, so that the last whole profile stays until the next one is whole, and a
@@ -147,7 +147,7 @@ static struct format_block *next_block_locked(struct evr_recording *r) {
   return drop_oldest(p) && p->unused.count ? p->unused.list[--p->unused.count] : NULL;
 }
 
-/* Returns the area of the present life in a slot; NULL: no memory. */
+/* Returns the area of the present life in a slot, or NULL when out of memory. */
 static struct evr_profile_area *area_locked(struct evr_recording *r, unsigned slot) {
   struct evr_profile_area **link = &r->profiles.areas;
   uint32_t incarnation = r->slot[slot].incarnation;
@@ -255,8 +255,9 @@ static const uint32_t *word_of(const struct evr_recording *r) {
   return &evr_control(r)->call_profile;
 }
 
-/* Returns the address of the word of the present recording, and stores its value; NULL:
-   nothing is recorded. The mapping may end at any moment. */
+/* Returns the address of the word with which tools ask for profiles of the present
+   recording, and stores its value. Returns NULL if nothing is recorded. The mapping may
+   end at any moment. */
 static const uint32_t *find_word(uint32_t *value) {
   evr_lock();
   const uint32_t *word = word_of(evr_producer.recording);
@@ -282,7 +283,8 @@ int eventring_calls_names(const eventring_domain *domain, char names[EVENTRING_M
   if (!evr_outside_obeys(r, FORMAT_WORD_SPANS)) return EVENTRING_E_STATE;
   const struct format_list *list = &evr_control(r)->spans;
   /* acquire: pairs with the release at the end of evr_control_write_list
-     (format/control.c); evr_control_read_list does the same when it reads the names */
+     (format/control.c); evr_control_read_list has its own acquire when it reads the
+     names */
   if (__atomic_load_n(&list->version, __ATOMIC_ACQUIRE) == seen) return EVENTRING_OK;
   int size = evr_control_read_list(list, names, version);
   if (size < 0) {
@@ -326,7 +328,7 @@ bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_
 
 /* Returns the nanoseconds per tick, times 2^40, measured once, which takes 5 ms. */
 static uint64_t measured_unit(enum format_clock kind) {
-  static uint64_t unit; /* 0: not measured yet */
+  static uint64_t unit; /* 0 if not measured yet */
   uint64_t known = __atomic_load_n(&unit, __ATOMIC_RELAXED);
   if (known) return known;
   struct evr_pair from = evr_clock_pair(kind);

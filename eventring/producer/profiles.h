@@ -18,11 +18,11 @@ struct evr_profile_blocks {
 /* The profiles of one life of a domain. Only its owner uses the blocks; the mutex guards
    everything else. */
 struct evr_profile_area {
-  struct evr_profile_area *next; /* a later one */
+  struct evr_profile_area *next; /* the next, later area in the list */
   unsigned slot;
   uint32_t incarnation;
   uint64_t written; /* number of profiles written */
-  bool final;       /* the last one was final */
+  bool final;       /* the last profile was final */
   struct evr_profile_blocks half[2]; /* profile n is in half[n % 2] */
 };
 
@@ -30,8 +30,9 @@ struct evr_profile_area {
 struct evr_profiles {
   struct evr_profile_area *areas;
   struct evr_profile_blocks unused; /* free blocks that belonged to profiles */
-  uint32_t claimed;                 /* blocks, at most FORMAT_PROFILE_BUDGET */
-  uint64_t sequence;                /* of the last block that was written */
+  uint32_t claimed;                 /* number of blocks claimed, at most
+                                       FORMAT_PROFILE_BUDGET */
+  uint64_t sequence;                /* sequence of the last block that was written */
 };
 
 void evr_profiles_free(struct evr_profiles *profiles);

@@ -31,7 +31,7 @@ static void clear_call(struct format_control *control) {
      bit of a new question was cleared here, its number is seen below */
   __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_QUESTION,
                      __ATOMIC_SEQ_CST);
-  /* seq_cst, both: as above */
+  /* seq_cst, both: pair with the same release as the exchange before */
   if (__atomic_load_n(&control->question.number, __ATOMIC_SEQ_CST))
     __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_QUESTION, __ATOMIC_SEQ_CST);
 }
@@ -87,13 +87,14 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
 
 /* ---- For domains that are asleep --------------------------------------------------- */
 
-/* Children that answer, until they have ended; used only by the helper. */
+/* Child processes that answer, until they have ended; used only by the helper. */
 static pid_t children[EVENTRING_MAX_DOMAINS];
 
 /* Returns the processor time of a thread: while it is the same, the thread has not run.
    UINT64_MAX: the thread is gone. */
 static uint64_t cpu_ns_of(int32_t tid) {
-  enum { PER_THREAD = 4, SCHEDULED = 2 }; /* of clock_getcpuclockid(3), for a thread */
+  enum { PER_THREAD = 4, SCHEDULED = 2 }; /* bits of a thread's clock
+                                             (clock_getcpuclockid(3)) */
   struct timespec t;
   clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | PER_THREAD | SCHEDULED);
   if (clock_gettime(clock, &t) != 0) return UINT64_MAX;

@@ -30,7 +30,8 @@ enum {
   FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* blocks claimed at a time for records */
-  RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
+  RECORD_READY = 3, /* blocks of a claim that are made ready at once: what the smallest
+                       program needs */
   ENDING_BLOCKS = 2, /* as in FORMAT_RECORD_KINDS */
   OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD | 1u << FORMAT_WORD_TRIGGERS,
   OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
@@ -51,8 +52,8 @@ static int claim_record_blocks(struct evr_recording *r, enum evr_claim how,
   return EVENTRING_OK;
 }
 
-/* Makes blocks of records ready: several at a time, which saves system calls; if there is
-   no room for these, one. */
+/* Makes blocks of records ready: several at a time, which saves system calls, or one if
+   there is no room for several. */
 static bool make_records_ready(struct evr_recording *r) {
   struct eventring_error error;
   const struct evr_extent *extent = r->record_extent;
@@ -95,7 +96,7 @@ static bool have_record_block(struct evr_recording *r) {
   return r->record_at < r->record_ready || make_records_ready(r);
 }
 
-/* Gives the next block of a kind, for evr_records; NULL: there is no room. */
+/* Gives the next block of a kind, for evr_records; NULL if there is no room. */
 static struct format_block *next_record_block(void *owner, enum format_kind kind) {
   struct evr_recording *r = owner;
   if (kind == FORMAT_ENDINGS) return next_ending_block(r);
@@ -259,7 +260,7 @@ int evr_recording_create(struct evr_recording **recording,
   r->keep = always && !config->keep_preserved ? 0 : config->keep;
   r->elsewhere = elsewhere;
   r->no_cpu_time = config->no_cpu_time;
-  evr_redact_parse(config->redact, &r->redacted, error); /* it was checked */
+  evr_redact_parse(config->redact, &r->redacted, error); /* the list was checked */
   r->answer_aside = config->answers ? config->answer_aside : NULL;
   set_streams(r, config);
   r->clock = evr_clock_kind();
@@ -316,8 +317,9 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 /* ---- End ------------------------------------------------------------------------- */
 
 /* Returns the final checksum of the front; 0 (none) if a domain may still write into it,
-   or its tables cannot be read. They are read from the file with a system call: their
-   unused pages do not exist, and on a full tmpfs a load from one would raise SIGBUS. */
+   or its tables cannot be read. The tables are read from the file with a system call:
+   their unused pages do not exist, and on a full tmpfs a load from such a page would
+   raise SIGBUS. */
 static uint32_t front_checksum_locked(const struct evr_recording *r) {
   struct format_status s = *evr_status(r);
   s.state = FORMAT_ENDED;

@@ -33,21 +33,21 @@ struct evr_recording;
 struct evr_writer;
 
 struct evr_ring_run { /* a run of places of a ring */
-  const struct evr_extent *extent; /* NULL: there is no such run */
+  const struct evr_extent *extent; /* NULL if there is no such run */
   uint32_t at;  /* its first place in the extent */
   uint32_t end; /* places of the ring up to the end of this run */
 };
 
 struct evr_ring { /* one ring of a slot; used by the slot's owner while there is one */
-  struct evr_block_source source; /* first */
-  struct evr_writer *writer;      /* NULL: the ring is not made */
+  struct evr_block_source source; /* must be first */
+  struct evr_writer *writer;      /* NULL if the ring is not made */
   struct evr_recording *recording;
   struct evr_ring_run run[1 + FORMAT_MORE_RUNS];
-  unsigned runs;    /* runs in use */
+  unsigned runs;    /* number of runs in use */
   uint16_t slot, index;
-  uint32_t blocks;  /* places; a power of two; 0: it has none yet */
-  uint32_t ready;   /* of these, how many may be written to */
-  uint32_t written; /* of these, how many have been written to */
+  uint32_t blocks;  /* number of places, a power of two; 0 if there are none yet */
+  uint32_t ready;   /* number of places that may be written to */
+  uint32_t written; /* number of places that have been written to */
   struct evr_room room;
   /* growth.c */
   uint64_t round_ticks; /* when the first place was last written to */
@@ -58,7 +58,8 @@ struct evr_ring { /* one ring of a slot; used by the slot's owner while there is
 struct evr_slot { /* guarded by the mutex */
   struct evr_domain *owner;
   uint32_t incarnation;
-  const struct evr_extent *extent; /* from which the next ring may be taken, or NULL */
+  const struct evr_extent *extent; /* extent from which the next ring may be taken, or
+                                      NULL */
   uint32_t used;                   /* blocks of the extent that belong to rings */
   struct evr_ring ring[EVENTRING_RINGS];
 };
@@ -69,28 +70,31 @@ enum { EVR_SEGMENTS = 32, EVR_LAST_SEGMENT = EVR_SEGMENTS - 1 };
 struct evr_heap_place;
 struct evr_heaps { /* guarded by the mutex, except the first member; heap.c */
   uint64_t generation; /* atomic: number of the last publication */
-  unsigned claimed[2]; /* blocks of kind HEAPS, and HEAP_PAGES */
-  struct evr_heap_place *ended, *ended_last; /* profiles that have ended, in that order */
-  struct evr_heap_place *spare; /* of profiles that are gone; their pages are free */
+  unsigned claimed[2]; /* number of blocks of kind HEAPS, and of kind HEAP_PAGES */
+  struct evr_heap_place *ended, *ended_last; /* first and last of the profiles that have
+                                                ended, in the order of their ends */
+  struct evr_heap_place *spare; /* places of profiles that are gone, whose pages are
+                                   free */
   unsigned spare_roots;
   struct format_block *spare_root[EVR_SPARE_ROOTS][2];
 };
 
 struct evr_recording {
   unsigned references; /* guarded by the mutex */
-  struct evr_descriptor directory; /* of the file; none in a forked child */
+  struct evr_descriptor directory; /* directory of the file; none in a forked child */
   struct evr_descriptor rescued;   /* the copy of a deleted file, if there is one */
-  char name[NAME_MAX + 1]; /* of the file */
+  char name[NAME_MAX + 1]; /* name of the file */
   char path[PATH_MAX];
   bool closed;    /* writes of others into the control page are ignored */
   uint64_t redacted; /* classes that must not be recorded */
   bool lets_read; /* others of the same user may read the memory of the process */
   uint64_t hold_ns, sample_rate; /* values of the control page at the start */
   bool elsewhere; /* the file is not in the directory where it should be */
-  bool in_memory; /* on tmpfs */
+  bool in_memory; /* the file is on tmpfs */
   bool locked;    /* the file system has locks */
   uint8_t preserve;     /* enum eventring_preserve */
-  unsigned keep;        /* most kept recordings of this program there; 0: any number */
+  unsigned keep;        /* most recordings of this program that stay in the directory; 0:
+                           any number */
   bool failed;          /* an error that ends the process was noted */
   uint32_t signal;      /* the number of a signal that was noted, or 0; atomic */
   bool no_cpu_time;
@@ -102,11 +106,12 @@ struct evr_recording {
   enum format_clock clock;
   struct evr_pair origin;            /* the first readings of the clocks */
   struct evr_pair calibrated;        /* readings of the clocks at the last calibration */
-  /* private: the last segments of the conversion; while there are fewer, the first ones
-     are copies */
+  /* private copy of the last clock segments; while there are fewer segments, the first
+     elements are copies */
   struct format_segment segment[EVR_SEGMENTS];
   unsigned calibrations;
-  uint64_t multiplier;               /* of the first segment: accurate to a few percent */
+  uint64_t multiplier;               /* multiplier of the first segment, accurate to a few
+                                        percent */
   uint64_t rate;                     /* atomic: the multiplier of the last segment */
   uint64_t calibrate_at;             /* ticks; UINT64_MAX: never again */
   uint64_t recalibrate_at;           /* ticks; atomic: when lanes take the slow path, to
@@ -115,13 +120,13 @@ struct evr_recording {
   bool deleted;                      /* the file was found without a name; atomic */
   bool deletion_said;                /* the host knows that there is no other file */
   unsigned copy_pause;               /* checks of the helper before it copies again */
-  /* function of the host */
+  /* The host's function that answers for a domain that is asleep. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
   uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew and a check of
                                         tools' triggers are due */
   uint32_t triggers_seen;            /* version of the list on the control page that was
                                         last read; atomic */
-  uint64_t gate, wanted;             /* atomic; the last valid ones seen */
+  uint64_t gate, wanted;             /* the last valid values seen; atomic */
   unsigned slots;                    /* slots that have been used */
   uint32_t grown;                    /* blocks by which rings have grown */
   uint32_t run_pages;                /* bit n: page n of the run table may be written */
@@ -129,21 +134,22 @@ struct evr_recording {
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
   uint32_t record_at;    /* the next block for records */
   uint32_t record_ready; /* blocks before this one may be written to */
-  uint32_t record_end;   /* the first block behind them */
+  uint32_t record_end;   /* the first block behind those for records */
   struct evr_room record_room;
-  bool definitions_wait; /* some found no room on the disk yet and will come later;
-                            atomic */
-  uint64_t wait_since;   /* ticks */
+  bool definitions_wait; /* some definitions found no room on the disk yet and will be
+                            written later; atomic */
+  uint64_t wait_since;   /* when the first of these definitions found no room, ticks */
   const struct evr_extent *ending_extent; /* blocks set aside for records of the end */
   uint32_t ending_at;                     /* the next of these blocks */
   struct evr_records records;
-  struct evr_profiles profiles; /* of calls */
+  struct evr_profiles profiles; /* profiles of calls */
   struct evr_extents extents;
   struct evr_streams streams;
   struct evr_room_news room_news;
   struct evr_heaps heaps;
   struct evr_footprints footprints;
-  struct format_count total_pages[2]; /* of TOTALS, of HISTOGRAMS; under the mutex */
+  struct format_count total_pages[2]; /* pages of kind TOTALS, and of kind HISTOGRAMS;
+                                         under the mutex */
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 
@@ -193,8 +199,8 @@ void evr_recording_release_locked(struct evr_recording *recording);
 /* Makes sure that a slot has its entry in the domain table. */
 int evr_recording_use_slot_locked(struct evr_recording *recording, unsigned slot,
                                   struct eventring_error *error);
-/* Returns where these bytes of the file are mapped; NULL: nowhere. Any thread that holds
-   a reference. */
+/* Returns where these bytes of the file are mapped, or NULL. Any thread that holds a
+   reference. */
 const uint64_t *evr_recording_words(const struct evr_recording *recording, uint64_t offset,
                                     size_t size);
 
@@ -202,8 +208,9 @@ const uint64_t *evr_recording_words(const struct evr_recording *recording, uint6
 
 /* Makes the first clock segment. */
 void evr_recording_calibrate_first(struct evr_recording *recording);
-/* Returns the ns from one moment to another, neither in the future, as readers convert
-   them. Moments before the kept segments are converted by the oldest of these. */
+/* Returns the ns from one moment to another, as readers convert them. Neither moment lies
+   in the future. Moments before the kept segments are converted by the oldest kept
+   segment. */
 uint64_t evr_recording_took_locked(const struct evr_recording *r, uint64_t from_ticks,
                                    uint64_t to_ticks);
 /* Adds clock segments when it is time to. */
@@ -224,8 +231,8 @@ bool evr_recording_note_error_locked(struct evr_recording *recording, const char
                                      size_t size);
 /* Stores the number of the signal that is about to end the process. Async-signal-safe. */
 void evr_recording_note_signal(struct evr_recording *recording, uint32_t number);
-/* Returns how the recording ends: if a signal was noted, by that signal, however the
-   process got from there to its exit. */
+/* Returns how the recording ends. If a signal was noted, that signal ends it, however the
+   process then got to its exit. */
 struct evr_end evr_recording_end_of(const struct evr_recording *recording, struct evr_end end);
 /* Tells whether the file is kept at this end. */
 bool evr_recording_is_kept(const struct evr_recording *recording, struct evr_end end);
@@ -241,12 +248,14 @@ void evr_recording_see_link(struct evr_recording *recording, bool aside);
 /* Copies the file, if it was deleted, to a new file of its name, or again to the copy
    that an earlier call has made. Async-signal-safe. */
 void evr_recording_rescue(struct evr_recording *recording);
-/* Makes such a copy if there is none, while nobody writes. Called by the helper. */
+/* Copies the deleted file to its name if there is no copy yet, while nobody writes.
+   Called by the helper. */
 void evr_recording_copy_aside_locked(struct evr_recording *recording);
-/* Removes such a copy. Async-signal-safe. */
+/* Removes the copy of a deleted file. Async-signal-safe. */
 void evr_recording_drop_rescued(struct evr_recording *recording);
 /* Handles a deleted file of the present recording, or checks the file. Called without the
-   mutex on the thread of a domain or the helper's; set at the first start (state.c). */
+   mutex on the thread of a domain or the helper's. The pointer is set at the first start
+   (state.c). */
 enum evr_look {
   EVR_KNOWN,     /* the deletion was seen */
   EVR_LOOK,
@@ -293,8 +302,8 @@ int evr_recording_create_file(struct evr_recording *recording,
    their number. Under the mutex. */
 enum { EVR_SUBSTITUTES = 4 };
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]);
-/* Unlinks the file if its name still refers to it. Returns 0, also when it does not, or
-   an errno. Async-signal-safe, as the next two. */
+/* Unlinks the file if its name still refers to it. Returns 0, also if the name refers to
+   another file, or an errno. Async-signal-safe, as the next two. */
 int evr_recording_unlink(const struct evr_recording *recording);
 /* Unlinks, as evr_recording_unlink does, another file that was made under this name. */
 int evr_recording_unlink_other(const struct evr_recording *recording,

@@ -7,9 +7,9 @@
  * records, and one that only sees a block walks up to the first word that is 0.
  *
  * A kind has a budget (FORMAT_RECORD_KINDS), so that a process that runs for years keeps
- * within a stated size. When it is used up, records are dropped and counted; or, for
- * kinds whose newest records matter most, the oldest block is rewritten by the steps W1
- * to W4 of a ring's block (lane.c). A stream rewrites only those of endings and last
+ * within a stated size. When the budget is used up, records are dropped and counted; or,
+ * for kinds whose newest records matter most, the oldest block is rewritten by the steps
+ * W1 to W4 of a ring's block (lane.c). A stream rewrites only blocks of endings and last
  * stacks; its budget for lives is larger, and records beyond it are dropped and counted.
  */
 #include "producer/records.h"
@@ -33,8 +33,8 @@ static unsigned budget_of(enum format_kind kind) {
   }
 }
 
-/* Returns the blocks of a kind that are rewritten in turn; NULL: when the budget is used
-   up, records of this kind are dropped. */
+/* Returns the blocks of a kind that are rewritten in turn, or NULL if records of this
+   kind are dropped when the budget is used up. */
 static struct evr_turning *turning_of(struct evr_records *records, enum format_kind kind) {
   switch (kind) {
     case FORMAT_LIVES:
@@ -49,8 +49,8 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
 }
 
 /* Returns the blocks of this kind if they are rewritten when its budget is used up. In a
-   stream only those of endings are, for which two blocks were set aside, and those of
-   last stacks, of which the newest matter. */
+   stream these are only endings, for which two blocks were set aside, and last stacks, of
+   which the newest matter. */
 static struct evr_turning *turning_in(struct evr_records *records, enum format_kind kind) {
   bool always = kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
   return records->keeps_all && !always ? NULL : turning_of(records, kind);
@@ -86,17 +86,18 @@ static void finish_block(struct evr_record_kind *k) {
 }
 
 /* Stores a checksum up to the newest record. A killed process leaves its last block of
-   each kind unfinished; with this a reader can check that block, too. Records are few, so
-   it costs little. */
+   each kind unfinished; with this checksum a reader can check that block, too. Records
+   are few, so it costs little. */
 static void vouch_for(const struct evr_record_kind *k) {
   uint64_t *words = (uint64_t *)k->block;
   uint64_t so_far = evr_seal(k->at, evr_sums_checksum(&k->sums));
-  /* release: pairs with the same fence: a reader that sees the length sees the words */
+  /* release: pairs with the acquire fence behind the header in mapped_records
+     (reader/block.c): a reader that sees the length sees the words */
   __atomic_store_n(&words[FORMAT_SO_FAR_WORD], so_far, __ATOMIC_RELEASE);
 }
 
-/* Returns the place of the next block of a kind; NULL: none. *used: it holds the oldest
-   block. */
+/* Returns the place of the next block of a kind, or NULL. Sets *used if the place holds
+   the oldest block. */
 static struct format_block *next_place(struct evr_records *records, enum format_kind kind,
                                        bool *used) {
   struct evr_record_kind *k = &records->kind[kind];

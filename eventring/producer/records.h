@@ -15,7 +15,8 @@
 enum {
   EVR_RECORD_KINDS = 22,    /* greater than all kinds of blocks of records */
   EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block is rewritten */
-  EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
+  EVR_STREAM_BUDGET = 8192  /* budget of a kind that a stream does not rewrite: a million
+                               domains */
 };
 
 #define EVR_ASSERT_KIND(name, kind, budget, full) \
@@ -25,10 +26,11 @@ FORMAT_RECORD_KINDS(EVR_ASSERT_KIND)
 
 struct evr_record_kind {
   struct format_block *block; /* the block that is being filled, or NULL */
-  uint32_t at;                /* its next word */
-  uint64_t sequence;          /* its number */
-  uint64_t records, before, dropped; /* in all; before this block; dropped */
-  struct evr_sums sums;       /* of the words of the block so far */
+  uint32_t at;                /* index of the next word to write in it */
+  uint64_t sequence;          /* sequence of the block */
+  uint64_t records, before, dropped; /* number of records: in all, before this block,
+                                        dropped */
+  struct evr_sums sums;       /* sums of the words of the block so far */
 };
 
 struct evr_turning { /* the blocks of a kind whose oldest block is rewritten */
@@ -41,10 +43,11 @@ struct evr_turning { /* the blocks of a kind whose oldest block is rewritten */
 struct evr_records {
   struct format_status *status; /* where the numbers of records are published */
   /* Returns the next block of the file, zeroed and ready to be written, for records of
-     this kind; NULL: no room. */
+     this kind, or NULL if there is no room. */
   struct format_block *(*claim)(void *owner, enum format_kind kind);
   void *owner;
-  bool keeps_all; /* of a stream: lives are not rewritten; see EVR_STREAM_BUDGET */
+  bool keeps_all; /* set in a stream, where lives are not rewritten; see
+                     EVR_STREAM_BUDGET */
   struct evr_record_kind kind[EVR_RECORD_KINDS];
   struct evr_turning lives, endings, last_stacks;
 };

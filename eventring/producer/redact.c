@@ -11,7 +11,7 @@
 
 enum { MOST_LIST = 4095 };
 
-static char list[MOST_LIST + 1]; /* guarded by the mutex; "": none */
+static char list[MOST_LIST + 1]; /* guarded by the mutex; "" if none */
 
 bool evr_take_quoted(const char **at, char *name, size_t room, size_t *size) {
   const char *from = *at + 1;
@@ -26,8 +26,8 @@ bool evr_take_quoted(const char **at, char *name, size_t room, size_t *size) {
   return true;
 }
 
-/* Takes one item of the list, if it is a name; *size: its size. Returns false when it is
-   a class, or not valid. */
+/* Reads one item of the list, if it is a name, and stores its size in *size. Returns
+   false if the item is a class, or not valid. */
 static bool take_name(const char **at, char *name, size_t *size) {
   return **at == '"' && evr_take_quoted(at, name, EVENTRING_MAX_NAME + 1, size) && *size > 0 &&
          *size <= EVENTRING_MAX_NAME + 1;

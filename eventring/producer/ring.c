@@ -8,19 +8,19 @@
  *
  * On a disk, the space of an extent is reserved when the extent is claimed, and its pages
  * are made ready then (in a ring larger than the default, the rest when the first round
- * comes to it). On tmpfs, where reserving is the larger part of the cost, the library
+ * reaches them). On tmpfs, where reserving is the larger part of the cost, the library
  * only checks that there is space, and makes the places ready in parts: at the start
  * those that a short program uses, the others during the first round.
  *
  * No room. If there is none for the places from `ready` on, the ring goes on at its first
  * place. The sequences of the missing places are left out, so that all others stay where
- * they belong. This loses no event; the ring only has fewer blocks. In later rounds it
- * tries again (room.h), and goes on normally when there is room. Places are made ready in
- * ascending order, so unused ones are all 0, up to the last place; by this readers
- * recognize them (doc/FORMAT.md, section 6). A ring without even a first place writes
- * into memory of its own, one block over the other. Its first block in the file says how
- * many events were before it; until there is one, the status page counts them, block by
- * block.
+ * they belong. This loses no event; the ring only has fewer blocks. In later rounds the
+ * ring tries again (room.h), and goes on normally when there is room. Places are made
+ * ready in ascending order, so all places from the first unused one to the last are 0; by
+ * this readers recognize unused places (doc/FORMAT.md, section 6). A ring without even a
+ * first place writes into memory of its own, one block over the other. Its first block in
+ * the file says how many events were before it; until there is such a block, the status
+ * page counts these events, block by block.
  */
 #include "producer/ring.h"
 
@@ -32,8 +32,8 @@
 #include "producer/space.h"
 
 enum {
-  /* places of a ring that are made ready at the start (on tmpfs, and elsewhere); below,
-     the most that are made ready at a time later */
+  /* places of a ring that are made ready at the start, on tmpfs and on a disk, and the
+     most that are made ready at a time later */
   READY_FIRST = 1,
   READY_FIRST_ON_DISK = 64,
   READY_MOST = 16
@@ -41,8 +41,8 @@ enum {
 
 /* ---- The source ------------------------------------------------------------------ */
 
-/* Makes more of a ring's `blocks` places ready: several, or one if that is all there
-   is. */
+/* Makes more of a ring's `blocks` places ready: several, or one if there is room for only
+   one. */
 static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring, uint32_t blocks,
                                                            struct eventring_error *error) {
   struct evr_recording *r = ring->recording;

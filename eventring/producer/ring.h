@@ -7,8 +7,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Returns the writer of a ring; makes the ring if the slot does not have it. NULL, with
-   * *error: out of memory. */
+/* Returns the writer of a ring; makes the ring if the slot does not have it. Returns
+   NULL with *error when out of memory. */
 struct evr_writer *evr_ring_writer_locked(struct evr_recording *recording, unsigned slot,
                                           enum eventring_ring ring,
                                           struct eventring_error *error);

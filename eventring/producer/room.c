@@ -51,8 +51,8 @@ void evr_room_found(struct evr_recording *r, struct evr_room *room) {
   room->failure = 0;
   if (!room->is_short) return;
   set_short(room, false);
-  /* release: pairs with the fence in read_status, as in show_lack; no other store needs
-     it */
+  /* release: pairs with the acquire fence in read_status, as in show_lack; no other store
+     needs to be seen with it */
   __atomic_fetch_sub(&evr_status(r)->no_room, 1, __ATOMIC_RELEASE);
 }
 

@@ -22,14 +22,15 @@ enum { EVR_ROOM_RETRY_MS = 20 };
 
 struct evr_recording;
 
-struct evr_room { /* of one lane, used by its owner; or of a domain, under the mutex */
+struct evr_room { /* the room of one lane, used by its owner, or of a domain, under the
+                     mutex */
   bool is_short;     /* no room for its next block; atomic: read without the mutex */
-  int failure;       /* errno of the last attempt, when it failed; 0: there was none */
-  uint64_t retry_at; /* ticks */
+  int failure;       /* errno of the last attempt if it failed; else 0 */
+  uint64_t retry_at; /* when to try again, in ticks */
   uint64_t aside;    /* events of the lane that the status page counts; atomic */
 };
 
-struct evr_room_news { /* of a recording; atomic */
+struct evr_room_news { /* what the host of a recording is to learn of its room; atomic */
   bool said;   /* it was noted that there is no room */
   bool is_new; /* the host is to be warned */
   int failure; /* errno; EFBIG: the file is as large as it may be */

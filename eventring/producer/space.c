@@ -63,7 +63,7 @@ void evr_space_touch_ahead(uint8_t *map, size_t bytes) {
     __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
 }
 
-/* Returns the address space of this process in bytes; 0: not known. */
+/* Returns the address space of this process in bytes, or 0 if it is not known. */
 static uint64_t address_space_used(void) {
   char text[64];
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

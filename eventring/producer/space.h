@@ -24,7 +24,7 @@ int evr_space_check_file_size(uint64_t end);
 int evr_space_check_free(const struct statfs *fs, uint64_t bytes);
 /* Reserves disk space in the file; in_memory: it lies on tmpfs. */
 int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes);
-/* Makes pages present and writable. Their disk space is reserved. */
+/* Makes pages present and writable. Their disk space must have been reserved. */
 void evr_space_touch_ahead(uint8_t *map, size_t bytes);
 /* Tells whether the limit on address space leaves room for `bytes`. Under such a limit
    the recording takes at most a quarter of what is left, and nothing when less than 4 MiB
@@ -39,7 +39,7 @@ void evr_space_protect(uint8_t *map, uint64_t bytes);
 void evr_space_unmap(uint8_t *map, uint64_t bytes);
 
 /* Maps zeroed private memory, whose pages take nothing before they are touched, for large
-   and little used structures. NULL: no memory. */
+   and little used structures. Returns NULL when out of memory. */
 void *evr_space_zeroed(size_t bytes);
 void evr_space_free(void *memory, size_t bytes);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c: interned functions and call stacks, and their copies in the file.
  *
- * Like the catalogue they stay for the life of the process: a host may keep an id, and a
- * recording that begins later gets all known ones before its first event. New ones are
- * written, under the mutex, before their id is returned.
+ * Like the catalogue, functions and stacks stay for the life of the process: a host may
+ * keep an id, and a recording that begins later gets all known ones before its first
+ * event. New ones are written, under the mutex, before their id is returned.
  *
  * Functions are found by their content. Stacks are a tree: a node is a frame and the
  * stack of its caller, so that stacks share their common outer frames. Both tables are
@@ -48,7 +48,7 @@ struct node {
   struct eventring_place place;
 };
 
-struct index { /* of ids, by hash; open addressing */
+struct index { /* a hash table of ids; open addressing */
   uint32_t *id; /* 0: free */
   uint32_t size; /* a power of two; at most half of it is used */
 };
@@ -146,7 +146,7 @@ void evr_stacks_publish_locked(struct evr_recording *r) {
   for (uint32_t id = 1; id <= node_count; id++) append_node_locked(r, id);
 }
 
-/* Returns the present recording; NULL: nothing is recorded. */
+/* Returns the present recording, or NULL if nothing is recorded. */
 static struct evr_recording *present_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   return r && !r->ended && !evr_recording_is_lost(r) && r->header.pid == getpid() ? r : NULL;

@@ -40,7 +40,7 @@ static void set_recording_locked(struct evr_recording *r) {
 }
 
 /* Tells whether this is a child of a recorded process that was made without the handlers
-   of fork: it may neither wait for the mutex nor write. */
+   of fork. Such a child may neither wait for the mutex nor write. */
 static bool is_raw_child(void) {
   pid_t process = __atomic_load_n(&recorded_process, __ATOMIC_RELAXED);
   return process && process != getpid();
@@ -300,7 +300,7 @@ static void carry_names_locked(struct format_control *to, const struct format_co
   char names[FORMAT_LIST_BYTES + 1];
   uint32_t version;
   int size = evr_control_read_list(&from->spans, names, &version);
-  if (size <= 0) return; /* none, or its writer is changing it */
+  if (size <= 0) return; /* no list, or its writer is changing it */
   names[size] = '\0';
   evr_control_write_list(&to->spans, names);
 }
@@ -317,7 +317,7 @@ static void carry_over_locked(struct evr_recording *next, struct evr_recording *
   evr_triggers_carry_locked(next, r);
 }
 
-/* Goes on in a new file of the same name. Readers that have the former one open find
+/* Goes on in a new file of the same name. Readers that have the former file open find
    everything in it, and why it ended. */
 static int replace_locked(struct evr_recording *r, struct eventring_error *error) {
   struct evr_recording *next;
@@ -482,7 +482,7 @@ enum { SIGNAL_WAIT_MS = 1000 };
    file. Returns false when this thread holds the mutex, or it does not become free in
    time. */
 static bool lock_in_handler(void) {
-  enum { TRIES = 50 }; /* of 20 ms each */
+  enum { TRIES = 50 }; /* each takes 20 ms */
   bool locked = false;
   for (int i = 0; i < TRIES && !evr_locking() && !locked; i++) locked = evr_lock_soon();
   return locked;
@@ -499,7 +499,8 @@ static void note_signal(struct evr_recording *r, int number) {
   if (locked) evr_unlock();
 }
 
-/* Notes a signal. The present recording is not freed meanwhile, as below. */
+/* Notes a signal. The present recording is not freed meanwhile, as in
+   eventring_end_in_handler. */
 void eventring_note_signal(int number) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);

@@ -2,14 +2,15 @@
 /* stream.c: rings whose blocks are appended to the file: nothing is overwritten.
  *
  * A lane of a stream writes into a *chunk*: 16 to 256 blocks next to each other, claimed
- * from the counter of the file, reserved, mapped and present. When it is full, the lane
- * goes on in the next one. Reserving space and making pages present costs 1 to 2 us for
- * each block, a fifth to two fifths of the cost of its events. A helper thread does this
- * ahead: at half of a chunk the lane asks for another, twice as large, and later finds it
- * ready. The helper also unmaps the chunks that are full and starts their write-back, so
- * that resident memory does not grow with the file. One helper serves all lanes of a
- * recording. If the helper is late or missing, the lane makes a small chunk itself. So
- * the path of an event is that of a ring, and no lane waits for another or takes a lock.
+ * from the counter of the file, reserved, mapped and present. When the chunk is full, the
+ * lane goes on in the next one. Reserving space and making pages present costs 1 to 2 us
+ * for each block, a fifth to two fifths of the cost of its events. A helper thread does
+ * this ahead: at half of a chunk the lane asks for another, twice as large, and later
+ * finds it ready. The helper also unmaps the chunks that are full and starts their
+ * write-back, so that resident memory does not grow with the file. One helper serves all
+ * lanes of a recording. If the helper is late or missing, the lane makes a small chunk
+ * itself. So the path of an event is that of a ring, and no lane waits for another or
+ * takes a lock.
  *
  * Each lane has four chunks, each in one of these states; the thread that makes a chunk
  * BUSY owns it until it changes the state again:
@@ -55,7 +56,7 @@
 #include "producer/space.h"
 
 enum {
-  CHUNKS = 4,         /* of a lane */
+  CHUNKS = 4,         /* chunks of a lane */
   FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each chunk is twice as large as the one
                                     before, up to */
   LARGEST_CHUNK = 16 * FORMAT_UNIT,
@@ -72,11 +73,11 @@ struct evr_chunk {
 };
 
 struct evr_stream_lane {
-  struct evr_block_source source; /* first */
+  struct evr_block_source source; /* must be first */
   struct evr_recording *recording;
   unsigned slot;
-  uint64_t *head;    /* in the domain table */
-  struct evr_chunk *present, *next; /* used by the owner; NULL: none */
+  uint64_t *head;    /* head of the ring in the domain table */
+  struct evr_chunk *present, *next; /* used by the owner; NULL if there is none */
   struct evr_chunk *left; /* full, but its last block is not finished yet; or NULL */
   uint32_t at;       /* number of places taken in the present chunk */
   uint32_t wanted;   /* size in blocks of the chunk that the helper is to make ready, or
@@ -84,7 +85,8 @@ struct evr_stream_lane {
   bool starved;      /* there is no room: the last place is overwritten again and again */
   struct evr_room room;
   struct evr_chunk chunk[CHUNKS];
-  uint64_t aside[FORMAT_BLOCK_WORDS]; /* written to as long as there is no chunk */
+  uint64_t aside[FORMAT_BLOCK_WORDS]; /* the block that is written while there is no
+                                         chunk */
 };
 
 /* ---- Chunks ---------------------------------------------------------------------- */
@@ -199,7 +201,7 @@ static void *help(void *recording) {
   /* acquire: pairs with the release in evr_streams_dismiss, which passes on nothing
      else */
   while (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE)) {
-    /* acquire, of both: pairs with the releases in wake_helper (the work) and in
+    /* acquire, for both loads: pairs with the releases in wake_helper (the work) and in
        evr_stream_writer_locked (the lanes) */
     uint32_t seen = __atomic_load_n(&s->work, __ATOMIC_ACQUIRE);
     uint32_t count = __atomic_load_n(&s->count, __ATOMIC_ACQUIRE);
@@ -267,7 +269,7 @@ static struct evr_chunk *take_ready(struct evr_stream_lane *lane) {
   return find_chunk(lane, READY, IN_USE);
 }
 
-/* Makes the next chunk itself; NULL: there is no room. */
+/* Makes the next chunk on the lane's own thread. Returns NULL if there is no room. */
 static __attribute__((cold, noinline)) struct evr_chunk *make_chunk(struct evr_stream_lane *lane) {
   if (evr_room_is_hopeless(lane->recording, &lane->room)) return NULL;
   lane->room.failure = prepare_chunk(lane, FIRST_CHUNK);

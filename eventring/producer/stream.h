@@ -16,14 +16,14 @@ struct evr_recording;
 struct evr_stream_lane;
 struct evr_writer;
 
-struct evr_streams { /* of a recording; zeroed: it has none */
+struct evr_streams { /* the streams of a recording; all zero if it has none */
   uint32_t rings;   /* bit n: ring n of each domain is a stream */
   uint32_t work;    /* futex: raised when there is work for the helper */
   uint32_t stopped; /* atomic: the helper is to end */
   uint32_t has_ended; /* the helper has ended; atomic */
   bool has_helper;
   pthread_t helper;
-  uint32_t count;   /* of lanes; release */
+  uint32_t count;   /* number of lanes; release */
   struct evr_stream_lane *lane[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
 };
 
@@ -39,7 +39,8 @@ void evr_streams_dismiss(struct evr_recording *recording);
 void evr_streams_protect(struct evr_recording *recording);
 /* Unmaps and frees everything. */
 void evr_streams_free(struct evr_recording *recording);
-/* Makes the writer of a ring that is a stream. NULL, with *error: out of memory. */
+/* Makes the writer of a ring that is a stream. Returns NULL with *error when out of
+   memory. */
 struct evr_writer *evr_stream_writer_locked(struct evr_recording *recording, unsigned slot,
                                             enum eventring_ring ring,
                                             struct eventring_error *error);

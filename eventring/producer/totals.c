@@ -9,20 +9,20 @@
  *
  * Data: rows in pages of the file, seven a page, each made at the first event of its
  * definition. Page 1 says up to which block of the ring all events are in the rows
- * (`folded`). A row has its sums twice. Invariant: in each row, one of the two has the
- * events up to block `folded`, and is marked with that block or an earlier one.
+ * (`folded`). A row has its sums twice. Invariant: in each row, one of the two copies has
+ * the events up to block `folded`, and is marked with that block or an earlier one.
  *
  *   T1  mark the older sums of the row with the block that is being folded in, relaxed
  *   T2  release fence: a reader that sees a store of T3 sees T1
  *       (pairs with the acquire fence of the reader between its copy and T5)
- *   T3  copy the newer sums over them, and add to these
+ *   T3  copy the newer sums over the older ones, and add to the copy
  *   T4  after the last event of the block: store its number in `folded`, release
  *       (pairs with the acquire load of the reader)
  *
  * A reader loads `folded`, copies the rows, and loads `folded` again (T5): if it is
  * unchanged, T1 has not been done for the block after the next. So of the sums that are
  * marked with `folded` or less, the newer ones stayed as they were. A process that is
- * killed between T1 and T4 also leaves these.
+ * killed between T1 and T4 also leaves these newer sums.
  *
  * Spans with a reason, such as the steps of a collector, have histograms as well (kind
  * HISTOGRAMS): a row for each span and reason, in pages of their own. Such spans are few
@@ -60,7 +60,7 @@ static struct format_block *new_page(struct evr_totals *totals, enum format_kind
   return page;
 }
 
-/* Makes row number `at` of a kind; NULL: there is no room. */
+/* Makes row number `at` of a kind. Returns NULL if there is no room. */
 static struct format_total *new_row(struct evr_totals *totals, struct format_block **pages,
                                     enum format_kind kind, uint32_t at, unsigned id,
                                     uint64_t second_word, bool *is_full) {
@@ -84,7 +84,7 @@ static __attribute__((cold, noinline)) struct format_total *add_row(struct evr_t
   return totals->row[id] = row;
 }
 
-/* Returns the histogram of a span and reason; NULL: there is no room. */
+/* Returns the histogram of a span and reason, or NULL if there is no room. */
 static struct format_total *find_histogram(struct evr_totals *totals, unsigned id,
                                            uint64_t reason) {
   const uint32_t count = totals->histograms;
@@ -110,7 +110,7 @@ static struct format_sums *turn(const struct evr_totals *totals, struct format_t
   return older;
 }
 
-/* Returns the sums of a definition; NULL: there is no room for them. */
+/* Returns the sums of a definition, or NULL if there is no room for them. */
 static struct format_sums *find_sums(struct evr_totals *totals, unsigned id) {
   if (totals->last && totals->last_id == id) return totals->last;
   struct format_total *row = totals->row[id];
@@ -158,12 +158,13 @@ static inline uint64_t leaf_ticks(const uint64_t *words) {
 
 enum { EIGHT = 16 /* words */, MANY = 2 * EIGHT, NEAR = 4 /* buckets */, LIMITS = NEAR - 1 };
 
-/* (Halves of it where the processor has no vectors of this size.) */
+/* (The compiler uses two halves where the processor has no vectors of this size.) */
 typedef uint64_t words4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int32_t ints8 __attribute__((vector_size(32), may_alias));
 
 struct alike { /* spans that were added */
-  uint64_t count, ticks, longer[LIMITS]; /* than bucket `bucket`, and the next ones */
+  uint64_t count, ticks, longer[LIMITS]; /* longer[n]: spans longer than those of bucket
+                                            `bucket` + n */
   unsigned bucket;
 };
 
@@ -280,7 +281,8 @@ const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *wor
   STORE(sums->sum, sum);
   STORE(sums->last, words[-1]);
   STORE(sums->last_ticks, word_ticks(words[-2], base));
-  if (payload != EVENTRING_UINT) add(&sums->negative, signs >> 63); /* not of UINT */
+  if (payload != EVENTRING_UINT) add(&sums->negative, signs >> 63); /* values of UINT have
+                                                                       no sign */
   return words;
 }
 

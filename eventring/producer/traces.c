@@ -145,7 +145,7 @@ void eventring_trace_child(eventring_domain *domain, const struct eventring_trac
 /* ---- The event --------------------------------------------------------------------- */
 
 static int event_id(void) {
-  static int known; /* 0: not registered yet; atomic */
+  static int known; /* 0 if not registered yet; atomic */
   static const struct eventring_def def = {
       .name = FORMAT_TRACE_NAME,
       .doc = "ids of the innermost open span: trace, span, parent, flags",

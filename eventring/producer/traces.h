@@ -14,10 +14,11 @@ struct evr_traces { /* owner; zeroed, it is empty */
   uint8_t random[256]; /* random bytes from the system; the last `left` are unused */
   uint16_t left;       /* 0 in the child of a fork (domains.c) */
   uint32_t switches;   /* entries of the control log that were seen */
-  uint64_t recording;  /* when the recording began in which `life` was last asked for,
-                          in ticks */
-  uint32_t incarnation; /* of the domain in that recording */
-  uint64_t life;       /* changes with these two, and after class user was off */
+  uint64_t recording;  /* start of the recording in which `life` was last asked for, in
+                          ticks */
+  uint32_t incarnation; /* incarnation of the domain in that recording */
+  uint64_t life;       /* changes with `recording` and `incarnation`, and after class user
+                          was off */
 };
 
 /* Tells whether this is the event that carries the ids of a trace and a span. */

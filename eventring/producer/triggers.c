@@ -42,7 +42,8 @@ static void apply_locked(void) {
   if (classes & ~wanted) evr_recording_change_gate_locked(r, EVR_ADD, classes);
 }
 
-/* Returns the id of the event that says that the trigger fired; 0: there is no room. */
+/* Returns the id of the event that says that the trigger fired, or 0 if there is no
+   room. */
 static unsigned define_event_locked(const struct eventring_condition *condition) {
   char text[560], name[EVENTRING_MAX_NAME + 1];
   size_t size = (size_t)snprintf(text, sizeof text, "trigger ");
@@ -66,7 +67,7 @@ static int add_locked(const struct evr_trigger_text *trigger, enum eventring_tri
   return evr_watch_add_locked(trigger, owner, define_event_locked(&trigger->condition), error);
 }
 
-/* Replaces the triggers of an owner. Those for which there is no room are left out. */
+/* Replaces the triggers of an owner. Triggers for which there is no room are left out. */
 static void replace_locked(const char *list, size_t size, enum eventring_trigger_owner owner) {
   struct evr_trigger_text trigger;
   size_t at = 0;
@@ -101,7 +102,8 @@ void evr_triggers_look(void) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
   /* acquire: pairs with the release at the end of evr_control_write_list
-     (format/control.c); evr_control_read_list does the same when it reads the list */
+     (format/control.c); evr_control_read_list has its own acquire when it reads the
+     list */
   bool is_set = r && !r->ended &&
                 __atomic_load_n(&evr_control(r)->triggers.version, __ATOMIC_ACQUIRE) !=
                     __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED);
@@ -124,7 +126,7 @@ void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_reco
   uint32_t version;
   evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped later */
   int size = evr_control_read_list(&evr_control(former)->triggers, list, &version);
-  if (size < 0) return; /* its writer is changing it */
+  if (size < 0) return; /* the writer of the list is changing it */
   evr_store_words(to->triggers.text, list, sizeof list);
   __atomic_store_n(&to->triggers.bytes, (uint32_t)size, __ATOMIC_RELAXED);
   next->triggers_seen = __atomic_load_n(&former->triggers_seen, __ATOMIC_RELAXED);

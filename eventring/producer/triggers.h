@@ -7,11 +7,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Begins with a recording, and with this list of triggers, which was checked; NULL: the
-   present triggers stay. */
+/* Puts this list of triggers, which was checked, in force as a recording begins. If the
+   list is NULL, the present triggers stay. */
 void evr_triggers_begin_locked(const char *list);
-/* Carries triggers over to `next`, which is about to replace `former`: those that other
-   processes have set there stay, and `next` shows their states from now on. */
+/* Carries triggers over to `next`, which is about to replace `former`. Triggers that
+   other processes have set in `former` stay, and `next` shows their states from now
+   on. */
 void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_recording *former);
 /* Goes on with the next recording as the present one. Its classes stay as they are. */
 void evr_triggers_go_on_locked(void);

@@ -18,13 +18,14 @@
 
 /* ---- The table --------------------------------------------------------------------- */
 
-enum work { NONE, FIRED, DUE, BUSY }; /* of an entry; the thread that fired it posts it */
+enum work { NONE, FIRED, DUE, BUSY }; /* state of an entry; the thread that fired it posts
+                                         it */
 
 struct entry {
   /* What events are compared with: atomic, relaxed. */
   uint32_t subject;    /* enum eventring_subject; NONE: the entry is free */
   uint32_t comparison;
-  bool cpu;            /* as in the condition; so are the comparison and the number */
+  bool cpu;            /* comparison, `cpu` and number are those of the condition */
   double number;       /* its bits */
   uint64_t key;        /* hash of the name */
   bool held;           /* a heap or counter: the last value fulfilled the condition */
@@ -33,18 +34,19 @@ struct entry {
   enum eventring_trigger_owner owner;
   int id;              /* the number of the trigger */
   unsigned event;      /* id of its event, or 0 */
-  int64_t value;       /* with which it last fired */
+  int64_t value;       /* the value with which it last fired */
   uint64_t last_ns;    /* when a copy was last due; 0: never */
   uint64_t fired, saved, bytes, skipped, failed;
-  int error;           /* with which the last copy failed */
+  int error;           /* the error with which the last copy failed */
   bool reported;       /* it was reported that copies fail */
   uint32_t work;       /* enum work; atomic */
 };
 
 static struct entry entries[EVENTRING_MAX_TRIGGERS];
-static unsigned used;  /* entries that were ever set; atomic */
+static unsigned used;  /* number of entries that were ever set; atomic */
 static int last_id;
-static struct format_trigger *shown; /* of the present recording or NULL; locked */
+static struct format_trigger *shown; /* states in the present recording, or NULL; under
+                                        the lock */
 static int64_t heap;   /* bytes of all domains; atomic */
 uint32_t evr_watch_work;
 
@@ -57,8 +59,8 @@ static uint64_t key_of[EVENTRING_MAX_EVENTS];
 
 /* ---- The lock ---------------------------------------------------------------------- */
 
-/* Takes, or releases, the lock. A handler of a signal that interrupts its owner writes no
-   event (evr_locking). */
+/* Takes, or releases, the lock. A signal handler that interrupts the owner of the lock
+   writes no event (evr_locking). */
 void evr_watch_lock(void) { evr_mutex_lock(&evr_watch_mutex); }
 void evr_watch_unlock(void) { evr_mutex_unlock(&evr_watch_mutex); }
 
@@ -152,8 +154,8 @@ static bool fire(struct entry *e, enum eventring_subject subject, uint64_t key,
   return fired;
 }
 
-/* Compares a value. Each value of a span that fulfils the condition fires; of a level,
-   only the first does. Returns the entries that fired. */
+/* Compares a value. For a span, each value that fulfils the condition fires; for a level,
+   only the first such value. Returns the entries that fired. */
 static uint64_t compare(enum eventring_subject subject, uint64_t key,
                         const struct eventring_measured *measured) {
   uint64_t fired = 0;
@@ -433,8 +435,8 @@ static uint8_t flags_for(const struct entry *e, const struct eventring_def *def)
 }
 
 /* Begins to determine which rings are watched. Names that are not defined yet will most
-   likely belong to the program, so its ring is watched from the beginning: starting that
-   later takes long (evr_domains_watch_locked). */
+   likely belong to the program, so its ring is watched from the beginning: starting to
+   watch it later takes long (evr_domains_watch_locked). */
 void evr_watch_begin_locked(void) {
   uint32_t rings = 0;
   for (unsigned i = 0; i < used; i++)

@@ -18,10 +18,11 @@
 
 /* ---- What a domain has seen: its owner's ------------------------------------------- */
 
-enum { EVR_WATCHED_OPEN = 32 }; /* open spans; of more, the oldest are dropped */
+enum { EVR_WATCHED_OPEN = 32 }; /* most open spans; when there are more, the oldest are
+                                   dropped */
 
-struct evr_watching { /* zeroed: nothing */
-  struct eventring_pause pause; /* in ticks */
+struct evr_watching { /* all zero: nothing seen */
+  struct eventring_pause pause; /* the pause so far, in ticks */
   uint32_t depth;      /* spans of class gc that are open */
   uint16_t open_count;
   int64_t heap;         /* bytes; its share of the sum of all domains */
@@ -42,14 +43,14 @@ struct evr_watched { /* an event as it was written */
 uint64_t evr_watch_event(struct evr_watching *watching, const struct evr_watched *event);
 /* Resets the open spans and the heap of a domain. */
 void evr_watch_forget(struct evr_watching *watching);
-/* Returns the id of the event of an entry that has just fired, 0: it has none; and stores
-   the value. */
+/* Returns the id of the event of an entry that has just fired, or 0 if it has none, and
+   stores the value. */
 unsigned evr_watch_fired(unsigned entry, int64_t *value);
 /* Makes these entries due and wakes the helper. Async-signal-safe. */
 void evr_watch_post(uint64_t entries);
-/* Compares something that is no event: subject ERROR or SIGNAL. Returns the entries that
-   fired. With in_handler it is async-signal-safe, and fires nothing when the lock is not
-   free. */
+/* Compares an error or a signal, which is no event (subject ERROR or SIGNAL). Returns the
+   entries that fired. With in_handler it is async-signal-safe, and fires nothing when the
+   lock is not free. */
 uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool in_handler);
 
 /* ---- The table --------------------------------------------------------------------- */
@@ -82,7 +83,7 @@ extern uint32_t evr_watch_work; /* futex: raised when an entry is due, or to end
                                    helper */
 struct evr_watch_job {
   unsigned entry;
-  int number; /* of the trigger */
+  int number; /* number of the trigger */
   enum eventring_subject subject;
   char directory[EVENTRING_MAX_TRIGGER_TEXT + 1];
   uint64_t room; /* bytes that the copy may have */
@@ -96,7 +97,7 @@ bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, int status)
 /* Tells whether an entry is due or busy. Async-signal-safe. */
 bool evr_watch_is_busy(void);
 /* Shows the state of all entries in this table from now on; it has FORMAT_TRIGGER_STATES
-   entries, all 0. NULL: nowhere. */
+   entries, all 0. If `table` is NULL, no state is shown. */
 void evr_watch_show(struct format_trigger *table);
 /* Describes the entry at `index` among those that are set. Returns false when there is
    none. */

@@ -39,7 +39,7 @@ static bool find_bases(struct remote_host *host, struct remote_activity *kept, u
   return true;
 }
 
-/* Reads the words of all rules at once. Returns false: some cannot be read, or the
+/* Reads the words of all rules at once. Returns false if some cannot be read, or the
    pointers differ from the kept ones. */
 static bool read_words(struct remote_host *host, const struct remote_activity *kept,
                        uint64_t domain, size_t count, uint64_t words[EVENTRING_MAX_RULES]) {

@@ -8,7 +8,7 @@
 /* Where the words of the rules were found before. All zero: not found yet. */
 struct remote_activity {
   bool known;
-  uint64_t bases[EVENTRING_MAX_RULES]; /* by rule: the value of its pointer */
+  uint64_t bases[EVENTRING_MAX_RULES]; /* value of the pointer of each rule */
 };
 
 /* Sets the activity, its text and its subject in `about`, whose address is set. With

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* coroutines.c: reads many suspended threads of another process together.
  *
- * A program may have 20,000 of them, so system calls must be few for each. They are read
- * in slices: the threads (T); then their frames, level by level, since each frame links
- * to the one below (A); then what they refer to; then all frames again (B) and all
+ * A program may have 20,000 of them, so few system calls must do for each. Threads are
+ * read in slices: the threads (T); then their frames, level by level, since each frame
+ * links to the one below (A); then what they refer to; then all frames again (B) and all
  * threads again (U).
  *
  * A suspended thread changes nothing. It must be suspended in T and in U, in the same
@@ -29,14 +29,15 @@ enum {
   SLICE = 512,
   TRIES = 3,
   MOST_LEVELS = 256, /* innermost frames of a thread to compare */
-  MOST_BYTES = 1 << 30  /* of a thread's values, or of its frames: more is damage */
+  MOST_BYTES = 1 << 30  /* most bytes of a thread's values, or of its frames; more is
+                           damage */
 };
 
 /* A thread of a slice. */
 struct item {
   uint64_t thread;
   bool sound;
-  uint64_t frame; /* the next to read; 0: none */
+  uint64_t frame; /* the next frame to read; 0 if none */
   uint32_t depth; /* depth of that frame, unless it is the first one */
   uint32_t most_depth; /* the greatest possible depth of the first frame */
   struct remote_coroutine is;
@@ -198,7 +199,7 @@ static bool add_level(struct slice *s, uint32_t item) {
   return true;
 }
 
-/* Reads the next frame of each thread. Returns false: there are no more. */
+/* Reads the next frame of each thread. Returns false if there are no more. */
 static bool read_level(struct slice *s) {
   const size_t from = s->level_count;
   for (uint32_t i = 0; i < s->count; i++)
@@ -212,7 +213,7 @@ static bool read_level(struct slice *s) {
 }
 
 /* Performs step A: reads all frames, and keeps them until they are read again. Returns
-   NULL: no frames, or no memory. */
+   NULL if there are no frames, or when out of memory. */
 static unsigned char *read_frames(struct slice *s) {
   const size_t size = s->host->at.frame.size;
   unsigned char *all = NULL;

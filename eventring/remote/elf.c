@@ -51,7 +51,7 @@ bool remote_elf_is_file(const struct remote_elf *elf, int fd) {
 
 /* ---- symbols ------------------------------------------------------------- */
 
-struct dynamic { /* addresses; 0: the section has none */
+struct dynamic { /* addresses; 0 if the section has none */
   uint64_t symbols, texts, text_size, hash, gnu_hash;
 };
 
@@ -88,7 +88,8 @@ static bool read_dynamic(struct remote_memory *memory, const struct remote_elf *
   return d->symbols != 0 && d->texts != 0;
 }
 
-/* Returns the number of the last symbol in this symbol's chain, plus 1; 0: not known. */
+/* Returns the number of the last symbol in this symbol's chain, plus 1, or 0 if it is not
+   known. */
 static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32_t symbol) {
   uint32_t word;
   for (uint32_t i = 0; i < MOST_CHAIN; i++)
@@ -99,7 +100,7 @@ static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32
 
 /* Counts symbols by the hash table of GNU: a bucket has the lowest symbol of its chain.
    Symbols below the first one are not in the table, and are not defined in the file.
-   Returns 0: not known. */
+   Returns 0 if the number is not known. */
 static size_t count_by_gnu_hash(struct remote_memory *memory, uint64_t table) {
   uint32_t head[4]; /* buckets, first symbol, words of the filter, shift */
   if (!remote_read(memory, table, head, sizeof head)) return 0;
@@ -114,7 +115,7 @@ static size_t count_by_gnu_hash(struct remote_memory *memory, uint64_t table) {
   return end_of_chain(memory, buckets + ((uint64_t)head[0] - head[1]) * sizeof *bucket, last);
 }
 
-/* Returns the number of symbols; 0: not known. */
+/* Returns the number of symbols, or 0 if it is not known. */
 static size_t count_symbols(struct remote_memory *memory, const struct dynamic *d) {
   uint32_t chains = 0;
   if (d->gnu_hash != 0) return count_by_gnu_hash(memory, d->gnu_hash);

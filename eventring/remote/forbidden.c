@@ -18,8 +18,8 @@
 
 enum { CAPABILITY_PTRACE = 19 };
 
-/* Finds the value of a line "NAME:\t..." of a file in /proc. Returns false:
-   there is none. */
+/* Finds the value of a line "NAME:\t..." of a file in /proc. Returns false if there is
+   none. */
 static bool find_line(const char *path, const char *name, char *value, size_t room) {
   char line[256];
   bool found = false;

@@ -17,7 +17,8 @@
 
 enum {
   MOST_CODE = 1 << 22,      /* most instructions of a function whose lines are read */
-  MOST_LINE_BYTES = 1 << 28, /* for all functions' lines; the rest is unknown */
+  MOST_LINE_BYTES = 1 << 28, /* most bytes of all functions' lines; further lines are
+                                unknown */
   SHORT_TEXT = 32,          /* bytes of a short string that are read with its length */
   SOURCE_READ = 512,        /* bytes of a source's name that are read */
   NAMES_AGAIN_MS = 1000     /* least time between two readings of the names */
@@ -74,8 +75,8 @@ static struct remote_function *add(struct remote_functions *functions, uint64_t 
 
 static size_t greatest(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Reads a short string, its length and its first bytes, with one read. Returns false: it
-   has another layout, or readable memory ends right behind it. */
+/* Reads a short string, its length and its first bytes, with one read. Returns false if
+   it has another layout, or readable memory ends right behind it. */
 static bool read_short(struct remote_host *host, uint64_t address, char *to, size_t room,
                        size_t *length) {
   const struct eventring_introspection *at = &host->at;
@@ -171,7 +172,8 @@ static bool same_prototype(const struct eventring_introspection *at, const unsig
 #undef SAME
 }
 
-/* Reads a prototype. `identity`: 0: any. Returns NULL: there is none, or no memory. */
+/* Reads a prototype. `identity` is 0 for any prototype. Returns NULL if there is none, or
+   when out of memory. */
 static struct remote_function *read_prototype(struct remote_functions *functions,
                                               uint64_t identity, uint64_t prototype) {
   struct remote_host *host = functions->host;

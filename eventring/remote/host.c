@@ -23,8 +23,8 @@
 #include <string.h>
 
 enum {
-  MOST_OFFSET = 65536,    /* most bytes: of a field in a structure */
-  MOST_FRAME = 4096,      /* a frame, a thread's head, a prototype ... */
+  MOST_OFFSET = 65536,    /* largest offset of a field in a structure, in bytes */
+  MOST_FRAME = 4096,      /* most bytes of a frame, a thread's head, a prototype ... */
   MOST_NOTES = 65536,     /* bytes of a file's notes */
   MOST_FILES = 4096       /* mapped files to try */
 };
@@ -228,8 +228,8 @@ static bool say_errno(struct remote_host *host, int number) {
   return false;
 }
 
-/* Searches the mapped files. Returns 1: found; 0: not in this process; -1: the process is
-   unreadable. */
+/* Searches the mapped files. Returns 1 if it is found, 0 if no file has it, and -1 if the
+   process is unreadable. */
 static int search_maps(struct remote_host *host, FILE *maps, uint64_t *found) {
   char line[4352];
   int files = 0;

@@ -19,16 +19,16 @@ struct remote_memory {
   int error; /* errno of the last read that failed; 0 if it was short */
 };
 
-/* Copies `size` bytes. Returns false: some of them are unreadable. */
+/* Copies `size` bytes. Returns false if some of them are unreadable. */
 bool remote_read(struct remote_memory *memory, uint64_t address, void *to, size_t size);
 bool remote_read_pointer(struct remote_memory *memory, uint64_t address, uint64_t *value);
 bool remote_read_u32(struct remote_memory *memory, uint64_t address, uint32_t *value);
 bool remote_read_u8(struct remote_memory *memory, uint64_t address, uint8_t *value);
 /* Copies the `count` ranges one after another, in this order, to `to`, with one system
-   call for each 1024 of them. Returns false: some of them are unreadable. */
+   call for each 1024 of them. Returns false if some of them are unreadable. */
 bool remote_read_ranges(struct remote_memory *memory, const struct iovec *ranges, size_t count,
                         void *to);
-/* Writes `size` bytes. Returns false: they cannot be written. */
+/* Writes `size` bytes. Returns false if they cannot be written. */
 bool remote_write(struct remote_memory *memory, uint64_t address, const void *from, size_t size);
 
 /* Returns a word of 1, 2, 4 or 8 bytes from bytes that were read. */

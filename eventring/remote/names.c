@@ -14,13 +14,13 @@
 #include <string.h>
 
 enum {
-  MOST_NODES = 1 << 16, /* of one table */
+  MOST_NODES = 1 << 16, /* most nodes of one table */
   MOST_MODULES = 1024,
   MOST_NAMES = 1 << 15
 };
 
 struct name {
-  uint64_t identity; /* of the C function */
+  uint64_t identity; /* identity of the C function */
   char text[REMOTE_NAME];
 };
 
@@ -36,8 +36,8 @@ struct nodes {
   size_t count;
 };
 
-/* Returns copies of the entries with keys of a table; count 0: there are none, or the
-   table is unreadable. */
+/* Returns copies of the entries with keys of a table. Their count is 0 if there are none,
+   or the table is unreadable. */
 static struct nodes read_nodes(struct remote_host *host, uint64_t table) {
   const struct eventring_introspection *at = &host->at;
   struct nodes nodes = {0};
@@ -111,7 +111,7 @@ static void add_module(struct remote_host *host, struct remote_names *names, uin
   free(nodes.bytes);
 }
 
-/* Returns the table in the field of the roots that the host specifies; 0: none. */
+/* Returns the table in the field of the roots that the host specifies, or 0. */
 static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   const struct eventring_introspection *at = &host->at;
   uint64_t table, found = 0;

@@ -7,7 +7,8 @@
 
 struct remote_names;
 
-/* Reads the names, up to a limit. Returns NULL: there are none, or no memory. */
+/* Reads the names, up to a limit. Returns NULL if there are none, or when out of
+   memory. */
 struct remote_names *remote_names_read(struct remote_host *host, uint64_t domain);
 void remote_names_free(struct remote_names *names);
 

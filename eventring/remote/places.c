@@ -22,12 +22,12 @@ enum {
   MOST_FILES = 4096,       /* mappings with code */
   MOST_READS = 64,         /* readings of the list of mappings */
   MOST_SEARCHES = 256,     /* searches for symbols, each of at most 100 MiB */
-  FILE_PATH = 1024         /* bytes with the NUL; longer ones are cut */
+  FILE_PATH = 1024         /* bytes with the NUL; longer paths are cut */
 };
 
 struct code {
   uint64_t from, to, base;
-  char *path; /* of the file, as the process sees it */
+  char *path; /* path of the file, as the process sees it */
 };
 
 struct remote_places {

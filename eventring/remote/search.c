@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { PIECE = 1 << 18, LEAST = 1 << 12, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
-/* Needed because a hostile process may have a heap without end. */
+/* Longest time of a search: a hostile process may have a heap without end. */
 #define MOST_NS UINT64_C(60000000000)
 
 static bool add(struct remote_search *search, uint64_t thread) {
@@ -44,8 +44,9 @@ bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
 
 /* A part of the process's memory that was read for the search. */
 struct piece {
-  uint64_t chunk, chunk_size; /* the chunk, or the piece of one, that this is a part of */
-  const unsigned char *lines; /* line marks of the chunk; NULL: not known */
+  uint64_t chunk, chunk_size; /* the chunk, or the piece of a chunk, that this is a part
+                                 of */
+  const unsigned char *lines; /* line marks of the chunk; NULL if not known */
   uint32_t lives; /* coroutine.lives of the domain */
   uint64_t address;
   const uint64_t *words;
@@ -102,18 +103,18 @@ static void forget_thread(struct remote_search *search, uint64_t thread) {
 /* The state of a search. */
 struct searching {
   struct remote_host *host;
-  uint64_t domain, until; /* until: ns of now_ns */
+  uint64_t domain, until; /* until: end of the search, in ns of now_ns */
   uint64_t *words;        /* PIECE bytes */
   unsigned char *lines;
-  size_t line_count;      /* of a chunk */
-  unsigned char *pointers; /* of a chunk to its pieces, and data in between */
+  size_t line_count;      /* lines of a chunk */
+  unsigned char *pointers; /* pointers of a chunk to its pieces, and data in between */
   uint32_t lives;
   struct remote_search *search;
 };
 
 /* Reads at most `size` bytes at an address, fewer if the following memory is not mapped.
- * Returns their number; 0: nothing is mapped. Memory that was returned to the system
- * reads as zeros. */
+ * Returns the number of bytes read, or 0 if nothing is mapped. Memory that was returned
+ * to the system reads as zeros. */
 static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   while (!remote_read(&s->host->memory, address, s->words, size)) {
     if (size <= LEAST) return 0;
@@ -170,7 +171,7 @@ static void search_scattered(struct searching *s, uint64_t chunk) {
   }
 }
 
-/* Returns the chunk to which the pointer at a place leads; 0: none. */
+/* Returns the chunk to which the pointer at a place leads, or 0. */
 static uint64_t first_chunk(struct searching *s, struct eventring_location where) {
   uint64_t place, chunk;
   return remote_place(s->host, s->domain, where, &place) &&

@@ -27,21 +27,22 @@
  *    functions of less than a microsecond are seen.
  * 3. If not even place 1 is the same, the stack is torn, and nothing is shown.
  *
- * A host fills a frame in an order that keeps 2. true even if its thread is interrupted
- * between two stores (INTROSPECTION.md). Slots of functions are read after A and before
- * T: at that time, activations that are the same in A and B had begun and had not ended.
+ * A host fills a frame in an order that keeps rule 2 true even if its thread is
+ * interrupted between two stores (INTROSPECTION.md). Slots of functions are read after A
+ * and before T: at that time, activations that are the same in A and B had begun and had
+ * not ended.
  *
  * A coroutine runs while another thread waits for it. Waiting threads do not run, so all
  * of their frames must be the same, and T and U must agree about which threads they are.
  * (If a thread was left and entered again in between, its resumer's innermost frame has
- * begun again.) If one of them differs, the stack ends there, as in 2. A coroutine
+ * begun again.) If one of them differs, the stack ends there, as in rule 2. A coroutine
  * without a resumer was left at that moment, unless T and U both show it as the running
  * one and it is not suspended.
  *
- * To read everything in one system call, the addresses must be known before: a plan has
- * those of the last time. Frames do not move as long as their thread lives. Each copy is
- * checked against the plan (depth, the link to the frame below). If the check fails, a
- * new plan is made, link by link.
+ * To read everything in one system call, the addresses must be known before. A plan keeps
+ * the addresses of the last time. Frames do not move as long as their thread lives. Each
+ * copy is checked against the plan (depth, the link to the frame below). If the check
+ * fails, a new plan is made, link by link.
  */
 #include "remote/stack.h"
 
@@ -136,7 +137,7 @@ static bool stays(const struct eventring_introspection *at, const struct remote_
   return remote_frame_stays(at, a, b) && remote_frame_stays(at, b, c);
 }
 
-/* Returns the place of the frame at this address in the plan; SIZE_MAX: none. */
+/* Returns the place of the frame at this address in the plan, or SIZE_MAX. */
 static size_t place_of(const struct remote_planned *thread, uint64_t frame) {
   for (size_t i = thread->count; i > 0; i--)
     if (thread->frames[i - 1] == frame) return i - 1;
@@ -157,10 +158,10 @@ static bool links_hold(const struct eventring_introspection *at,
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* Finds the function in place i. `slot`: the value of its slot may be used, if the plan
- * has the slot's present place. The word in a C frame is the function until the function
- * sets a continuation. So if that word has a name in the modules, it certainly is a
- * function. Otherwise the plan must have the right slot. */
+/* Finds the function in place i. `slot` is true if the value of its slot may be used,
+ * provided that the plan has the slot's present place. The word in a C frame is the
+ * function until the function sets a continuation. So if that word has a name in the
+ * modules, it certainly is a function. Otherwise the plan must have the right slot. */
 static struct remote_function *function_of(struct remote_reader *reader,
                                            const struct remote_planned *thread, size_t i,
                                            bool slot) {
@@ -190,7 +191,7 @@ static struct remote_function *function_of(struct remote_reader *reader,
   return f;
 }
 
-/* Adds the frame in place i. Returns false: its function is no longer readable. */
+/* Adds the frame in place i. Returns false if its function is no longer readable. */
 static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
                       const struct remote_planned *thread, size_t i, bool slot, bool innermost) {
   const struct eventring_introspection *at = &reader->host->at;
@@ -277,7 +278,8 @@ static bool can_be_suspended(const struct remote_reader *reader, const struct re
 struct extent {
   size_t last[REMOTE_THREADS]; /* place of the innermost certain frame of each thread */
   size_t top;                  /* the innermost thread with certain frames */
-  bool extra;                  /* the place above that one in `top` is certain, too */
+  bool extra;                  /* in thread `top`, the place above `last` is certain,
+                                  too */
 };
 
 /* Tells whether the copies fit the plan. If so, stores in `last` the place of each
@@ -304,7 +306,7 @@ static bool is_same_in_u(const struct eventring_introspection *at,
          memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
 }
 
-/* Finds how far the frames are certain, from the outermost thread on. Returns false: no
+/* Finds how far the frames are certain, from the outermost thread on. Returns false if no
    frame of a thread is certain. */
 static bool find_certain(const struct eventring_introspection *at, const struct remote_plan *plan,
                          struct extent *extent, struct remote_stack *stack) {
@@ -335,7 +337,7 @@ static bool stayed_suspended(const struct eventring_introspection *at,
          memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0;
 }
 
-/* Adds the frames that are certain. Returns false: a function is no longer readable. */
+/* Adds the frames that are certain. Returns false if a function is no longer readable. */
 static bool add_frames(struct remote_reader *reader, struct remote_stack *stack,
                        const struct extent *extent) {
   const struct remote_plan *plan = &reader->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.c: reads what the system knows of the OS threads of a process. */
+/* tasks.c: reads what the system reports about the OS threads of a process. */
 #include "remote/tasks.h"
 
 #include <dirent.h>
@@ -26,8 +26,8 @@ static bool read_file(const char *path, char *text, size_t room) {
   return n > 0;
 }
 
-/* Returns the number of a task in its innermost pid namespace: the last one of NSpid; 0:
-   not known. */
+/* Returns the number of a task in its innermost pid namespace: the last one of NSpid, or
+   0 if it is not known. */
 static pid_t own_number(pid_t pid, pid_t tid) {
   char path[64], text[4096];
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/status", (long)pid, (long)tid);
@@ -89,7 +89,8 @@ bool remote_task_read(pid_t pid, struct remote_task *task) {
   return true;
 }
 
-/* Reads the number behind a word of proc_pid_status(5). Returns false: there is none. */
+/* Reads the number behind a word of proc_pid_status(5). Returns false if there is
+   none. */
 static bool status_number(const char *status, const char *word, uint64_t *number) {
   const char *line = strstr(status, word);
   return line && sscanf(line + strlen(word), "%" SCNu64, number) == 1;

@@ -2,25 +2,26 @@
 /* helper.c: the thread that makes the copies of triggers, and notices what a program that
  * is asleep in C cannot notice.
  *
- * There is one while there is a recording, also one that stands by; its start and its end
- * start and end the helper. It sleeps on the futex evr_watch_work. Every 400 ms it looks
- * whether the file was deleted (deletion.c), whether a tool has set triggers
- * (triggers.c), and whether one asks a domain that does not run (question.c): domains
- * look, too, but only with their events and at their safepoints. It asks domains for
- * their stacks, as often as the host wants (last_stack.c). It blocks all signals but
- * SIGBUS. Only functions of this file change its state, under `mutex`, which nobody takes
- * under another lock of the library.
+ * A recording has one helper from its start to its end, also while it stands by. The
+ * helper sleeps on the futex evr_watch_work. Every 400 ms it checks whether the file was
+ * deleted (deletion.c), whether a tool has set triggers (triggers.c), and whether a tool
+ * asks a domain that does not run (question.c); domains check, too, but only with their
+ * events and at their safepoints. It asks domains for their stacks as often as the host
+ * wants (last_stack.c). The helper blocks all signals but SIGBUS. Its state changes under
+ * `mutex`, which nobody takes while holding another lock of the library; only `sleep` is
+ * changed without it.
  *
- * Cost: 2.5 wake-ups a second, two more for each stack, and a process that is recorded
- * has a second thread. It opens no file unless there is one to make: a program that
- * closes descriptor 0 to get it with its next open must get it. And it is not to keep a
- * process alive: a process ends with its last thread, and the helper ends when the others
- * have ended.
+ * Cost: 2.5 wake-ups a second, two more for each request for stacks, and a recorded
+ * process has a second thread. The helper opens no file unless it makes one: a program
+ * that closes descriptor 0 to get it with its next open must get it. The helper must not
+ * keep a process alive: a process ends with its last thread, so the helper ends when all
+ * others have ended.
  *
- * A program that does next to nothing is not to wait for the helper. So the helper does
- * nothing before its first look (EVR_FIRST_LOOK_NS), and a process that exits while it is
- * asleep does not wait for its end: it takes from it the right to go on (`sleep`), and
- * the system ends the thread with the process. */
+ * A short program must not wait for the helper. So the helper does nothing before its
+ * first check, EVR_FIRST_LOOK_NS after its start, and a process that exits while the
+ * helper is asleep does not wait for its end. The exiting thread changes `sleep` from
+ * ASLEEP to FOR_GOOD; a helper that wakes up and finds that does nothing more, and the
+ * kernel ends it with the process. */
 #include "trigger/helper.h"
 
 #include <errno.h>
@@ -52,11 +53,11 @@ enum {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 enum sleep { ASLEEP, AWAKE, FOR_GOOD };
 static struct {
-  bool running;    /* it was started and not joined */
-  bool left;       /* asleep for good: the process exits */
-  uint32_t stopped;   /* atomic: it is to end */
+  bool running;       /* the helper was started and not joined */
+  bool left;          /* the process exits, and the helper is asleep for good */
+  uint32_t stopped;   /* atomic: the helper is to end */
   uint32_t has_ended; /* atomic */
-  uint32_t sleep;     /* enum sleep; atomic. FOR_GOOD: it may do nothing any more */
+  uint32_t sleep;     /* enum sleep; atomic. FOR_GOOD: the helper must not go on */
   pthread_t thread;
 } helper;
 
@@ -67,7 +68,7 @@ static void note_own_thread(uintptr_t thread) {
 }
 
 /* Tells whether the caller is the helper: a recording that it starts must not get a
-   second one. */
+   second helper. */
 static bool is_helper(void) {
   return __atomic_load_n(&own_thread, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
 }
@@ -121,8 +122,8 @@ static void yield_to_others(void) {
   if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-/* Sleeps until there is work that is not seen yet, at most `ns`. The state is ASLEEP.
-   Returns false if it may not go on. */
+/* Sleeps until evr_watch_work differs from `seen`, at most `ns`. The caller has set the
+   state to ASLEEP. Returns false if the helper must not go on. */
 static bool sleep_on(uint32_t seen, uint64_t ns) {
   const struct timespec time = {.tv_nsec = (long)ns};
   uint32_t asleep = ASLEEP;
@@ -131,14 +132,15 @@ static bool sleep_on(uint32_t seen, uint64_t ns) {
                                      __ATOMIC_RELAXED);
 }
 
+/* Sets the state to ASLEEP and sleeps as sleep_on does. */
 static bool rest(uint32_t seen, uint64_t ns) {
-  /* release: pairs with the acquire in leave_asleep: whoever leaves it asleep sees all
-     that it did */
+  /* release: pairs with the acquire in leave_asleep, after which the exiting thread sees
+     all that the helper did */
   __atomic_store_n(&helper.sleep, ASLEEP, __ATOMIC_RELEASE);
   return sleep_on(seen, ns);
 }
 
-/* Returns the number of the work that there is. acquire: pairs with the releases in
+/* Returns the number of changes of the work. acquire: pairs with the releases in
    evr_watch_post, whose entries are then seen, and in wake. */
 static uint32_t work_seen(void) {
   return __atomic_load_n(&evr_watch_work, __ATOMIC_ACQUIRE);
@@ -155,7 +157,8 @@ static void look(void) {
   evr_on_deleted(EVR_LOOK_ASIDE);
 }
 
-/* Looks, if it is time to. Returns how long the helper may rest. */
+/* Makes the checks of the helper and its requests for stacks if they are due. Returns for
+   how many ns the helper may sleep. */
 static uint64_t take_turn(uint64_t *look_at) {
   uint64_t now = evr_monotonic_ns();
   if (now >= *look_at) {
@@ -166,8 +169,8 @@ static uint64_t take_turn(uint64_t *look_at) {
   return due < until_look ? due : until_look;
 }
 
-/* Works and looks until the helper is to end. It is born asleep. Returns false if it may
-   not do anything any more. */
+/* Makes copies and checks until the helper is to end. Its state is ASLEEP at first.
+   Returns false if the helper must not do anything any more. */
 static bool help_on(void) {
   uint64_t look_at = 0;
   uint32_t seen = work_seen();
@@ -262,18 +265,19 @@ static void wait_for_end(void) {
    helper is then left running, and a later start joins it when it has ended. */
 static void end_helper(void) {
   uint64_t until = evr_monotonic_ns() + FINISH_S * (uint64_t)1000000000;
-  /* release: pairs with the acquire load of `stopped` in help; acquire: with the release
-     at its end */
+  /* release: pairs with the acquire load of `stopped` in help; acquire: pairs with the
+     release at the end of help */
   __atomic_store_n(&helper.stopped, 1, __ATOMIC_RELEASE);
   while (!__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE) && evr_monotonic_ns() < until) {
     wake();
     wait_for_end();
   }
-  /* acquire: as above */
+  /* acquire: pairs with the release at the end of help */
   if (__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
 }
 
-/* Leaves the helper asleep for good, if it is asleep and has nothing to do. */
+/* Leaves the helper asleep for good if it is asleep and has nothing to do. Returns
+   whether it did. */
 static bool leave_asleep(void) {
   uint32_t asleep = ASLEEP;
   /* acquire: pairs with the release in rest */

@@ -12,8 +12,9 @@
 
 extern const struct evr_savers evr_savers; /* helper.c */
 
-/* Makes the copy of a job (save.c). *bytes: what it has on the disk. Returns 0, E_STATE
-   when nothing is recorded any more, or an error that says what could not be done. */
+/* Makes the copy of a job (save.c). Stores in *bytes what the copy takes on the disk.
+   Returns 0, E_STATE when nothing is recorded any more, or an error that says what could
+   not be done. */
 int evr_save(const struct evr_watch_job *job, uint64_t *bytes, struct eventring_error *error);
 
 #pragma GCC visibility pop

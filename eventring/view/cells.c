@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cells.c: figures by cell of time. */
+/* cells.c: figures by cell, an interval of time (grid.h). */
 #include "view/cells_rows.h"
 
 #include <math.h>
@@ -65,7 +65,8 @@ static size_t bytes_of_counter(const struct counter *counter) {
   return counter->count * sizeof *counter->cell;
 }
 
-/* Returns the row of a cell, which is made if there is none; NULL: no memory. */
+/* Returns the row of a cell, which is made if there is none, or NULL when out of
+   memory. */
 static struct cell *cell_at(struct page_cells *cells, struct series *series, uint32_t wanted) {
   const size_t before = series->count;
   struct cell *cell = PAGE_ROW_OF(series->cell, series->count, series->room, wanted);

@@ -7,7 +7,7 @@
 #include "view/buckets.h"
 #include "view/cells.h"
 
-struct cell { /* of one level */
+struct cell { /* the figures of a cell, an interval of time (grid.h), at a level */
   uint32_t cell;
   struct page_buckets buckets;
   uint64_t count, sum, own, own_count, longest, off_cpu, suspended;
@@ -17,17 +17,17 @@ enum of { OF_SPAN, OF_ASYNC, OF_EVENT, OF_PAUSE };
 
 struct series {
   uint8_t of, slot, level;
-  bool measures_off_cpu, has_no_buckets; /* of cells */
+  bool measures_off_cpu, has_no_buckets; /* what its cells have */
   int32_t id, reason;
-  const struct eva_tally_entry *entry; /* of the tally; NULL: of a pause */
-  struct eva_histogram *durations;     /* of pauses */
-  uint64_t off_cpu;                    /* also of a pause */
+  const struct eva_tally_entry *entry; /* entry of the tally; NULL for pauses */
+  struct eva_histogram *durations;     /* durations of pauses */
+  uint64_t off_cpu;                    /* ns off the processor, also of pauses */
   struct cell *cell;
   size_t count, room;
   /* what was in the tally at the last turn */
   uint64_t seen_count, seen_sum, seen_own, seen_own_count, seen_off_cpu, seen_suspended;
   uint64_t longest;
-  uint32_t seen_from, seen_size;       /* a range of buckets */
+  uint32_t seen_from, seen_size;       /* the range of buckets in `seen` */
   uint32_t *seen;
 };
 
@@ -63,7 +63,7 @@ struct slot {
 struct page_cells {
   struct page_run *run;
   struct eva_tally *tally;
-  size_t most; /* bytes of rows */
+  size_t most; /* most bytes of rows */
   size_t used;
   uint32_t now[EVENTRING_MAX_DOMAINS], async_now;
   struct slot slot[EVENTRING_MAX_DOMAINS];

@@ -119,7 +119,7 @@ static int find_track(struct page_events *events, const struct export_track *tra
   return found;
 }
 
-/* Returns the index of the track of an event; -1: no memory. */
+/* Returns the index of the track of an event, or -1 when out of memory. */
 static inline int track_of(struct page_events *events, const struct eventring_event *event) {
   const struct export_track *track = export_track_of(&events->tracks, event);
   if (!track) return -1;
@@ -149,7 +149,7 @@ static int add_plain(struct page_events *events, const struct eventring_event *e
   return EVENTRING_OK;
 }
 
-/* Adds a span that has ended. `time`: NULL: it is torn. */
+/* Adds a span that has ended. `time` is NULL if the span is torn. */
 static int add_span(struct page_events *events, const struct eventring_event *end, uint32_t track,
                     const struct eva_span_time *time) {
   static const struct eva_span_time unknown = {0};
@@ -170,8 +170,8 @@ static int add_span(struct page_events *events, const struct eventring_event *en
 }
 _Static_assert(EVA_PARTS == 2, "add_span");
 
-/* Takes the begin or the end of a span. `time`: for the end of a whole span, else
-   NULL. */
+/* Takes the begin or the end of a span. `time` is NULL except at the end of a whole
+   span. */
 static int take_span(struct page_events *events, const struct eventring_event *event,
                      const struct eva_span_time *time) {
   const bool is_wanted = event->ns >= events->run->since;

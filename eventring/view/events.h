@@ -2,8 +2,8 @@
 /* events.h: takes the events of a recording once, for all parts of a page that use them.
  *
  * The cursor is merged. Most events come in batches, from which only figures are taken. A
- * batch is taken as a whole if it lies in one cell of the grid and drives no clock; all
- * other events are taken one by one.
+ * batch is taken as a whole if it lies in one cell (an interval of time, grid.h) and
+ * drives no clock; all other events are taken one by one.
  *
  * Each event passes, in this order:
  *
@@ -15,7 +15,7 @@
  *   spans          keep the spans that are shown one by one (spans.h)
  *   moments        instants and links
  *   pauses         steps
- *   parts          those of the command that take events by themselves (part.h)
+ *   parts          the parts of the command that take events by themselves (part.h)
  *
  * Errors: the first one, EVENTRING_E_MEMORY, ends each poll from then on (`status`).
  * Threads: that of the cursor.
@@ -36,7 +36,7 @@ struct page_events {
   struct page_cells *cells;
   const uint32_t *cells_now;       /* page_cells_now of `cells` */
   struct page_spans *spans;        /* owned by the queue until reading is over */
-  struct page_spans_queue *queue;  /* NULL: reading is over */
+  struct page_spans_queue *queue;  /* NULL once reading is over */
   struct page_moments *moments;
   struct page_pauses *pauses;
   struct page_texts *texts;
@@ -47,7 +47,8 @@ struct page_events {
   struct page_cell_at now; /* cell of the last event */
   struct {          /* the track of the last event that has one */
     uint64_t context;
-    uint32_t id, track; /* id: of export_track (0: none); track: index in the lists */
+    uint32_t id, track; /* id: that of export_track, 0 if there is none; track: index in
+                           the lists */
   } last_track;
   uint64_t end_ns; /* the last moment of all parts */
   uint64_t classes; /* classes that parts take by themselves; set after their begin */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h: the cells of time for which a page has figures (DATA.md).
+/* grid.h: the cells for which a page has figures: intervals of time of equal length
+ * (DATA.md).
  *
  * The begin and the end of a file are known before it is read. While a recording goes on
  * (a live process, a PROGRAM), its end moves. When it passes the last cell, cells become
@@ -16,7 +17,7 @@
 enum { PAGE_CELLS_LOG2 = 10, PAGE_CELLS = 1 << PAGE_CELLS_LOG2 };
 
 struct page_grid {
-  uint64_t begin_ns; /* of cell 0 */
+  uint64_t begin_ns; /* begin of cell 0 */
   uint64_t cell_ns;
   uint32_t cells;    /* at most PAGE_CELLS; exactly that many during reading */
 };
@@ -44,7 +45,7 @@ static inline uint32_t page_grid_cell_of_all(const struct page_grid *grid, uint6
   return cell < grid->cells ? cell : grid->cells - 1;
 }
 /* A cell and its limits, for a series of moments, most of which lie in the same cell as
-   the one before. A zeroed struct has no cell. It must be zeroed when cells become
+   the moment before. A zeroed struct has no cell. It must be zeroed when cells become
    longer. */
 struct page_cell_at {
   uint64_t begin_ns, length;

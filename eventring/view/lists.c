@@ -13,21 +13,22 @@
 struct track {
   struct page_lane lane;
   uint64_t context;
-  bool is_shared; /* several contexts used it in turn */
+  bool is_shared; /* several contexts used the track in turn */
   uint32_t depth;
 };
 
 struct page_lists {
   eventring_cursor *cursor;
-  int name_at[EVENTRING_MAX_EVENTS];   /* index of an id; -1: no such definition */
+  int name_at[EVENTRING_MAX_EVENTS];   /* index of an id; -1 if there is no such
+                                          definition */
   unsigned names;
   struct eventring_domain_info *domain;
   size_t domains, domain_room;
-  int newest[EVENTRING_MAX_DOMAINS];   /* the newest domain of a slot; -1: none */
+  int newest[EVENTRING_MAX_DOMAINS];   /* the newest domain of a slot; -1 if none */
   struct track *track;
   size_t tracks, track_room;
-  struct evr_table by_lane;            /* by lane: the index of its track, plus 1 */
-  int last;                            /* the track found last */
+  struct evr_table by_lane;            /* by row of a ring: its track's index, plus 1 */
+  int last;                            /* index of the track found last */
   int status;
 };
 

@@ -39,7 +39,7 @@ struct page_moments {
   size_t count, room;
   uint64_t apart; /* least time between two instants of one name and track */
   uint64_t seen, seen_links;
-  struct evr_table last; /* by name and track: number of the last instant, plus 1 */
+  struct evr_table last; /* number of the last instant of each name and track, plus 1 */
   struct evr_table waiting; /* struct point */
   struct eva_top links;
 };
@@ -71,8 +71,8 @@ static bool is_alike(const void *context, uintptr_t value, const void *key) {
   return a->track == b->track && a->id == b->id;
 }
 
-/* Returns the place that holds the number of the last instant of the same name and track;
-   NULL: no memory. */
+/* Returns the place that holds the number of the last instant of the same name and track,
+   or NULL when out of memory. */
 static uintptr_t *last_like(struct page_moments *moments, const struct instant *instant) {
   const uint64_t hash =
       evr_hash_word(evr_hash_seed(), (uint64_t)instant->track << 16 | instant->id);

@@ -84,7 +84,7 @@ size_t page_size(const struct page *page) {
   return size;
 }
 
-/* Writes a part at its next level, and those that follow its level. */
+/* Writes a part at its next level, and the parts that follow its level. */
 static int lessen(struct page *page, struct page_made *made) {
   const unsigned level = made->level + 1;
   int status = EVENTRING_OK;

@@ -17,18 +17,19 @@
 #include "view/part.h"
 #include "view/section.h"
 
-/* Returns the size of the text around the sections; the others write the part before them
-   and the part behind them. */
+/* Returns the size of the text around the sections. page_put_begin and page_put_end write
+   the text before and behind the sections. */
 size_t page_text_size(void);
 void page_put_begin(FILE *out);
 void page_put_end(FILE *out);
 
 /* What a page is made of. */
 struct page_made {
-  const struct page_part *part; /* in the order of the page */
+  const struct page_part *part; /* parts, in the order of the page */
   void *state;
-  unsigned level;               /* how much was taken away; above part->levels: all */
-  bool is_there;                /* it has content for a section */
+  unsigned level;               /* level of reduction; above part->levels if the part is
+                                   left out */
+  bool is_there;                /* the part has content for a section */
   struct page_section section;
   struct page_left left;
 };
@@ -57,8 +58,8 @@ struct page {
 int page_make(struct page *page);
 /* Writes the sections. */
 void page_put_sections(const struct page *page, FILE *out);
-/* Returns a new chunk whose section has its name and can be written into; NULL: no
-   memory. */
+/* Returns a new chunk whose section has its name and can be written into, or NULL when
+   out of memory. */
 struct page_chunk *page_new_chunk(struct page *page);
 /* Returns the size in bytes that the page has with the present sections. */
 size_t page_size(const struct page *page);

@@ -10,11 +10,11 @@
  *           NULL: the part reads nothing, or reads by itself in `finish` (the records of
  *           heap profiles and of profiles of calls).
  *   lost    takes each loss; NULL: the part needs none.
- *   stop    is called when reading is over. The part ends what it does besides, and
- *           returns the last moment of its data, to which the grid will extend. NULL:
- *           the part has only events.
+ *   stop    is called when reading is over. The part ends whatever else it does, and
+ *           returns the last moment of its data, to which the grid will extend. NULL: the
+ *           part has only events.
  *   halve   is called when cells have become twice as long (grid.h). NULL: the part has
- *           nothing by cell.
+ *           nothing by cell (interval of time).
  *   finish  is called after reading, while the process may still live; the cursor stays
  *           open to the end.
  *   write   writes the section's value at a level of reduction. Level 0 has all that was
@@ -52,7 +52,8 @@ struct page_events;
 /* What all parts get. */
 struct page_run {
   eventring_cursor *cursor;
-  struct eventring_info info;     /* as at the begin; from finish on: as at the end */
+  struct eventring_info info;     /* as at the begin of reading; from `finish` on, as at
+                                     the end */
   struct eventring_totals totals; /* set from finish on */
   struct page_grid grid;
   uint64_t since, until;          /* the window, inclusive; 0, UINT64_MAX: all */
@@ -63,19 +64,21 @@ struct page_run {
   const char *target;             /* PID, FILE or "-- PROGRAM", as a shell reads it */
   const char *prefix;             /* variables that make PROGRAM record */
   const char *command_line;       /* the command line that made the page */
-  pid_t live;                     /* the process that is watched; 0: none */
-  struct launch *launch;          /* of a PROGRAM, else NULL */
-  uint64_t seconds_ns;            /* for how long it is watched; 0: until it ends */
+  pid_t live;                     /* the process that is watched; 0 if none */
+  struct launch *launch;          /* the launched PROGRAM, else NULL */
+  uint64_t seconds_ns;            /* for how long the process is watched; 0: until it
+                                     ends */
   /* Prints the value of an event as commands do (" = 12"), or nothing if it has none. */
   void (*print_value)(FILE *out, eventring_cursor *cursor,
                       const struct eventring_event *event);
   struct { /* what was sampled for the page; set by a part in `begin` or `finish` */
-    uint64_t hz;    /* stacks a second; 0: none were taken */
-    double rate;    /* sampling rate of allocations; 0: none */
+    uint64_t hz;    /* stacks a second; 0 if none were taken */
+    double rate;    /* sampling rate of allocations; 0 if none */
     double seconds;
     uint64_t begin_ns;          /* when sampling began */
     uint64_t stacks, moving, torn, late, coarse; /* counted as by `profile --json` */
-    bool has_calls, has_written, has_allocations; /* by line; others took them */
+    /* figures by line are there: of calls, of samples that others took, of allocations */
+    bool has_calls, has_written, has_allocations;
   } sampled;
   struct page_lists *lists;       /* the lists of `head` (lists.h) */
   struct page_events *events;     /* what takes the events (events.h) */
@@ -83,14 +86,14 @@ struct page_run {
 
 /* What was left out of the page, for head.left_out. */
 struct page_left {
-  const char *what; /* "spans", "sites", ...; NULL: nothing */
+  const char *what; /* "spans", "sites", ...; NULL if nothing was left out */
   uint64_t kept, of;
-  const char *why;  /* NULL: the limit of the page */
+  const char *why;  /* NULL if the limit of the page is the reason */
 };
 
 struct page_part {
   const char *name;
-  /* The part to which this one refers and whose level it takes; NULL: it has its own
+  /* The part to which this one refers and whose level it takes; NULL if it has its own
      level. */
   const char *with;
   unsigned levels; /* number of levels of reduction: write gets 0 to levels */
@@ -103,7 +106,8 @@ struct page_part {
   int (*finish)(void *state);
   bool (*write)(void *state, struct eva_json *json, unsigned level, struct page_left *left);
   void (*free)(void *state);
-  const struct page_part *also; /* a part to be written again with this one; NULL: none */
+  const struct page_part *also; /* a part to be written again with this one; NULL if
+                                   none */
 };
 
 static inline bool page_wants_domain(const struct page_run *run, uint32_t slot) {

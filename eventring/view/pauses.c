@@ -20,7 +20,7 @@ struct row {
 struct page_pauses {
   struct page_run *run;
   struct eva_top top;
-  struct row *of_cell; /* PAGE_CELLS rows; ns 0: none */
+  struct row *of_cell; /* the longest step of each of PAGE_CELLS cells; ns is 0 if none */
   struct eva_gaps gaps;
   uint64_t seen;
 };
@@ -106,8 +106,8 @@ static int by_begin(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Chooses the steps to show, sorted by begin: the `longest` longest ones, and those of
-   the cells. Returns their number. */
+/* Chooses the steps to show, sorted by begin: the `longest` longest steps, and the
+   longest step of each cell. Returns their number. */
 static size_t choose(const struct page_pauses *pauses, size_t longest, bool cells,
                      struct row *rows) {
   size_t count = 0, kept = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h: rows of cells: an array, in the order of the cells, of structs with a member
- * `cell`.
+/* rows.h: rows of cells (intervals of time, grid.h): an array, in the order of the cells,
+ * of structs with a member `cell`.
  *
  * Errors: NULL, without memory. Threads: one at a time for an array.
  */

@@ -44,7 +44,7 @@ struct page_deflate {
   unsigned filled, compressed;
   size_t size[SLOTS];
   char slot[SLOTS][BUFFER];
-  char buffer[BUFFER]; /* of the FILE */
+  char buffer[BUFFER]; /* buffer of the FILE */
   unsigned char out[COMPRESSED];
 };
 

@@ -28,19 +28,19 @@ struct page_section {
   struct eva_json json;  /* to write into until close or end; json.out is its stream */
   unsigned char *bytes;  /* the gzip stream, once complete */
   size_t size, room;
-  struct page_deflate *deflate; /* only while it is written */
+  struct page_deflate *deflate; /* NULL unless the section is being written */
 };
 
 /* Tells whether sections can be made (needs zlib). If not, page_section_begin fails. */
 bool page_can_compress(void);
 /* Begins a section. `name`: letters, digits, `:' and `-', fewer than PAGE_NAME. Returns
-   false: no memory; then there is nothing to end or to free. */
+   false when out of memory; then there is nothing to end or to free. */
 bool page_section_begin(struct page_section *section, const char *name);
 /* Ends writing into a section. A thread may still compress it, so the struct must not be
    moved. */
 void page_section_close(struct page_section *section);
-/* Waits until a closed section is complete. Returns false if memory ran out; then it is
-   empty. */
+/* Waits until a closed section is complete. Returns false if memory ran out; then the
+   section is empty. */
 bool page_section_wait(struct page_section *section);
 /* Closes a section and waits for it. */
 bool page_section_end(struct page_section *section);

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One that needs room. */
+/* A user that needs room. */
 struct page_need {
   double weight;    /* above 0 */
   uint64_t bytes;   /* the bytes that it needs */
   uint64_t allowed; /* result: what it needs, or less in proportion to its weight */
 };
 
-/* Divides `room`: what one does not need goes to the others. */
+/* Divides `room`: what one user does not need goes to the others. */
 void page_share(struct page_need *needs, size_t count, uint64_t room);
 
 #endif

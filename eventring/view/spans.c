@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* spans.c: spans that are kept whole, and sections `spans` and `cover`. (The file is long
- * because what is kept of a span, by its cell and by its name, decides what the sections
- * show, in the same order.) */
+ * because what is kept of a span, by its cell (an interval of time, grid.h) and by its
+ * name, decides what the sections show, in the same order.) */
 #include "view/spans.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@
 #include "view/share.h"
 
 enum {
-  OF_NAME = 8,        /* longest kept of a name, and last; fewer if there are many */
+  OF_NAME = 8,        /* longest spans that are kept of a name, and last ones; fewer if
+                         there are many names */
   MOST_TORN = 4096,   /* torn and open spans that are kept */
   LEVELS = 8,
   MOST_DEPTH = 4095,  /* deeper spans are covered at this depth */
@@ -30,8 +31,8 @@ struct longest {
 };
 
 struct name {
-  uint8_t ring; /* of its first span */
-  uint32_t room; /* of each kind: longest and last */
+  uint8_t ring; /* ring of its first span */
+  uint32_t room; /* room for longest spans, and for last spans */
   uint32_t longest_count, last_count, next_last;
   struct longest longest[]; /* behind them are the last ones: last_of */
 };
@@ -39,7 +40,7 @@ struct name {
 struct piece { /* the part of a cell that spans of a track and depth take */
   uint32_t cell, count;
   uint64_t ns;
-  struct page_span longest; /* the longest that ended in it; ns 0: none */
+  struct page_span longest; /* the longest span that ended in it; ns is 0 if none */
 };
 
 struct cover {
@@ -60,22 +61,23 @@ struct sums {
 
 struct page_spans {
   struct page_run *run;
-  struct page_grid grid; /* as of the last span that was taken, since the queue lags */
+  struct page_grid grid; /* the grid at the last span that was taken, since the queue
+                            lags */
   struct page_cell_at now; /* cell of the last span */
   size_t most, used; /* bytes of pieces */
   struct name *name[EVENTRING_MAX_EVENTS];
   size_t names;            /* number of names of the user's ring */
-  size_t most_rows;        /* of section `spans` */
-  uint32_t of_name;        /* the room of each of these names */
+  size_t most_rows;        /* most rows of section `spans` */
+  uint32_t of_name;        /* `room` of each of these names */
   struct least {
     uint64_t ns;    /* least length that may be among the longest of the name or of all */
     uint32_t noted; /* last batch from which the name got a last span */
   } least[EVENTRING_MAX_EVENTS];
-  struct longest longest[PAGE_LONGEST]; /* of all spans of the user's ring */
+  struct longest longest[PAGE_LONGEST]; /* the longest of all spans of the user's ring */
   uint32_t longest_count;
   uint64_t least_of_all; /* least length that may be among `longest` */
   struct page_values values;
-  struct cover **cover; /* by track: an array by depth */
+  struct cover **cover; /* for each track, an array by depth */
   uint32_t *depths;
   struct page_owner *owner;
   size_t tracks;
@@ -83,7 +85,8 @@ struct page_spans {
   size_t torn_count, torn_room;
   uint64_t torn_seen, seen;
   uint32_t batches;
-  struct sums sums[EVENTRING_BATCH + 1]; /* of the batch; zeroed between batches */
+  struct sums sums[EVENTRING_BATCH + 1]; /* sums of the batch, by depth; zeroed between
+                                            batches */
   bool keeps_all;
   struct page_span *all;
   size_t all_count, all_room;
@@ -192,8 +195,8 @@ static __attribute__((noinline)) struct cover *make_cover(struct page_spans *spa
   return &spans->cover[track][depth];
 }
 
-/* Returns the cover of a track at a depth, made if there is none; NULL: no memory. (This
-   function and piece_at are called for each span.) */
+/* Returns the cover of a track at a depth, made if there is none, or NULL when out of
+   memory. (This function and piece_at are called for each span.) */
 static inline struct cover *cover_at(struct page_spans *spans, uint32_t track, uint32_t depth) {
   if (__builtin_expect(track < spans->tracks && depth < spans->depths[track], 1))
     return &spans->cover[track][depth];
@@ -208,7 +211,8 @@ static __attribute__((noinline)) struct piece *make_piece(struct page_spans *spa
   return piece;
 }
 
-/* Returns the piece of a cell, which is mostly the last one; NULL: no memory. */
+/* Returns the piece of a cell, which is mostly the last one, or NULL when out of
+   memory. */
 static inline struct piece *piece_at(struct page_spans *spans, struct cover *cover, uint32_t cell) {
   if (__builtin_expect(cover->count && cover->piece[cover->count - 1].cell == cell, 1))
     return &cover->piece[cover->count - 1];
@@ -298,8 +302,8 @@ static int fit_cover(struct page_spans *spans, size_t room) {
   return EVENTRING_OK;
 }
 
-/* Adds a span that lies in several cells to its cover: its time to each cell, and one to
-   the count of the first. */
+/* Adds a span that lies in several cells to its cover: to each cell its time there, and
+   one to the count of the first cell. */
 static int cover_cells(struct page_spans *spans, struct cover *cover,
                        const struct page_span *span) {
   const struct page_grid *grid = &spans->grid;
@@ -404,8 +408,8 @@ static int lessen_names(struct page_spans *spans) {
   return status;
 }
 
-/* Makes a name; NULL: no memory. Rings other than the user's have few names, so these get
-   full room. */
+/* Makes a name. Returns NULL when out of memory. Rings other than the user's have few
+   names, so these get full room. */
 static struct name *make_name(struct page_spans *spans, uint8_t ring) {
   if (ring != EVENTRING_USER) return new_name(ring, OF_NAME);
   while (spans->of_name > 1 && 2 * spans->of_name * (spans->names + 1) > spans->most_rows)
@@ -414,7 +418,7 @@ static struct name *make_name(struct page_spans *spans, uint8_t ring) {
   return new_name(ring, spans->of_name);
 }
 
-/* Returns the name of a span; NULL: no memory. */
+/* Returns the name of a span, or NULL when out of memory. */
 static inline struct name *name_at(struct page_spans *spans, const struct page_span *span) {
   struct name **name = &spans->name[span->id % EVENTRING_MAX_EVENTS];
   if (__builtin_expect(!*name, 0)) *name = make_name(spans, spans->owner[span->track].ring);
@@ -831,7 +835,7 @@ static void put_tracks(const struct page_spans *spans, const struct shown *shown
 
 /* ---- Sections `spans:N` ----------------------------------------------------------- */
 
-enum { OF_CHUNK = 20000, SHOWN = 128 /* in `flags`: it is in section `spans` */ };
+enum { OF_CHUNK = 20000, SHOWN = 128 /* in `flags`: the span is in section `spans` */ };
 
 static int compare_all(const void *a, const void *b) { return compare_place(a, b); }
 

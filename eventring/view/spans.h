@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.h: for a page, keeps some spans whole, and sums up how much of each cell of time
- * the spans of each depth cover.
+/* spans.h: for a page, keeps some spans whole, and sums up how much of each cell (an
+ * interval of time, grid.h) the spans of each depth cover.
  *
  * For each name, it keeps the longest spans and those that ended last; for each cell,
  * track and depth, the longest span; and torn and open spans, as far as there is room.
@@ -21,26 +21,27 @@
 enum page_span_flags { PAGE_SPAN_NO_BEGIN = 1, PAGE_SPAN_NO_END = 2, PAGE_SPAN_OPEN = 4 };
 
 struct page_span {
-  uint64_t ns; /* its length; key where the longest are kept */
+  uint64_t ns; /* length of the span; key where the longest are kept */
   uint64_t begin_ns;
   uint64_t suspended, own, part[EVA_PARTS];
-  int64_t off_cpu; /* -1: not measured */
+  int64_t off_cpu; /* -1 if not measured */
   uint32_t track, depth;
-  struct page_value *value; /* NULL: none is known */
+  struct page_value *value; /* NULL if none is known */
   uint16_t id;
   uint8_t flags;
   bool knows_own, knows_parts;
 };
 
-struct page_owner { /* of the spans of a track */
+struct page_owner { /* the owner of the spans of a track */
   uint64_t context;
-  uint32_t incarnation; /* of the domain */
+  uint32_t incarnation; /* incarnation of the domain */
   uint8_t ring;
 };
 
 struct page_spans;
 
-/* Makes an empty store. `room`: bytes for the rows of cells. Returns NULL: no memory. */
+/* Makes an empty store. `room`: bytes for the rows of cells. Returns NULL when out of
+   memory. */
 struct page_spans *page_spans_new(struct page_run *run, size_t room, bool keeps_all);
 void page_spans_free(struct page_spans *spans);
 
@@ -67,8 +68,8 @@ int page_spans_add(struct page_spans *spans, struct page_span *span);
 int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span *plain);
 /* Returns how many names of the user's ring have had spans. */
 size_t page_spans_names(const struct page_spans *spans);
-/* Fetches into the cache the data of a name that will soon have a span. `step`: 0:
-   nothing of it is in the cache yet; 1: what step 0 has fetched is there. */
+/* Fetches into the cache the data of a name that will soon have a span. `step` is 0 if
+   nothing of the name is in the cache yet, and 1 if what step 0 has fetched is there. */
 void page_spans_soon(const struct page_spans *spans, uint16_t id, int step);
 /* Adds the spans that began and ended in a batch, which lies in one cell. */
 int page_spans_batch(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track);

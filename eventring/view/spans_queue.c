@@ -171,8 +171,8 @@ static int turn(struct page_spans_queue *queue) {
   return status;
 }
 
-/* Makes an entry. Returns where its `size` bytes go; NULL: no memory, also if the spans
-   have run out of it. */
+/* Makes an entry. Returns where its `size` bytes go, or NULL when out of memory, also if
+   the spans have run out of it. */
 static inline void *put(struct page_spans_queue *queue, enum kind kind, size_t size) {
   struct buffer *buffer = &queue->buffer[queue->filled % BUFFERS];
   const size_t all = (sizeof(struct entry) + size + 7) & ~(size_t)7;
@@ -233,7 +233,7 @@ struct page_plain_span *page_spans_queue_plain(struct page_spans_queue *queue) {
 
 int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,
                            uint32_t track) {
-  /* no span of the batch began in it */
+  /* all spans that ended in the batch began before it */
   if (batch->ended_count == batch->depth - batch->depth_around) return EVENTRING_OK;
   const size_t ended = batch->ended_count * sizeof *batch->ended;
   const size_t opened = batch->opened_count * sizeof *batch->opened;

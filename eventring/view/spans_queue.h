@@ -15,7 +15,7 @@
 
 struct page_spans_queue;
 
-/* Makes a queue. Returns NULL: no memory. */
+/* Makes a queue. Returns NULL when out of memory. */
 struct page_spans_queue *page_spans_queue_new(struct page_spans *spans);
 /* Hands over the arguments of the function of spans.h with this name. */
 int page_spans_queue_own(struct page_spans_queue *queue, uint32_t track,
@@ -24,8 +24,8 @@ int page_spans_queue_begin(struct page_spans_queue *queue, const struct eventrin
                            uint32_t track);
 int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,
                            uint32_t track);
-/* Hands over a span for page_spans_add, which the caller must fill at once. Returns NULL:
-   no memory. */
+/* Hands over a span for page_spans_add, which the caller must fill at once. Returns NULL
+   when out of memory. */
 struct page_span *page_spans_queue_span(struct page_spans_queue *queue);
 /* Hands over a span for page_spans_add_plain in the same way, or a
    call of page_spans_halve. */

@@ -37,7 +37,7 @@ static bool add_slab(struct page_values *values) {
   return true;
 }
 
-/* Takes an unused place; returns NULL: no memory. */
+/* Takes an unused place. Returns NULL when out of memory. */
 static struct page_value *take_place(struct page_values *values) {
   if (__builtin_expect(!values->unused, 0) && !add_slab(values)) return NULL;
   struct page_value *value = values->unused;

@@ -70,12 +70,13 @@ int eventring_stack_write(eventring_domain *domain, const struct eventring_stack
    word of eventring_calls_word is set meanwhile. Returns false when no domain is
    recorded. Any thread. */
 bool eventring_stack_ask(bool on);
-/* Asks so in each period of `ns`, on a thread of the library, as long as a domain is
-   recorded: the first time 20 ms from now. 0: no longer. Returns false if that thread is
-   not there. Any thread; costs some ns while nothing changes. */
+/* Makes the library's own thread ask all domains for their stacks once in each period of
+   `ns` as long as a domain is recorded, for the first time 20 ms from now; 0 ends that.
+   Returns false if the thread does not exist (without /proc, or if it could not be
+   started). Any thread; a call that changes nothing costs some ns. */
 bool eventring_stack_ask_each(uint64_t ns);
-/* Returns the number of what is asked now; 0: nothing is. A domain writes one stack for
-   each number. Owner; costs some ns. */
+/* Returns the number of the present request for stacks; 0 if there is none. A domain
+   writes one stack for each number. Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);
 
 /* Keeps a pointer of the host with a domain, so that the function set by
