@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _states.c: many idle states at once: prints how many kilobytes of memory, and of
- * addresses, each takes; then uses and closes them. */
+/* _states.c: makes many idle states at once, prints how many kilobytes of memory and of
+   addresses each takes, then uses and closes them. */
 #include <stdio.h>
 #include <stdlib.h>
 
