@@ -15,8 +15,8 @@
 
 static const struct eventring_calls_function outside = {"(outside)", "", 0,
                                                         EVENTRING_CALLS_HOST};
-/* Stand for flat calls (<eventring/calls.h>): `others` for those whose function is not
-   known, `not_kept` for all flat calls in views of paths. */
+/* Stand for flat calls (<eventring/calls.h>): `others` for flat calls whose function is
+   not known, `not_kept` for all flat calls in views of paths. */
 static const struct eventring_calls_function others = {"(other)", "", 0, EVENTRING_CALLS_HOST};
 static const struct eventring_calls_function not_kept = {EVA_NOT_KEPT, "", 0,
                                                          EVENTRING_CALLS_HOST};
@@ -52,8 +52,8 @@ static uint32_t number_of(struct names *names, const struct eventring_calls_func
   return (uint32_t)*value - 1;
 }
 
-/* Makes the list of functions, with room for those of all profiles; number 0 is
-   (outside). Returns false: no memory. */
+/* Makes the list of functions, with room for the functions of all profiles; number 0 is
+   (outside). Returns false when out of memory. */
 static bool make_names(struct names *names, const struct eventring_profiles *profiles) {
   size_t most = 3; /* with `outside`, `others` and `not_kept` */
   for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].function_count;
@@ -67,9 +67,12 @@ static bool make_names(struct names *names, const struct eventring_profiles *pro
 struct walk {
   struct eva_call_rows *rows;
   const struct eventring_profile *p;
-  const uint32_t *numbers; /* of its functions, and of (other) */
-  uint32_t *active;        /* activations of each on the path */
-  uint32_t *first, *next;  /* first child, next sibling; UINT32_MAX: none */
+  const uint32_t *numbers; /* common numbers of the profile's functions, by index, and of
+                              (other) */
+  uint32_t *active;        /* activations of each function on the path, by common
+                              number */
+  uint32_t *first, *next;  /* first child and next sibling of a node; UINT32_MAX if
+                              none */
 };
 
 static uint32_t function_of(const struct walk *w, uint32_t node) {
@@ -232,7 +235,8 @@ static const char *name_of(const struct eventring_profile *p, uint32_t node) {
   return function == UINT32_MAX ? outside.name : p->functions[function].name;
 }
 
-enum { MOST_STACK = 100 }; /* a stack shows at most this many, the innermost */
+enum { MOST_STACK = 100 }; /* a stack shows at most this many functions, the innermost
+                              ones */
 
 static char *stack_text(const struct eventring_profile *p, uint32_t node) {
   uint32_t path[MOST_STACK], depth = 0;
@@ -282,8 +286,8 @@ static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_pro
 
 /* ---- callers ----------------------------------------------------------------------- */
 
-/* Adds the flat calls of the functions of this name to a row, whose callers are not
-   known. */
+/* Adds the flat calls of the functions of this name to a row. (The callers of flat calls
+   are not known.) */
 static void add_flat_calls_of(struct eva_call_row *row, const struct eventring_profile *p,
                               const char *name) {
   for (uint32_t i = 0; i < p->flat_count; i++) {

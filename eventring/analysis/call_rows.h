@@ -20,7 +20,8 @@ struct eva_call_row {
   const struct eventring_calls_function *function;
   char *stack;       /* by stack: names from the outermost on, joined by " > "; or NULL */
   uint64_t count, inclusive, exclusive, suspended;
-  uint64_t least, most; /* most 0: no call was entered and left */
+  uint64_t least, most; /* ns of the shortest and longest call; `most` is 0 if no call was
+                           entered and left */
   uint64_t open;     /* calls that began before the start */
   uint64_t not_kept; /* calls whose path was not kept: `inclusive` lacks what they
                         called */
@@ -29,10 +30,11 @@ struct eva_call_row {
 };
 
 struct eva_call_rows {
-  struct eva_call_row *list; /* most exclusive time first; by caller: inclusive */
+  struct eva_call_row *list; /* most exclusive time first; in a list of callers, most
+                                inclusive time */
   size_t count;
   uint64_t total;            /* exclusive time of all rows */
-  uint64_t lost_calls, lost_ns; /* of calls whose path was not kept */
+  uint64_t lost_calls, lost_ns; /* number and ns of the calls whose path was not kept */
   uint64_t backwards;
   double ns_per_tick;
   void *owned;               /* private */
@@ -40,11 +42,11 @@ struct eva_call_rows {
 
 enum eva_calls_by { EVA_BY_FUNCTION, EVA_BY_LINE, EVA_BY_STACK };
 
-/* Makes the rows of the profiles of slot `domain`; -1: of all slots. */
+/* Makes the rows of the profiles of slot `domain`, or of all slots if it is -1. */
 int eva_call_rows_make(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
                        enum eva_calls_by by, int domain);
-/* Makes a row for each caller of the functions of this name. Its count, inclusive time
-   and durations are those of its calls of these functions. */
+/* Makes a row for each caller of the functions of this name. The row counts only the
+   caller's calls of these functions: their number, inclusive time and durations. */
 int eva_call_rows_callers(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
                           const char *name, int domain);
 void eva_call_rows_free(struct eva_call_rows *rows);

@@ -2,7 +2,7 @@
 /* call_sum.c: the profiles of several domains as one.
  *
  * Functions and nodes of the sum are found by hash. In each profile parents come before
- * their children, so they do in the sum, too.
+ * their children, so the sum has this order, too.
  */
 #include "analysis/call_sum.h"
 #include "format/table.h"
@@ -22,8 +22,8 @@ static bool is_function(const void *functions, uintptr_t value, const void *key)
          !strcmp(a->source, b->source);
 }
 
-/* Returns the number that the function has in the sum, to which it is added if it is new;
-   UINT32_MAX: no memory. */
+/* Returns the number of the function in the sum, after adding the function if it is new;
+   UINT32_MAX when out of memory. */
 static uint32_t take_function(struct summing *s, const struct eventring_calls_function *f) {
   struct eventring_profile *to = s->to;
   uint64_t hash = evr_hash_text(evr_hash_word(evr_hash_seed(), f->line), f->source);

@@ -59,7 +59,7 @@ static double quantile(double p, double freedom) {
 /* ---- Comparison -------------------------------------------------------------------- */
 
 struct sample {
-  double mean, variance; /* variance of the mean */
+  double mean, variance; /* mean of the values, and the variance of this mean */
   size_t count;
 };
 
@@ -102,8 +102,8 @@ static void test(struct eva_comparison *result, const struct sample *a, const st
   result->high = logarithms ? expm1(high) : result->a != 0 ? high / result->a : 0;
 }
 
-/* Returns the mean. If all runs are equal, returns their value itself, which exp(log())
-   would round. */
+/* Returns the mean. If all runs are equal, returns their value unchanged, because
+   exp(log()) would round it. */
 static double mean_of(const struct sample *sample, const double *values, bool logarithms) {
   for (size_t i = 1; i < sample->count; i++)
     if (values[i] != values[0]) return logarithms ? exp(sample->mean) : sample->mean;
@@ -125,8 +125,8 @@ struct eva_comparison eva_compare(const double *a, size_t count_a, const double 
 
 /* ---- At equal values of another figure --------------------------------------------- */
 
-struct joint { /* of the logarithms on one side */
-  double x, y;          /* means: of the other figure, of the values */
+struct joint { /* statistics of the logarithms on one side */
+  double x, y;          /* mean of the other figure, mean of the values */
   double xx, xy, yy;    /* sums of products of the deviations from the means */
 };
 

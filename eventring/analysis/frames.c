@@ -3,7 +3,7 @@
  *
  * A domain has a few open frames, and frames that have ended and wait. These wait for the
  * reading after their end, or for a loss: a loss becomes known only with the next event,
- * and the frames may lie in the gap. Both come with the next pause at the latest. Each
+ * and the frames may lie in the gap. The next pause shows both at the latest. Each
  * reading is added to the open and the waiting frames when it comes, so no reading is
  * kept. Once MOST_WAITING frames have ended since the last pause, they do not wait any
  * longer. A frame that is open within MOST_OPEN others is not followed: only its end is
@@ -18,15 +18,17 @@
 
 enum { MOST_OPEN = 64, MOST_WAITING = 1 << 16, FIRST_WAITING = 16 };
 
-struct reading { /* for how long the thread was off the processor between two moments */
+struct reading { /* ns for which the thread was off the processor between two moments */
   uint64_t from, to, off;
 };
 
 struct followed {
-  uint64_t begin_ns, end_ns; /* UINT64_MAX: it is open */
-  uint64_t off, pauses_off;  /* off the processor: in all of it, in its pauses */
+  uint64_t begin_ns, end_ns; /* end_ns is UINT64_MAX while the frame is open */
+  uint64_t off, pauses_off;  /* ns off the processor in the whole frame, and in its
+                                pauses */
   uint64_t pauses;
-  bool is_read; /* readings had begun before it, and none was lost since */
+  bool is_read; /* readings had begun before the frame, and none was lost since its
+                   begin */
 };
 
 struct open {
@@ -45,7 +47,7 @@ struct domain {
   uint32_t incarnation;
   struct eventring_pause pause;
   uint64_t read_until; /* time of the last reading; 0: none, or some were lost */
-  uint64_t latest_ns;  /* of the newest event of the collector's ring */
+  uint64_t latest_ns;  /* time of the newest event of the collector's ring */
   unsigned open_count;
   struct open open[MOST_OPEN];
   struct waiting *waiting;
@@ -69,7 +71,8 @@ static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- Frames that have ended -------------------------------------------------------- */
 
-/* Reports a frame. `off`: for how long the thread was off the processor in it, in all. */
+/* Reports a frame. `off`: ns for which the thread was off the processor in the whole
+   frame. */
 static void report(struct eva_frames *frames, const struct followed *followed,
                    struct eva_frame *frame, uint64_t off) {
   const uint64_t under_pauses = frame->knows_collector ? frame->collector : 0;
@@ -108,8 +111,8 @@ static struct domain *domain_of(struct eva_frames *frames, uint32_t slot, uint32
 
 /* ---- Begins and ends --------------------------------------------------------------- */
 
-/* Takes the frame that the event ends or begins anew out of the open ones. Returns false:
-   it is none of them. */
+/* Takes the frame that the event ends or begins anew out of the open ones. Returns false
+   if it is none of the open frames. */
 static bool take_open(struct domain *domain, const struct eventring_event *event,
                       struct followed *taken) {
   for (unsigned i = domain->open_count; i-- > 0;) {
@@ -227,8 +230,8 @@ static void begin_pause(struct eva_frames *frames, struct domain *domain,
   report_waiting(frames, domain);
 }
 
-/* Counts a pause in the frame in which it lies. (If the begin or the end of a frame and
-   that of a pause have the same time, they may be delivered in the wrong order.) */
+/* Counts a pause in the frame in which it lies. (If a frame and a pause begin or end at
+   the same time, these events may be delivered in the wrong order.) */
 static void add_pause(struct followed *f, const struct eventring_event *end_of_pause,
                       uint64_t off) {
   if (end_of_pause->begin_ns < f->begin_ns || end_of_pause->ns > f->end_ns) return;

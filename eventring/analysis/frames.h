@@ -8,7 +8,7 @@
  *               processor
  *   off CPU     the time for which the thread was not on a processor, in pauses or
  *               elsewhere
- *   program     the rest, including that of the spans in it
+ *   program     the rest, including the time of the spans in it
  *
  * The time under pauses comes from shares.h. The recording has the time off the processor
  * as readings: the end of a pause says how much of it lies in the pause, and the counter
@@ -17,7 +17,7 @@
  * and only the rest counts: "at least". (This is close where a program sleeps between
  * frames and lets the collector work there.) Several frames in one reading share it by
  * their length. A frame waits for the reading after its end, unless the definition of its
- * span has the measure OFF_CPU: then the end of the span has the exact time.
+ * span has the measure OFF_CPU. Then the end of the span has the exact time.
  *
  * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is
  * not taken then. Threads: one at a time.
@@ -34,8 +34,10 @@ struct eva_frame {
   uint32_t domain, incarnation;
   uint16_t id;
   uint64_t pauses;       /* pauses that ended in the frame */
-  uint64_t collector, off_cpu, program; /* add up to `ns`; `collector` is 0 if unknown */
-  bool knows_collector;  /* false: events in it were lost, or it began before reading */
+  uint64_t collector, off_cpu, program; /* ns of each part, which add up to `ns`;
+                                           `collector` is 0 if unknown */
+  bool knows_collector;  /* false: events in the frame were lost, or it began before
+                            reading */
   bool knows_off_cpu;    /* off_cpu includes the time outside pauses */
 };
 
@@ -62,12 +64,12 @@ struct eva_frames *eva_frames_new(const char *name, eva_frame_callback *report, 
 void eva_frames_free(struct eva_frames *frames);
 
 /* Takes the next event of a merged cursor, after shares.h has taken it. `time`: what
-   shares.h says of the span that the event ended; NULL: the event ended none, or the span
-   is not wholly known. */
+   shares.h says of the span that the event ended; NULL if the event ended no span, or the
+   span is not wholly known. */
 int eva_frames_event(struct eva_frames *frames, const struct eventring_event *event,
                      const struct eva_span_time *time);
 void eva_frames_lost(struct eva_frames *frames, const struct eventring_loss *loss);
-/* Reports the frames that wait for a reading; those that are open are not reported. */
+/* Reports the frames that wait for a reading, but no open frames. */
 void eva_frames_finish(struct eva_frames *frames);
 
 #endif

@@ -24,7 +24,7 @@ void eva_gaps_sort(struct eva_gaps *gaps) {
 }
 
 /* Finds the first gap of the ring that ends after `ns`. Gaps of a ring do not overlap, so
-   no other one can contain the moment. */
+   no other gap can contain the moment. */
 bool eva_gaps_has(const struct eva_gaps *gaps, uint32_t domain, uint8_t ring, uint64_t ns) {
   const struct eva_gap wanted = {.domain = domain, .ring = ring, .until = ns};
   size_t low = 0, high = gaps->count;

@@ -18,7 +18,7 @@
 
 struct eva_gap {
   uint32_t domain, ring;
-  uint64_t from, until; /* times of the events around it */
+  uint64_t from, until; /* times of the events before and after the gap */
 };
 
 /* A zeroed struct has no gaps. */

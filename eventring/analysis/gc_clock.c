@@ -24,8 +24,8 @@ uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched)
   return watched > off ? watched - off : 0;
 }
 
-/* Returns how much of the present stretch, up to `until`, the span covers, which is open
-   or has just ended. */
+/* Returns how many ns of the present stretch, up to `until`, the span covers. The span is
+   open or has just ended. */
 static uint64_t covered(const struct eva_gc_clock *clock, const struct eventring_pause *span,
                         uint64_t until) {
   uint64_t begin = span->since > clock->from ? span->since : clock->from;
@@ -118,8 +118,8 @@ void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event
 
 /* ---- Batches ----------------------------------------------------------------------- */
 
-/* The topmost span of a class. Spans are visited from the end of a batch backwards: those
-   that end before it and are deeper lie within it, up to the first one that is not
+/* The topmost span of a class. Spans are visited from the end of a batch backwards. After
+   the topmost span, deeper spans lie within it, up to the first span that is not
    deeper. */
 struct topmost {
   bool open;
@@ -133,15 +133,15 @@ static bool is_topmost(struct topmost *top, const struct eventring_brief *ended,
 }
 
 /* Tells whether this span and the one that ended before it are of one definition and
-   ended at the same time. Then it is unknown to which of the two the payload of a point
-   belongs. */
+   ended at the same time. Then it is unknown to which of the two spans the payload of a
+   point belongs. */
 static bool is_like_the_one_before(const struct eventring_batch *batch, size_t i) {
   return i > 0 && batch->ended[i].id == batch->ended[i - 1].id &&
          batch->ended[i].after == batch->ended[i - 1].after;
 }
 
-/* Returns for how long the thread was off the processor in a span; 0: no point says so.
-   *points: the number of points up to this span. Callers go through the spans from the
+/* Returns for how long the thread was off the processor in a span; 0 if no point says so.
+   *points is the number of points up to this span. Callers go through the spans from the
    last to the first. */
 static uint64_t off_cpu_of(const struct eventring_batch *batch,
                            const struct eventring_brief *ended, size_t *points) {

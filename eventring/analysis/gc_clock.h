@@ -2,9 +2,9 @@
 /* gc_clock.h: how long one ring of one domain was watched, and how much of that time was
  * spent in the collector and in finalizers.
  *
- * Time in the collector is the time under top-level spans of class gc: those that no
- * other span of class gc encloses. Time in finalizers is the same for class finalizers.
- * (A host whose finalizers may collect has that time in both.) The CPU time of the
+ * Time in the collector is the time under top-level spans of class gc, which no other
+ * span of class gc encloses. Time in finalizers is the same for class finalizers. (If a
+ * finalizer of the host collects, that time counts in both.) The CPU time of the
  * collector is known if the ends of all its spans say for how long the thread was not on
  * a processor (measure OFF_CPU). A span whose end was not seen counts as never
  * interrupted. The counter of class gc with the quantity OFF_CPU sums up the time that
@@ -35,9 +35,11 @@
 /* Parts of the time watched, in ns. */
 struct eva_gc_times {
   uint64_t in_gc;         /* under spans of class gc */
-  uint64_t gc_off_cpu;    /* of in_gc: the thread was not on a processor */
-  uint64_t gc_unmeasured; /* of in_gc: under spans whose ends do not say so */
-  uint64_t off_cpu;       /* outside these spans: the thread was not on a processor */
+  uint64_t gc_off_cpu;    /* part of in_gc for which the thread was not on a processor */
+  uint64_t gc_unmeasured; /* part of in_gc under spans whose ends do not have the time off
+                             the processor */
+  uint64_t off_cpu;       /* time outside these spans for which the thread was not on a
+                             processor */
   uint64_t in_finalizers; /* under spans of class finalizers */
 };
 void eva_gc_times_add(struct eva_gc_times *into, const struct eva_gc_times *more);
@@ -51,7 +53,7 @@ uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched)
 struct eva_gc_clock {
   uint64_t watched; /* ns in closed stretches */
   struct eva_gc_times times; /* in closed stretches */
-  bool running;     /* in a stretch, which is from .. last so far */
+  bool running;     /* a stretch is open; so far it lasts from `from` to `last` */
   bool is_cut;      /* eva_gc_clock_cut has set the beginning */
   bool gc_measured; /* the end of span `gc` has the time off the processor */
   uint64_t from, last;
@@ -67,7 +69,7 @@ static inline bool eva_gc_clock_only_moves(const struct eva_gc_clock *clock,
          event->event_class != EVENTRING_CLASS_GC &&
          event->event_class != EVENTRING_CLASS_FINALIZERS;
 }
-/* Lets a clock that has not seen anything run from `ns` on. */
+/* Starts, at `ns`, a clock that has not seen anything. */
 void eva_gc_clock_begin(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation);
 /* Takes the next event or loss of the ring, in the order of delivery. */
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
@@ -76,8 +78,8 @@ void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *
    must pass them one by one: a span of these classes is open before or after the batch,
    or something else is unusual. */
 bool eva_gc_clock_batch(struct eva_gc_clock *clock, const struct eventring_batch *batch);
-/* Forgets what was counted before `ns`; a stretch in progress begins there anew. Only the
-   first call does so. `incarnation`: that of the events that follow. */
+/* Forgets what was counted before `ns`; a stretch in progress begins anew at `ns`. Only
+   the first call does so. `incarnation` is the incarnation of the events that follow. */
 void eva_gc_clock_cut(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation);
 /* Ends the stretch, at the last event or at `end` (ns), whichever is later. */
 void eva_gc_clock_stop(struct eva_gc_clock *clock, uint64_t end);

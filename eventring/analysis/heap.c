@@ -11,31 +11,32 @@
 
 struct block { /* a block that is alive and whose allocation was seen */
   uint64_t number;
-  uint32_t domain, row; /* row UINT32_MAX: the place is free, and `domain` is the index of
-                           the next free one */
+  uint32_t domain, row; /* if `row` is UINT32_MAX, the place is free, and `domain` is the
+                           index of the next free place */
   uint64_t born; /* number of collections before its allocation */
   struct eva_amount amount;
 };
 
-struct domain { /* what the events of a domain have said */
+struct domain { /* what the events of a domain say */
   double rate;
   uint64_t collections; /* number of collections while it was sampled */
-  uint64_t over_ns;     /* when the profile ended; 0: it has not */
-  uint64_t said_over_ns; /* over_ns that the file gives for its last profile */
+  uint64_t over_ns;     /* when the profile ended; 0 while it goes on */
+  uint64_t said_over_ns; /* end of the domain's last profile according to the file */
   bool known;           /* there was a profile */
 };
 
 struct eva_heap {
   struct eva_heap_row *rows;
   uint32_t count, room;
-  struct evr_table row_of;   /* number of a row, plus 1 */
+  struct evr_table row_of;   /* maps a site to the number of its row, plus 1 */
   struct eva_heap_state state;
   uint64_t only, since, survived;
   uint64_t parts; /* one bit for each kind of blocks that are parts of objects and do not
                      count as objects */
   struct block *blocks;
-  uint32_t blocks_count, blocks_room, blocks_free; /* UINT32_MAX: none is free */
-  struct evr_table block_of; /* number of a block that is alive, plus 1 */
+  uint32_t blocks_count, blocks_room, blocks_free; /* blocks_free is the first free place,
+                                                      or UINT32_MAX */
+  struct evr_table block_of; /* maps a live block to its index, plus 1 */
   struct domain domain[EVENTRING_MAX_DOMAINS];
   double live, peak; /* bytes of all rows, now and at the peak */
 };
@@ -126,8 +127,8 @@ struct reading {
   struct eva_heap *heap;
   uint32_t last[EVENTRING_MAX_DOMAINS]; /* number of the last profile of each slot */
   struct {
-    uint32_t profile; /* the profile with the highest peak of each slot; */
-    double bytes;     /* one profile of a slot ends before the next one begins */
+    uint32_t profile; /* number of the slot's profile with the highest peak */
+    double bytes;     /* this peak; profiles of a slot do not overlap in time */
   } peak[EVENTRING_MAX_DOMAINS];
   bool no_memory;
 };
@@ -163,8 +164,8 @@ static void add(struct eva_amount *sum, const struct eventring_amount *more) {
   eva_amount_add(sum, &amount);
 }
 
-/* Finds the kinds of blocks that are parts of objects: those that the recording gives a
-   name in " part" (eventring_memory_name). */
+/* Finds the kinds of blocks that are parts of objects. The recording gives them names
+   that end in " part" (eventring_memory_name). */
 static void find_parts(struct eva_heap *h, const eventring_cursor *cursor) {
   static const char part[] = " part";
   for (unsigned kind = 0; kind < 64; kind++) {
@@ -356,8 +357,8 @@ static bool survived(const struct eva_heap *h, const struct block *b) {
   return h->domain[b->domain].collections - b->born >= h->survived;
 }
 
-/* Ends a block that is not alive any more. `died`: it was freed; false: it can no longer
-   be followed. */
+/* Ends a block that is not alive any more. `died` is true if it was freed, false if it
+   can no longer be followed. */
 static void end_block(struct eva_heap *h, struct block *b, bool died) {
   struct eva_amount *amount = h->rows[b->row].amount;
   if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);

@@ -38,21 +38,22 @@ void eva_heap_free(struct eva_heap *heap);
 void eva_heap_only_domain(struct eva_heap *heap, uint64_t domain);
 
 struct eva_heap_state {
-  uint64_t profiles, running; /* profiles that were read; those that have not ended */
-  uint64_t torn, dropped;     /* profiles that changed while they were read; profiles that
-                                 later ones overwrote */
+  uint64_t profiles, running; /* number of profiles that were read, and of those that have
+                                 not ended */
+  uint64_t torn, dropped;     /* number of profiles that changed while they were read, and
+                                 that later profiles overwrote */
   uint64_t lost_entries;      /* entries that found no room in the file */
   struct eva_amount lost[EVA_MEASURES];
-  uint64_t words, live_words; /* words counted; live_words UINT64_MAX: not known */
+  uint64_t words, live_words; /* words counted; live_words is UINT64_MAX if not known */
   uint64_t collections;
   double least_rate, most_rate; /* 0: no rate was seen */
-  uint64_t start_ns, ns;      /* of the profiles; from events only `ns` is set: the time
-                                 of the last one */
-  uint64_t over;              /* domains whose last profile has ended; what was alive then
-                                 counts as alive */
-  uint64_t over_ns;           /* when the last one of these ended */
-  uint64_t unknown_frees;     /* from events: frees of blocks that were not seen
-                                 allocated */
+  uint64_t start_ns, ns;      /* start and time of the profiles; from events, only `ns` is
+                                 set, to the time of the last event */
+  uint64_t over;              /* number of domains whose last profile has ended; what was
+                                 alive at its end counts as alive */
+  uint64_t over_ns;           /* when the last of these profiles ended */
+  uint64_t unknown_frees;     /* with events, number of frees of blocks whose allocation
+                                 was not seen */
   bool from_events;
 };
 const struct eva_heap_state *eva_heap_state(const struct eva_heap *heap);
@@ -60,9 +61,9 @@ const struct eva_heap_state *eva_heap_state(const struct eva_heap *heap);
 /* Takes the profiles of the file. */
 int eva_heap_read(struct eva_heap *heap, eventring_cursor *cursor);
 
-/* Makes rows from events: allocations count from `since` (ns) on. `survived`: if not 0,
-   only blocks that lived through that many collections count. eva_heap_settle adds those
-   that are still alive. */
+/* Makes rows from events: allocations count from `since` (ns) on. If `survived` is not 0,
+   only blocks that lived through that many collections count. eva_heap_settle adds the
+   blocks that are still alive. */
 void eva_heap_window(struct eva_heap *heap, uint64_t since, uint64_t survived);
 /* Takes the rates of the last profiles of all domains, for rings whose beginning was
    overwritten. */

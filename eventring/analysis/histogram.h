@@ -4,9 +4,9 @@
  * Log-linear: each octave [2^k, 2^(k+1)) is divided into 128 equal buckets; values below
  * 256 have a bucket of their own. Count, minimum, maximum and total are exact. A quantile
  * is the middle of the bucket that holds the value of that rank, clamped to [min, max].
- * It differs from that value by at most half a bucket: 1/256 of the value, which is less
- * than 0.4 % (0 below 256). The value of rank q is the smallest one that at least q *
- * count values do not exceed.
+ * The quantile differs from the value by at most half a bucket: 1/256 of the value, which
+ * is less than 0.4 % (0 below 256). The value of rank q is the smallest one that at least
+ * q * count values do not exceed.
  *
  * Units: those of the values, any. Memory: octaves are allocated when first used, half a
  * KiB each, at most 29 KiB, and as much again if a bucket gets 2^32 values. Errors:
@@ -34,8 +34,8 @@ struct eva_histogram {
   uint64_t total; /* stays at UINT64_MAX rather than wrap */
   uint64_t min, max; /* if count > 0 */
   uint32_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: not there */
-  uint32_t *carried; /* for each place: 2^32 values each, beyond what octaves count; NULL:
-                        none */
+  uint32_t *carried; /* for each place, how many times 2^32 values it has beyond what
+                        octaves count; NULL if none */
   uint64_t borrowed; /* bit n: octave n belongs to another histogram
                         (eva_histogram_borrow) */
 };
@@ -97,7 +97,7 @@ uint64_t eva_histogram_quantile(const struct eva_histogram *histogram,
                                 uint32_t per_100000);
 /* Returns the mean, rounded down; 0 for an empty histogram. */
 uint64_t eva_histogram_mean(const struct eva_histogram *histogram);
-/* Frees what it holds and makes it empty. */
+/* Frees the memory of a histogram and makes it empty. */
 void eva_histogram_free(struct eva_histogram *histogram);
 
 #endif

@@ -36,7 +36,8 @@ void eva_json_line(struct eva_json *json) {
   json->filled = 0;
 }
 
-/* Writes the comma before a value, unless it is the first or its key has written one. */
+/* Writes the comma before a value, unless the value is the first or its key has written
+   the comma. */
 static void before_value(struct eva_json *json) {
   uint64_t bit = (uint64_t)1 << json->depth;
   if (!json->after_key && json->depth > 0 && json->filled & bit)

@@ -2,7 +2,7 @@
 /* link_order.c: async spans of several rings that come one ring after the other.
  *
  * The outcome of a begin or an end also depends on the events of its span that were
- * written before it in other rings. A span nearly always has one begin and one end, which
+ * written earlier in other rings. A span nearly always has one begin and one end, which
  * may come in either order: they belong together if the end is not earlier. So the two
  * are paired in the table at once, and nothing is sorted. The pair is held in its place
  * as long as an event between the two, or before one of them, may still come. It is
@@ -11,8 +11,8 @@
  *
  * The events of a span wait in a sorted queue in two cases only: a third event of the
  * span comes before the outcome of the others is known, or an event has an earlier time
- * than the event before it in its ring. What stays in the place of such a span is earlier
- * than all its events in the queue. */
+ * than the event before it in its ring. An event that stays in the place of such a span
+ * is earlier than all events of the span in the queue. */
 #include "analysis/links_table.h"
 
 #include <stdlib.h>
@@ -184,7 +184,7 @@ static __attribute__((noinline)) int wait_for_others(struct eva_link_order *orde
 }
 
 /* Takes an event that eva_link_order_meet did not take: its span has more than one begin
-   or end, or its time is before that of the event before it in its ring. */
+   or end, or the event has an earlier time than the event before it in its ring. */
 static int take_further(struct eva_link_order *order, struct eva_link *place,
                         const struct eva_link_event *event, uint64_t settled,
                         struct eva_link_outcome *outcome) {

@@ -27,11 +27,13 @@ struct eva_link_point {
 
 struct eva_link {
   uint64_t link;
-  struct eva_link_point begin, end; /* both may wait, each for its partner */
+  struct eva_link_point begin, end; /* either may wait for its partner, or both */
   uint16_t id;
-  bool is_held;    /* the two are paired, unless an event between them still comes */
+  bool is_held;    /* `begin` and `end` are paired, unless an event between them still
+                      comes */
   uint32_t queued; /* events of the span that are in a queue */
-  uint64_t begin_order, end_order; /* `order` of the two, where rings come in no order */
+  uint64_t begin_order, end_order; /* `order` of begin and end, where rings come in no
+                                      order */
 };
 
 /* A hash table of the spans that wait, which are stored in its places (linear probing; at
@@ -47,13 +49,14 @@ struct eva_links {
 
 /* A begin or an end of an async span. */
 struct eva_link_event {
-  uint64_t link, at_ns; /* its time */
+  uint64_t link, at_ns; /* at_ns: time of the event */
   uint32_t domain;
   uint16_t id;
   uint8_t role;
   /* Where the events of several rings come in no order: */
   uint64_t ns;    /* at_ns, or the latest time before it in its ring, if later */
-  uint64_t order; /* decides among equal times: slot, ring, number of events before it */
+  uint64_t order; /* decides among equal times; made of slot, ring and number of earlier
+                     events */
 };
 
 /* The outcome of an event. */
@@ -80,7 +83,7 @@ struct eva_link_order {
   struct eva_links links;
   struct eva_link_event *queue, *other; /* `other`: room for sorting the queue */
   size_t count, room, other_room;
-  size_t many;  /* with more events than this in the queue, the settled ones are taken */
+  size_t many;  /* when the queue has more events than this, the settled ones are taken */
   uint64_t seen;
   /* Receives the outcome of an event that was taken earlier. Returns 0 or an error. */
   int (*found)(void *context, uint16_t id, const struct eva_link_outcome *outcome);

@@ -34,7 +34,7 @@ static inline bool eva_links_are_full(const struct eva_links *links) {
    memory. */
 bool eva_links_make_room(struct eva_links *links);
 
-/* Turns a free place into that of a span. */
+/* Gives a free place to a span. */
 static inline void eva_link_use(struct eva_links *links, struct eva_link *place, uint16_t id,
                                 uint64_t link) {
   place->link = link;
@@ -98,10 +98,10 @@ static inline void eva_link_put(struct eva_link *place, bool is_end, struct eva_
 enum eva_link_met {
   EVA_LINK_OTHER, /* nothing was done: eva_link_order_take has to take the event */
   EVA_LINK_WAITS,
-  EVA_LINK_PAIRED /* with *begin */
+  EVA_LINK_PAIRED /* *begin is set */
 };
-/* Takes the first event of a span, or the second one if one is a begin and one an end.
-   Its time must not be before that of an earlier event of its ring. (Nearly all events
+/* Takes the first event of a span, or the second if the two are a begin and an end. Its
+   time must not be before the time of an earlier event of its ring. (Nearly all events
    come here.) */
 static inline __attribute__((always_inline)) enum eva_link_met
 eva_link_order_meet(struct eva_link_order *order, uint16_t id, uint64_t link, bool is_end,

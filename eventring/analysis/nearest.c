@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.c: which word a misspelt word was meant to be: the one that the fewest edits
- * lead to, if they are not more than about a third of its letters. An edit inserts,
+/* nearest.c: finds which word a misspelt word was meant to be: the word that needs the
+ * fewest edits, if these are at most about a third of its letters. An edit inserts,
  * deletes or replaces a letter, or exchanges two neighbours. */
 #include "analysis/nearest.h"
 
@@ -11,8 +11,8 @@ enum { LONGEST = 32 };
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t distance(const char *a, size_t size_a, const char *b, size_t size_b) {
-  size_t row[3][LONGEST + 1]; /* in turn: the row before the last, the last row, this
-                                 row */
+  size_t row[3][LONGEST + 1]; /* the row before the last, the last row and this row, in
+                                 turn */
   for (size_t j = 0; j <= size_b; j++) row[0][j] = j;
   for (size_t i = 1; i <= size_a; i++) {
     size_t *now = row[i % 3];

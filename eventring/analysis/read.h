@@ -18,9 +18,9 @@
 
 struct eva_read { /* all 0 before the first poll */
   unsigned failures; /* polls in succession that failed and delivered nothing */
-  bool is_over;      /* the last poll delivered all that was there, or was the second in
-                        succession that failed: another poll is useless now */
-  bool is_stopped;   /* `max` or the result of a callback ended it */
+  bool is_over;      /* another poll is useless: the last one delivered all that was
+                        there, or was the second failure in succession */
+  bool is_stopped;   /* `max` or the result of a callback ended the reading */
 };
 
 /* Polls once. Returns what eventring_poll does. */

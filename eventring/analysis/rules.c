@@ -98,8 +98,8 @@ static bool has_suffix(const char *name, size_t stem, const char *suffix) {
   return strlen(name) == stem + strlen(suffix) && strcmp(name + stem, suffix) == 0;
 }
 
-/* Tells whether the definition is called `stem`SUFFIX, where the rule's name is
-   `stem`_bytes. */
+/* Tells whether the definition's name is STEM followed by `suffix`, where the rule's name
+   is STEM_bytes. */
 static bool is_stem_and(const struct eventring_def *def, const char *name, const char *suffix) {
   size_t size = strlen(name), bytes = strlen("_bytes");
   return size > bytes && strcmp(name + size - bytes, "_bytes") == 0 &&
@@ -112,7 +112,8 @@ static enum role role_of_heap(const struct eventring_def *def) {
   return eventring_is_in_words(def) ? WORDS_VALUE : VALUE;
 }
 
-/* Returns how a span counts: when it ends, for `count`, too, as in all commands. */
+/* Returns how a span counts. It counts when it ends, for `count`, too, as in all
+   commands. */
 static enum role role_of_span(const struct eventring_def *def) {
   if (def->kind == EVENTRING_DEF_SPAN) return DURATION;
   return def->kind == EVENTRING_DEF_ASYNC ? ASYNC_DURATION : NOTHING;
@@ -178,7 +179,7 @@ static enum role role_of(struct eva_rule *r, const struct eventring_event *e) {
 
 /* ---- Values ------------------------------------------------------------------------ */
 
-/* Tells whether the value is farther on the wrong side than the worst one so far. */
+/* Tells whether the value is farther on the wrong side than the worst value so far. */
 static bool is_worse(const struct eva_rule *r, double value) {
   switch (r->condition.comparison) {
     case EVENTRING_LESS: case EVENTRING_NOT_MORE: return value > r->value;
@@ -209,8 +210,8 @@ static int take_value(struct eva_rule *r, double value) {
 
 /* ---- Within ------------------------------------------------------------------------ */
 
-/* Takes the exact amount of the time that ends now, if the total was written at its
-   borders. */
+/* Takes the exact amount of the period that ends now, if the total was written at both
+   ends of the period. */
 static void take_totals(struct eva_rule *r, struct eva_rule_within *w) {
   r->bounds.spans++;
   if (w->totals < 2) return;
@@ -280,7 +281,7 @@ static bool number_of(const struct eventring_event *e, double *number) {
   return true;
 }
 
-/* Sets the heap of the event's domain to `bytes` and returns that of all domains
+/* Sets the heap of the event's domain to `bytes` and returns the heap of all domains
    together. The heap of a domain that has ended is 0, as for triggers
    (producer/watch.c). */
 static double heap_of_all(struct eva_rules *rules, const struct eventring_event *e, double bytes) {
@@ -365,8 +366,8 @@ static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
   }
 }
 
-/* Ends all that was open in a domain which has ended, or which the domain of incarnation
-   `incarnation` has followed. */
+/* Ends all that was open in a domain that has ended, or that was replaced in its slot by
+   the incarnation `incarnation`. */
 static void end_domain(struct eva_rules *rules, const struct eventring_event *e,
                        uint32_t incarnation) {
   rules->domains[e->domain] = (struct eva_rules_domain){.incarnation = incarnation};
@@ -445,7 +446,7 @@ uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *curs
   return classes & ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
 }
 
-/* Writes the reason why a rule cannot hold: its subject does not exist, or is of another
+/* Writes the reason why a rule cannot hold: its subject does not exist, or has another
    kind than the rule assumes. */
 static void find_reason(struct eva_rule *r, const struct found *found) {
   const char *name = r->condition.name;
@@ -502,7 +503,7 @@ static void set_undecided(struct eva_rule *r, const char *format, const char *na
 }
 
 /* Tells whether the spans have ended in each domain. (are_counted tells whether the
-   counter has been written after that.) */
+   counter was written after their end.) */
 static bool are_over(const struct eva_rule *r) {
   bool open = false;
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) open |= r->within[i].open > 0;
@@ -516,8 +517,8 @@ static bool are_counted(const struct eva_rule *r) {
 }
 
 /* Decides a rule about the sum of a counter of differences in spans: by the exact sum if
-   values at the borders of the spans give it, else by its bounds. If these do not decide
-   the rule, it is undecided. */
+   values at the borders of the spans give it, else by the bounds of the sum. If the
+   bounds do not decide the rule, it is undecided. */
 static void conclude_sum(struct eva_rule *r) {
   const bool is_over = are_over(r);
   const struct eva_rule_bounds *b = &r->bounds;
@@ -538,7 +539,7 @@ static void conclude_sum(struct eva_rule *r) {
 
 /* ---- What was not recorded --------------------------------------------------------- */
 
-/* Tells whether the result stands whatever the values are that were not recorded. */
+/* Tells whether the values that were not recorded cannot change the result. */
 static bool is_decided(const struct eva_rule *r) {
   switch (r->condition.figure) {
     case EVENTRING_EACH: return !r->holds;
@@ -552,7 +553,8 @@ static bool is_decided(const struct eva_rule *r) {
 }
 
 /* Makes a rule undecided if classes that it needs were off, unless the known values
-   decide it. `off`: the classes that were off; `its`: those of the rule. */
+   decide it. `off` is the set of classes that were off, `its` the set of the rule's
+   classes. */
 static void check_classes(struct eva_rule *r, eventring_cursor *cursor, uint64_t off,
                           uint64_t its) {
   const char *name = "";
@@ -574,8 +576,7 @@ struct opens {
   struct eva_rule *rule;
   eventring_cursor *cursor;
   const struct eva_known *known;
-  uint64_t values_before; /* number of values that the rule has from spans that have
-                             ended */
+  uint64_t values_before; /* number of the rule's values from spans that have ended */
 };
 
 static bool is_open_pause(const struct eva_rules *rules, const struct eventring_event *e) {
@@ -597,7 +598,7 @@ static void take_open(const struct opens *o, const struct eventring_event *begin
   const double last = r->last, ns = (double)so_far.ns;
   r->at_least = so_far.at_least;
   take_value(r, ns);
-  if (!is_first && last < ns) r->last = last; /* it is unknown which one ends last */
+  if (!is_first && last < ns) r->last = last; /* it is unknown which span ends last */
 }
 
 static int on_open(void *context, const struct eventring_event *e) {
@@ -615,7 +616,7 @@ static void on_open_link(void *context, const struct eva_link *link) {
   if (link->begin.there && o->rule->role[link->id] == ASYNC_DURATION) take_open(o, &begin);
 }
 
-/* Tells whether events were lost, among which the end of an async span may be. */
+/* Tells whether events were lost. The end of an async span may be among them. */
 static bool lost_any(const eventring_cursor *cursor) {
   struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(cursor, &totals);
@@ -628,9 +629,9 @@ static void visit_open(struct opens *opens) {
 }
 
 /* Tells whether the length of a span that has not ended can decide the rule, now or when
-   it ends. r->holds is the result without it. All figures but `count` only grow with that
-   length. It can neither repair a rule that another value breaks, nor raise the least of
-   several values. */
+   it ends. r->holds is the result without it. All figures but `count` only grow with this
+   length. A longer span can neither repair a rule that another value breaks, nor raise
+   the least of several values. */
 static bool may_be_decided_by_open(const struct eva_rule *r) {
   const uint8_t figure = r->condition.figure;
   if (figure == EVENTRING_FIGURE_COUNT || r->condition.cpu) return false;

@@ -23,49 +23,55 @@ enum { EVA_MAX_RULES = 1000 };
 
 struct eva_rule_within { /* when the spans of `within` were open in a domain */
   uint32_t open;
-  uint64_t since, until; /* the latest period with one open; its end only if it is over */
+  uint64_t since, until; /* begin and end of the latest period with an open span; `until`
+                            is set when it is over */
   uint64_t counted_ns;   /* when a counter of differences was last written */
-  unsigned totals;       /* how often NAME_total came in that period; */
-  double total_first, total_last; /* its first and its last value in it */
+  unsigned totals;       /* number of values of NAME_total in that period */
+  double total_first, total_last; /* the first and the last of these values */
 };
 
 /* The sum of a counter of differences over the time in which the spans are open. A value
    belongs to the time since the previous one, which may lie only partly in a span. */
 struct eva_rule_bounds {
-  double least, most;   /* of values wholly in spans; of those partly in them, too */
-  double exact;         /* from a counter NAME_total, which is written at the borders of
-                           the spans */
-  uint64_t spans, counted; /* all spans; those that have an exact amount */
+  double least, most;   /* sum of the values wholly in spans; `most` also has the values
+                           partly in spans */
+  double exact;         /* sum from a counter NAME_total, which is written at the borders
+                           of the spans */
+  uint64_t spans, counted; /* number of all spans, and of spans with an exact amount */
 };
 
 struct eva_rule {
   struct eventring_condition condition;
   char *text;          /* the rule as it was given */
-  unsigned line;       /* line of its file, or 0 */
+  unsigned line;       /* line of the file of rules, or 0 */
   /* After eva_rules_finish: */
   bool holds;
-  bool undecided;      /* the result is not known; then it does not hold, and `reason`
+  bool undecided;      /* the result is not known; then `holds` is false, and `reason`
                           says why */
-  bool has_value;      /* there is a `value`: the figure, or the worst of the values */
+  bool has_value;      /* `value` is set, to the figure or the worst of the values */
   double value;
-  bool is_open;        /* the value is that of an open span, or includes one */
+  bool is_open;        /* the value belongs to an open span, or includes one */
   bool at_least;       /* if is_open: as in struct eva_so_far */
-  char reason[160];    /* why it cannot hold, whatever the values are; or "" */
-  bool is_wrong;       /* it compares a span with a number or a counter with a time */
-  uint64_t values;     /* values that were seen; */
-  uint64_t bad;        /* for a rule without a figure: those that do not fulfil it */
+  char reason[160];    /* why the rule cannot hold, whatever the values are; or "" */
+  bool is_wrong;       /* the rule compares a span with a number or a counter with a
+                          time */
+  uint64_t values;     /* number of values that were seen */
+  uint64_t bad;        /* number of these values that do not fulfil a rule without a
+                          figure */
   /* Until then: */
   double sum, min, max, last;
   struct eva_histogram *histogram; /* for a quantile of durations; else NULL */
-  uint64_t unmeasured; /* spans whose time on a processor is not known */
+  uint64_t unmeasured; /* number of spans whose time on a processor is not known */
   uint64_t begun;      /* lifecycle events NAME_begin */
-  bool met;            /* a value has fulfilled it */
+  bool met;            /* a value has fulfilled the rule */
   struct eva_rule_bounds bounds;  /* for a rule within a span about a counter of
                                      differences */
-  struct eva_rule_within *within; /* by domain; NULL: the rule has no `within` */
-  uint8_t *role;       /* by id: how its events count; 0: not known yet */
-  uint32_t *named;     /* for a count, by id of a definition: how many events had it as
-                          their value (eva_named_by) */
+  struct eva_rule_within *within; /* by slot of the domain; NULL if the rule has no
+                                     `within` */
+  uint8_t *role;       /* by id of a definition: how its events count (enum role); 0 if
+                          not known yet */
+  uint32_t *named;     /* for a count, by id of a definition: number of events with this
+                          id as their value (eva_named_by) */
 };
 
 struct eva_rules_domain; /* what is open in a domain */
@@ -75,24 +81,24 @@ struct eva_rules { /* zeroed: none */
   size_t count, room;
   struct eva_rules_domain *domains; /* EVENTRING_MAX_DOMAINS; from the first rule on */
   struct eva_links links;
-  uint64_t since;      /* classes that were off only before this time do not matter; 0:
-                          from the first event on */
-  uint64_t open_since; /* open spans that began before do not count */
+  uint64_t since;      /* classes that were off only before this time do not matter; 0
+                          means the first event */
+  uint64_t open_since; /* open spans that began before this time do not count */
   bool one_domain;     /* open spans of other domains than `domain` do not count */
   uint32_t domain;
-  int status;  /* 0, or the error that ended it */
+  int status;  /* 0, or the error after which nothing more is taken */
 };
 
 /* Adds a rule. Returns 0, E_MEMORY, or E_FULL: there are EVA_MAX_RULES. */
 int eva_rules_add(struct eva_rules *rules, const struct eventring_condition *condition,
                   const char *text, size_t size, unsigned line);
-/* Returns the classes (bits) that the rules need to be recorded, as far as their names
-   are defined; never the class of calls. */
+/* Returns the classes (bits) that must be recorded for the rules, as far as the names in
+   the rules are defined; never the class of calls. */
 uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *cursor);
 /* Takes an event, and returns `status`. */
 int eva_rules_event(struct eva_rules *rules, const struct eventring_event *event);
-/* Decides the rules when all events have come. `lost`: the number of lost events.
-   `until`: the end of the window; UINT64_MAX: that of the recording. */
+/* Decides the rules when all events have come. `lost`: the number of lost events. `until`
+   is the end of the window, or UINT64_MAX for the end of the recording. */
 void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_t lost,
                       uint64_t until);
 /* Tells whether a value has fulfilled a rule without a figure. For `record --on`. */

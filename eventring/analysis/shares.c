@@ -7,9 +7,9 @@
  *
  * Why there are frames although the reader has a stack: the reader follows one ring at a
  * time, so it knows only what ran within a span in its own ring. But spans of another
- * ring drive a clock, and what it shows at a begin depends on the order of the events of
- * all rings, which only merged delivery gives. Durations and own times come from the
- * reader; only readings of clocks are kept here. */
+ * ring drive a clock, and what the clock shows at a begin depends on the order of the
+ * events of all rings, which only merged delivery gives. Durations and own times come
+ * from the reader; only readings of clocks are kept here. */
 #include "analysis/shares.h"
 #include "format/array.h"
 #include "format/table.h"
@@ -21,18 +21,19 @@ enum { FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
 #define NEVER UINT64_MAX
 
 struct frame {
-  uint64_t domain_losses;   /* losses of all rings then; NEVER: the clocks are not
-                               known */
+  uint64_t domain_losses;   /* number of losses of all rings at the begin; NEVER if the
+                               clocks are not known */
   uint64_t at[EVA_PARTS];   /* what the clocks showed */
   uint16_t id;
 };
 
 struct flow { /* a flow of control: a context with open spans */
   uint64_t context;
-  uint64_t elsewhere[EVA_PARTS]; /* what the clocks counted while it was suspended */
-  uint64_t left_at[EVA_PARTS];   /* what the clocks showed when it was left */
-  uint64_t from;                 /* the context that ran before this one and goes on after
-                                    it */
+  uint64_t elsewhere[EVA_PARTS]; /* what the clocks counted while the context was
+                                    suspended */
+  uint64_t left_at[EVA_PARTS];   /* what the clocks showed when the context was left */
+  uint64_t from;                 /* the context that ran before this context and goes on
+                                    after it */
   bool is_left;
   uint32_t open, room;
   struct frame *frame;
@@ -40,12 +41,13 @@ struct flow { /* a flow of control: a context with open spans */
 
 struct flows { /* the flows of a ring of a domain */
   struct evr_table table;
-  struct flow *present; /* of the last event, if it has open spans and was not left */
-  struct flow *idle;    /* whose last span ended last: most contexts soon begin another
-                           span */
+  struct flow *present; /* the flow of the last event, if it has open spans and was not
+                           left */
+  struct flow *idle;    /* the flow whose last span ended most recently; most contexts
+                           soon begin another span */
 };
 
-struct clock { /* counts the time under the topmost spans of a part */
+struct clock { /* counts the ns under the topmost spans of a part */
   uint64_t counted, since;
   uint64_t context;
   uint32_t depth;
@@ -76,7 +78,7 @@ static bool has_context(const void *none, uintptr_t value, const void *context) 
   return ((const struct flow *)value)->context == *(const uint64_t *)context;
 }
 
-/* Returns the flow of this context if it is one of the two most likely ones; else
+/* Returns the flow of this context if it is one of the two most likely flows; else
    NULL. */
 static struct flow *near_flow(const struct flows *flows, uint64_t context) {
   if (flows->present && flows->present->context == context) return flows->present;
@@ -130,8 +132,8 @@ static void drop_flow(struct flows *flows, struct flow *gone) {
   free_flow(gone);
 }
 
-/* Retires a flow whose last span has ended: it is kept as the idle one, and the idle one
-   before it is dropped. */
+/* Retires a flow whose last span has ended: it becomes the idle flow, and the previous
+   idle flow is dropped. */
 static void retire_flow(struct flows *flows, struct flow *flow) {
   return_from(flows, flow);
   struct flow *before = flows->idle;
@@ -291,9 +293,9 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
   return EVENTRING_OK;
 }
 
-/* Notes the context of an event as the one that runs. If it has no open spans, the
-   context before it has resumed it, and that one's spans go on: if it had left them,
-   there would be an event of the switch. */
+/* Notes that the context of an event runs. If it has no open spans, the context before it
+   has resumed it, and the spans of the context before go on. (If these had been left,
+   there would be an event of the switch.) */
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flows->present;
@@ -303,8 +305,8 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
   enter(flows, flow);
 }
 
-/* Takes the most frequent events: those that drive no clock and are a begin or an end in
-   the context of the last event or of the last span that ended; and other events in the
+/* Takes the most frequent events, none of which drives a clock: a begin or an end in the
+   context of the last event or of the last span that ended, and other events in the
    context that runs. Returns false, with nothing done, for all others. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
                        struct eva_span_time *time, bool *ended) {

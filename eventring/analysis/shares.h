@@ -3,16 +3,16 @@
  *
  * For each span that ends it says: how long the collector ran in it, how long the program
  * waited (for other domains, for files: spans of the classes domain and io), for how long
- * its context was suspended, and how much of the rest is not in the spans directly
- * within. The collector and waiting stop all contexts of a domain, so they are read from
+ * its context was suspended, and how much of the rest is not in the spans directly within
+ * it. The collector and waiting stop all contexts of a domain, so they are read from
  * clocks of the domain, which add up the topmost spans of their class; the time for which
- * a context is suspended is taken out. (Leaving and resuming a context arrives as
+ * the context is suspended is subtracted. (Leaving and resuming a context arrives as
  * eventring_switch. Without these, time in the collector while a context is suspended
  * counts as the context's own.)
  *
- * Feed it what a merged cursor delivers; domains may come one after the other. After a
- * loss it is unknown what the collector did meanwhile: spans that were open then have no
- * such parts, and neither have spans that began before reading.
+ * Feed it what a merged cursor delivers; domains may come one after the other. What the
+ * collector did during a loss is unknown. So spans that were open during a loss, or that
+ * began before reading, have no such parts.
  *
  * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is
  * not taken then. Threads: one at a time.
@@ -24,15 +24,15 @@
 
 #include "eventring/tools.h"
 
-/* The parts: what stops all contexts of a domain. */
+/* The parts of a span's time in which all contexts of a domain are stopped. */
 enum eva_part { EVA_COLLECTOR, EVA_WAITING, EVA_PARTS };
 
 /* The times of a span whose begin and end are known. */
 struct eva_span_time {
-  uint64_t ns;              /* all of it */
+  uint64_t ns;              /* whole duration */
   uint64_t suspended;
-  uint64_t own;             /* without the time suspended and without spans within */
-  uint64_t part[EVA_PARTS]; /* in the span, including spans within */
+  uint64_t own;             /* ns without the time suspended and without spans within */
+  uint64_t part[EVA_PARTS]; /* ns of each part, including spans within */
   bool knows_own, knows_parts;
 };
 
@@ -53,8 +53,9 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
                      struct eva_span_time *time, bool *ended);
 /* Takes the events of a batch, if none drives a clock of a part. `times` gets the times
    of each span of batch->ended that began before the batch, in their order. Spans that
-   began in it have no such parts, and all about them is known (eva_shares_time). Returns
-   1, or E_MEMORY; 0: nothing was done, and the caller must pass each event by itself. */
+   began in the batch have no such parts, and their times are fully known
+   (eva_shares_time). Returns 1, or E_MEMORY; 0: nothing was done, and the caller must
+   pass each event by itself. */
 int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
                      struct eva_span_time *times);
 static inline struct eva_span_time eva_shares_time(const struct eventring_brief *ended) {
@@ -67,8 +68,8 @@ void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch 
 /* Returns the id of the innermost span that runs in this ring of a domain; -1: none is
    known, as between a loss and the next event. */
 int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring);
-/* Finds the innermost span that runs in this ring of a domain: its context, and its depth
-   there. False: none is known. */
+/* Finds the innermost span that runs in this ring of a domain: stores its context, and
+   its depth in that context. False: none is known. */
 bool eva_shares_innermost(const struct eva_shares *shares, uint32_t domain, uint8_t ring,
                           uint64_t *context, uint32_t *depth);
 

@@ -11,8 +11,8 @@ static void reach(uint64_t *until, uint64_t ns) {
   if (ns > *until) *until = ns;
 }
 
-/* Returns the last time that a domain wrote: that of its newest event or its last stack;
-   0: none. */
+/* Returns the last time at which a domain wrote, the time of its newest event or of its
+   last stack; 0 if there is neither. */
 static uint64_t last_of_domain(eventring_cursor *cursor, unsigned slot) {
   struct eventring_ring_info ring = {.size = sizeof ring};
   struct eventring_last_stack stack;
@@ -29,8 +29,8 @@ static uint32_t process_of(eventring_cursor *cursor, unsigned slot) {
   return eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK ? domain.process : 0;
 }
 
-/* Returns the last known time of a process apart from its events: that of its end or its
-   error; 0: none. */
+/* Returns the last known time of a process apart from its events, the time of its end or
+   of its error; 0 if there is neither. */
 static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
   struct eventring_info info = {.size = sizeof info};
   struct eventring_process process;

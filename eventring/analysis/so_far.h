@@ -22,13 +22,13 @@
 struct eva_known {
   uint64_t until[EVENTRING_MAX_DOMAINS]; /* by slot; 0: nothing was recorded there */
   uint64_t latest;                       /* the latest time of all domains */
-  bool is_now;                           /* the process lives: open spans count up to the
-                                            moment of eva_known_find */
+  bool is_now;                           /* the process lives, so open spans count up to
+                                            the call of eva_known_find */
 };
 
 struct eva_so_far {
   bool known;
-  bool at_least; /* it was open at the end of what is known, and may have gone on */
+  bool at_least; /* the span was open at the last known moment, and may have gone on */
   uint64_t ns;
 };
 
@@ -41,7 +41,7 @@ uint64_t eva_last_known(eventring_cursor *cursor);
 /* Returns the moment from which ages count back: now, if the process lives; else
    eva_last_known. */
 uint64_t eva_end(eventring_cursor *cursor);
-/* Returns until when a domain is known to have been there: until its stop, if it has
+/* Returns the last moment at which a domain is known to have existed: its stop, if it has
    one. */
 uint64_t eva_known_until(const struct eva_known *known, eventring_cursor *cursor, unsigned slot,
                          uint32_t incarnation);
@@ -49,11 +49,11 @@ uint64_t eva_known_until(const struct eva_known *known, eventring_cursor *cursor
    eventring_open_spans gives it. */
 struct eva_so_far eva_so_far(const struct eva_known *known, eventring_cursor *cursor,
                              const struct eventring_event *open);
-/* Returns the longer of the two; an unknown one is the shortest. */
+/* Returns the longer of two times; an unknown time is the shortest. */
 struct eva_so_far eva_so_far_longer(struct eva_so_far a, struct eva_so_far b);
-/* Makes the begin of a span that was open at `until`, the end of the window, and that
-   `end` ends later, so that it is no longer in the cursor's list. Returns false if `end`
-   is no such end. */
+/* Makes the begin of a span that was open at `until`, the end of the window. The later
+   event `end` ended the span, so it is no longer in the cursor's list. Returns false if
+   `end` is no such end. */
 bool eva_open_before(const struct eventring_event *end, uint64_t until,
                      struct eventring_event *open);
 

@@ -40,7 +40,7 @@ struct eva_step {
 
 typedef void eva_step_callback(void *context, const struct eva_step *step);
 
-struct eva_step_place { /* the steps of a domain */
+struct eva_step_place { /* the newest step of a domain */
   struct eva_step step;  /* the step that is open, or that waits for its work */
   struct eventring_pause pause;
   uint64_t spans_context;
@@ -58,8 +58,8 @@ struct eva_steps {
 /* Takes an event of class gc, for eva_steps_event. */
 void eva_steps_collector_event(struct eva_steps *steps, const struct eva_shares *shares,
                                const struct eventring_event *event);
-/* Takes the next event, after `shares` has taken it (NULL: then it is not known what the
-   program was doing). */
+/* Takes the next event, after `shares` has taken it. If `shares` is NULL, it is not known
+   what the program was doing. */
 static inline void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
                                    const struct eventring_event *event) {
   if (event->event_class == EVENTRING_CLASS_GC) eva_steps_collector_event(steps, shares, event);

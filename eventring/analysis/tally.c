@@ -73,7 +73,8 @@ void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor) {
 
 /* ---- One event ----------------------------------------------------------- */
 
-/* Adds to the amount of this quantity, if it is one of those that are kept. */
+/* Adds a number to the amount of the entry's quantity, if amounts of this quantity are
+   kept. */
 static void add_amount(const struct eva_tally_entry *entry, int64_t number, int64_t *allocated,
                        int64_t *promoted) {
   const int64_t words = strcmp(entry->unit, "words") == 0 ? number : number / 8;
@@ -183,7 +184,7 @@ static int add_named(struct eva_tally_domain *domain,
   return EVENTRING_OK;
 }
 
-/* Gives names to the entries that were never seen themselves: without a definition they
+/* Gives names to the entries without an event of their own. Without a definition they
    have no name ("?"). */
 static void name_entries(struct eva_tally_domain *domain,
                          const eventring_cursor *cursor) {
@@ -238,7 +239,7 @@ static int count_outcome(struct eva_tally *tally, const struct eva_tally_entry *
 static int count_found(void *context, uint16_t id, const struct eva_link_outcome *outcome) {
   struct eva_tally *tally = context;
   const struct eva_link_point *point = outcome->paired ? &outcome->begin : &outcome->torn;
-  /* the entry was made when that event came */
+  /* the entry was made when the earlier event came */
   struct eva_tally_domain *domain = &tally->domains[point->domain % EVENTRING_MAX_DOMAINS];
   struct eva_tally_entry *entry = domain->entries[id % EVENTRING_MAX_EVENTS];
   if (!entry) return EVENTRING_E_MEMORY;
@@ -256,7 +257,7 @@ static unsigned ring_number(uint32_t domain, unsigned ring) {
 }
 
 /* Takes a begin or an end of an async span. Its outcome is known once no other ring can
-   have an earlier one any more. */
+   have an earlier begin or end any more. */
 static __attribute__((noinline)) int add_async(struct eva_tally *tally,
                                                const struct eva_tally_entry *entry, unsigned ring,
                                                struct eva_link_event event, uint64_t settled) {
@@ -342,7 +343,8 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
 
-/* Credits what the clock has counted to the domain that it ran for, and resets it. */
+/* Credits what the clock has counted to the domain for which it ran, and resets the
+   clock. */
 static int credit_clock(struct eva_tally_domain *domain) {
   struct eva_gc_clock *clock = &domain->clock;
   struct eva_life *life = eva_lives_at(&domain->lives, clock->incarnation);
@@ -353,7 +355,7 @@ static int credit_clock(struct eva_tally_domain *domain) {
   return EVENTRING_OK;
 }
 
-/* Sets the clock to this incarnation, after crediting the one before it. */
+/* Sets the clock to this incarnation, after crediting the previous incarnation. */
 static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
   struct eva_gc_clock *clock = &domain->clock;
   if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
@@ -429,8 +431,8 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 /* ---- Batches --------------------------------------------------------------- */
 
-/* Tells whether the batch can be counted as a whole, provided that its clock can take it
-   so. */
+/* Tells whether the batch can be counted as a whole, provided that the clock can take it
+   as a whole. */
 static bool is_plain(const struct eva_tally *tally, const struct eventring_batch *batch) {
   const struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
   return domain->counted[batch->ring % EVENTRING_RINGS] == batch->incarnation &&
@@ -478,7 +480,7 @@ static bool make_span(struct eva_tally_domain *domain, const struct eventring_ba
   return entry && span_of(domain, entry);
 }
 
-/* Counts the spans that ended. (The loop has all that it needs in locals.) */
+/* Counts the spans that ended. (The loop keeps its data in local variables.) */
 static int count_ended(struct eva_tally_domain *domain, const struct eventring_batch *batch) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   const struct eventring_outer *outer = batch->outer;

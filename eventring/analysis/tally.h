@@ -8,7 +8,7 @@
  *   when watching ends counts as open;
  * - an async span counts in the domain that began it. It counts as torn if it lacks its
  *   begin, or if it lacks its end when another one of the same link begins; it counts as
- *   open if its end has not come when watching ends (the end may also have been lost);
+ *   open if its end has not come when watching ends (though it may have been lost);
  * - counters: samples, sum, least, greatest, last. The sum is meaningful if the
  *   definition's measure is a difference or is not given;
  * - events, lifecycle events and the points of flows: how many.
@@ -41,18 +41,19 @@
 struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
-  struct eva_so_far longest_open; /* the longest of those that are open */
+  struct eva_so_far longest_open; /* the longest of the open spans */
   uint64_t suspended; /* ns for which the contexts of these spans were suspended */
-  uint64_t off_cpu;   /* ns for which their threads were not on a processor; known if the
-                         entry's measure is OFF_CPU */
-  uint64_t interrupted; /* how many of these spans were interrupted */
-  uint64_t own;       /* their own ns (without the spans within), */
-  uint64_t own_count; /* number of spans in `own`: those whose own time is known */
+  uint64_t off_cpu;   /* ns for which the threads of these spans were not on a processor;
+                         known if the entry's measure is OFF_CPU */
+  uint64_t interrupted; /* number of these spans that were interrupted */
+  uint64_t own;       /* own ns of these spans (without the spans within) */
+  uint64_t own_count; /* number of spans in `own`, whose own time is known */
 };
 
 struct eva_tally_counter {
   uint64_t samples;
-  bool is_double;       /* which of the following are set */
+  bool is_double;       /* the values are in the members that begin with d, else in the
+                           integers */
   int64_t sum, min, max, last; /* the sum saturates at the ends of its range */
   double dsum, dmin, dmax, dlast;
 };
@@ -78,16 +79,18 @@ struct eva_tally_ring {
 
 struct eva_tally_domain {
   bool used;
-  struct eventring_domain_info info; /* slot 0 and up; of the newest domain in the slot */
-  struct eva_lives lives; /* one entry for each domain of the slot; in ascending order
-                             once finished */
+  struct eventring_domain_info info; /* the newest domain in the slot */
+  struct eva_lives lives; /* one entry for each domain of the slot, in ascending order
+                             after eva_tally_finish */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   size_t end;                       /* no entry has this id or a greater one */
   struct eva_tally_span **spans;    /* the spans of the entries, without async ones */
   struct eva_tally_counter **counters; /* the counters for which a batch had numbers */
-  struct eva_gc_clock clock; /* of the runtime ring, with the collector's spans */
+  struct eva_gc_clock clock; /* clock of the runtime ring, which has the collector's
+                                spans */
   struct eva_tally_ring rings[EVENTRING_RINGS];
-  uint32_t counted[EVENTRING_RINGS]; /* the incarnation of the newest event; 0: none */
+  uint32_t counted[EVENTRING_RINGS]; /* by ring: incarnation of the newest event; 0 if
+                                        none came */
   /* set by eva_tally_finish */
   uint64_t watched;
   struct eva_gc_times times;
@@ -95,25 +98,27 @@ struct eva_tally_domain {
 };
 
 struct eva_tally {
-  uint64_t since, until; /* set by the user before the first event; 0 and UINT64_MAX, as
-                            made, take all of it. Of the events after `until`, feed only
-                            the first one */
+  uint64_t since, until; /* set by the user before the first event; 0 and UINT64_MAX, the
+                            initial values, take the whole recording. Of the events after
+                            `until`, feed only the first */
   struct eva_tally_domain domains[EVENTRING_MAX_DOMAINS];
   struct eva_tally_domain all; /* the sums over the domains, set by eva_tally_finish;
-                                  borrows from their histograms */
+                                  borrows from the domains' histograms */
   unsigned domains_used;
   struct eventring_info info;
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events seen */
   struct eventring_event late; /* the first event after `until`; zeroed: none came */
-  eventring_cursor *cursor; /* the one of eva_tally_finish */
+  eventring_cursor *cursor; /* the cursor given to eva_tally_finish */
   const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
   struct eva_known known; /* set by eva_tally_finish */
-  const eventring_cursor *apart; /* the cursor of eva_tally_apart; NULL: events come in
-                                    the order of their times */
-  struct eva_link_order async;   /* async spans that wait for their other end */
-  uint64_t async_ns[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* the latest event of async
-                                                                 spans in each ring */
+  const eventring_cursor *apart; /* the cursor given to eva_tally_apart; NULL if events
+                                    come in the order of their times */
+  struct eva_link_order async;   /* async spans of which only the begin or only the end
+                                    has come */
+  uint64_t async_ns[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* time of the latest event
+                                                                 of async spans in each
+                                                                 ring */
   int status; /* 0, or the error that ended counting */
 };
 
@@ -131,9 +136,9 @@ void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor);
 extern const struct eventring_callbacks eva_tally_callbacks;
 
 /* Sets a cursor to deliver one block of a ring at a time. Only async spans depend on
-   events of other rings, and the tally keeps these until it has the earlier events of all
-   rings. Not for a tally with `until`, which needs the events in the order of their
-   times. Returns what eventring_cursor_order does. */
+   events of other rings, and the tally keeps async events until it has the earlier events
+   of all rings. Not for a tally with `until`, which needs the events in the order of
+   their times. Returns what eventring_cursor_order does. */
 int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* Takes a batch: the callback for eventring_cursor_batches, with the tally as context. */

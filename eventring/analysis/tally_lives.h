@@ -2,8 +2,8 @@
 /* tally_lives.h: assigns the figures of a slot to the domains that ran in it.
  *
  * Lives are appended in the order of events. Each ring has its own order, so a life may
- * be appended several times; eva_lives_join sorts the lives and adds up those of one
- * incarnation.
+ * be appended several times; eva_lives_join sorts the lives and adds up the entries of
+ * each incarnation.
  *
  * Units: nanoseconds, words. Errors: EVENTRING_E_MEMORY, and nothing is added. Threads:
  * as for the tally that it is part of.
@@ -18,14 +18,14 @@
 
 struct eva_life {
   uint32_t incarnation;
-  uint64_t watched;    /* for how long its runtime ring was watched; 0: all of it is
-                          lost */
+  uint64_t watched;    /* ns for which the life's runtime ring was watched; 0 if all of
+                          the ring is lost */
   struct eva_gc_times times;
   int64_t allocated, promoted; /* -1: no counter gives them */
-  struct eventring_domain_info *info; /* NULL: the recording no longer has it */
+  struct eventring_domain_info *info; /* NULL if the recording no longer has it */
 };
 
-/* A zeroed struct holds none. */
+/* A zeroed struct holds no lives. */
 struct eva_lives {
   struct eva_life *life;
   size_t count, room;

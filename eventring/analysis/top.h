@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* top.h: keeps the greatest of many rows, in no more memory than these rows take.
  *
- * A row is a structure that begins with a uint64_t, its key. Of rows with equal keys the
- * first is kept, unless `before` decides. Errors: EVENTRING_E_MEMORY; the row is not
+ * A row is a structure that begins with a uint64_t, its key. Among rows with equal keys
+ * the first is kept, unless `before` decides. Errors: EVENTRING_E_MEMORY; the row is not
  * taken then. Threads: one at a time.
  */
 #ifndef EVENTRING_ANALYSIS_TOP_H
@@ -13,8 +13,8 @@
 #include <string.h>
 
 struct eva_top {
-  size_t size; /* bytes of a row, set by the user before the first */
-  size_t most; /* how many rows are kept, set in the same way */
+  size_t size; /* bytes of a row, set by the user before the first row */
+  size_t most; /* most rows that are kept, set by the user before the first */
   /* Tells whether, of two rows with the same key, `a` is to be kept rather than `b`. It
      must be a strict order; then the rows that are kept do not depend on the order in
      which they come. NULL: the first row is kept. */

@@ -6,7 +6,7 @@
 #include "eventring/read.h"
 #include "eventring/trace.h"
 
-/* Tells whether the event gives the ids of a span, or those that its context has
+/* Tells whether the event gives the ids of a span, or the ids that its context has
    inherited (doc/FORMAT.md, section 9), and stores them in *ids. To be called during the
    callback. */
 static inline bool eva_trace(const struct eventring_event *event, struct eventring_trace *ids) {

@@ -14,8 +14,8 @@
 /* Room for any of the texts below. */
 enum { EVA_FIGURE = 48 };
 
-/* Writes a figure into `figure` (EVA_FIGURE bytes) and returns it, as do those that
-   follow. */
+/* Writes a figure into `figure` (EVA_FIGURE bytes) and returns `figure`. So do the
+   functions below. */
 char *eva_duration_text(char *figure, uint64_t ns);   /* "1.234 ms", 4 digits */
 char *eva_count_text(char *figure, uint64_t count);   /* "1,234,567" */
 char *eva_signed_text(char *figure, int64_t value);   /* "-1,234,567" */
@@ -26,7 +26,7 @@ char *eva_seconds_text(char *figure, int64_t ns);     /* "12.345678901" */
 char *eva_wall_text(char *figure, int64_t ns);        /* "2024-05-01 12:00:00.123" */
 
 /* Returns room for a figure, for arguments of messages. A thread uses 16 such places in
-   turn, so what the following macros return is valid for 16 further calls. */
+   turn, so a text that one of the macros below returns is valid for 16 further calls. */
 char *eva_figure(void);
 #define eva_duration(ns) eva_duration_text(eva_figure(), ns)
 #define eva_count(count) eva_count_text(eva_figure(), count)

@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 20 }; /* of the fields in /proc/PID/stat; the state is number 3 */
+enum { THREADS = 20 }; /* field of /proc/PID/stat with the number of threads; the state is
+                          field 3 */
 
 /* Reads a file of the process; the text is "" if the file is not there. */
 static void read_text(pid_t pid, const char *name, char *text, size_t room) {

@@ -15,7 +15,8 @@ struct eva_usage {
 /* Fills *usage with what the system says of process `pid` now. Returns false: there is no
    such process, or it is not visible. Any thread. */
 bool eva_usage_of(pid_t pid, struct eva_usage *usage);
-/* Finds one of the two alone, which is cheaper. Returns false: as above. */
+/* Finds only one of the two figures, which is cheaper. Returns false if there is no such
+   process, or it is not visible. */
 bool eva_cpu_time_of(pid_t pid, uint64_t *ns);
 bool eva_resident_of(pid_t pid, uint64_t *bytes);
 

@@ -10,8 +10,8 @@
 
 enum {
   REST_MS = 5,
-  ASLEEP_MS = 200, /* how long a domain must not have run; one asleep for less may reach a
-                      safepoint soon */
+  ASLEEP_MS = 200, /* how long a domain must not have run to count as asleep; otherwise it
+                      may reach a safepoint soon */
   ASIDE_MS = 2000, /* how long a thread of the process may take to answer for a sleeping
                       domain */
   ANSWERED_ASIDE = EVENTRING_ASKS_RETAIN | EVENTRING_ASKS_COROUTINES,
@@ -170,8 +170,8 @@ void ask_nothing(const struct ask *before) {
   struct ask ask = *before;
   struct eventring_error error;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    /* the other domains have no child, and for a sleeping domain a thread of the process
-       waits for the child */
+    /* only domains with a child are asked again; for a sleeping domain, a thread of the
+       process waits for the child */
     ask.asked[slot] &= ask.answers[slot] != 0 && !ask.watches[slot].sleeps;
   memset(ask.answers, 0, sizeof ask.answers);
   memset(ask.watches, 0, sizeof ask.watches);

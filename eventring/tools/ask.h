@@ -12,17 +12,17 @@
    be asleep, unless the user has given a time (`--wait`). */
 struct ask_patience {
   uint64_t ns;    /* UINT64_MAX: the user has given none */
-  uint64_t usual; /* used if `ns` is not given, but not for sleeping domains */
+  uint64_t usual; /* ns to wait if the user has given none; not for sleeping domains */
 };
 
 struct ask {
   struct reader *reader;
-  pid_t pid, own_pid;                      /* of the process: as seen from here, as it
-                                              sees itself */
-  uint32_t answers[EVENTRING_MAX_DOMAINS]; /* by slot; 0: none */
+  pid_t pid, own_pid;                      /* pid of the process as seen from here, and as
+                                              the process sees it */
+  uint32_t answers[EVENTRING_MAX_DOMAINS]; /* by slot; 0 if none has come */
   bool asked[EVENTRING_MAX_DOMAINS];       /* the domain existed when the question was
                                               asked */
-  /* of the domains that have not answered */
+  /* whether domains that have not answered are asleep */
   struct sleep_watch watches[EVENTRING_MAX_DOMAINS];
 };
 
@@ -39,8 +39,8 @@ void ask_why_silent(char text[static DOMAIN_STATE_TEXT], const struct ask *ask, 
    domain is recorded yet, as in a process on standby, writes what the process does.
    Returns false if there are domains and all have answered. */
 bool ask_is_silent(char text[static DOMAIN_STATE_TEXT], const struct ask *ask);
-/* Asks the same domains an empty question, so that each reaches a safepoint and waits for
-   (reaps) its child, which answered and has ended. */
+/* Asks the domains of `before` an empty question. Each domain then reaches a safepoint
+   and reaps its child, which has answered and ended. */
 void ask_nothing(const struct ask *before);
 /* Sleeps for some milliseconds, and notices the end of a PROGRAM. */
 void ask_rest(struct reader *reader);

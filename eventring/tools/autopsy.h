@@ -12,7 +12,8 @@ enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16, AUTOPSY_SITES = 5, AUTOPSY_BRIEF
 
 /* Something that happened: a span or an event. */
 struct note {
-  uint64_t ns, duration; /* of a span: its begin; duration: of a span that has ended */
+  uint64_t ns, duration; /* time of an event, or begin of a span; duration of a span that
+                            has ended */
   uint64_t context;
   uint32_t domain, depth;
   uint16_t id;
@@ -52,10 +53,10 @@ struct ring {
   uint32_t domain;
   uint8_t ring;
   struct eventring_ring_info info;
-  uint64_t reach_ns;  /* how long it reaches back from the end */
+  uint64_t reach_ns;  /* how far the ring reaches back from the end */
   uint64_t overwritten, bytes;
   uint64_t needed;    /* bytes that would hold hold_ns; 0: not known */
-  unsigned wsize;     /* log2 of the number of its words */
+  unsigned wsize;     /* log2 of the number of the ring's words */
 };
 
 struct autopsy {
@@ -71,8 +72,8 @@ struct autopsy {
   size_t gauge_count;
   struct cycle cycle[EVENTRING_MAX_DOMAINS];
   struct notes longest_spans, newest_points;
-  uint64_t noted;     /* events of the last seconds */
-  struct note last[AUTOPSY_NOTES]; /* the events of these that are shown, by time */
+  uint64_t noted;     /* number of events in the last seconds */
+  struct note last[AUTOPSY_NOTES]; /* those of these events that are shown, by time */
   size_t lasts;
   struct eva_known known;
   struct note open[AUTOPSY_OPEN];
@@ -93,13 +94,14 @@ void autopsy_sort(struct autopsy *a);
 /* Fills the figures of a ring from its info. */
 void autopsy_measure_ring(const struct autopsy *a, struct ring *ring);
 
-/* Reads what was alive, by line, in a recording that has been read. */
+/* Reads which lines of the program had allocated live blocks, in a recording that has
+   been read. */
 void autopsy_read_sites(struct autopsy *autopsy);
 void autopsy_free_sites(struct autopsy *autopsy);
-/* Returns the number of lines that had allocated what was alive. */
+/* Returns the number of lines of the program that had allocated live blocks. */
 size_t autopsy_sites(const struct autopsy *autopsy);
 
-/* The view that --json prints, and those of its rows that are tables in text. */
+/* The view that --json prints, and the views of the tables in the text. */
 view_function autopsy_view, autopsy_open_view, autopsy_last_view, autopsy_memory_view,
     autopsy_ring_view, autopsy_site_view;
 void autopsy_open_rows(struct view_to *to, const void *autopsy);

@@ -17,8 +17,8 @@
 
 enum { ANSWER_FD = 3, MOST_ANSWER = 16 << 20 };
 
-/* Tells whether a process is a child of the other one. (Any process of the user may write
-   numbers into the control page.) */
+/* Tells whether `child` is a child process of `parent`. (Any process of the user may
+   write numbers into the control page.) */
 static bool is_child_of(pid_t child, pid_t parent) {
   return process_parent(child, NULL) == parent;
 }
@@ -46,7 +46,8 @@ static int open_answer(pid_t child) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Reads what there is. Returns true if it is complete or too large. */
+/* Reads what the child has written so far. Returns true if the text is complete or too
+   large. */
 static bool read_answer(struct child_answer *a, int fd, size_t most) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return false;

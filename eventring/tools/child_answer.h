@@ -9,11 +9,12 @@
 
 struct child_answer {
   pid_t pid;   /* 0: there is no child */
-  /* what it wrote, with a NUL at the end, for the caller to free; NULL: nothing */
+  /* what the child wrote, with a NUL at the end, for the caller to free; NULL if
+     nothing */
   char *text;
   size_t size;
-  bool over;   /* its last line has come */
-  bool ended;  /* the child has ended without its last line */
+  bool over;   /* the last line of the text has come */
+  bool ended;  /* the child has ended without writing the last line */
 };
 
 /* Waits until the text of the child `number`, with which the process answered, is

@@ -13,8 +13,8 @@
 #include "eventring/stack.h"
 #include "last_stacks.h"
 
-/* Limits for one screen: open spans, frames of a stack, and lines of the last seconds,
-   which make room for the lines of the stack and of sites. */
+/* Limits for one screen: open spans, frames of a stack, and lines of the last seconds.
+   The last are reduced by the lines of the stack and of sites. */
 enum { BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
        WHOLE_ERROR = 12, MOST_FRAMES = 12 };
 
@@ -132,7 +132,7 @@ static void read_recording(struct autopsy *a) {
     if (a->q.top > most) a->q.top = most;
   }
   autopsy_sort(a);
-  find_rings(a); /* only now is it known what this cursor missed and lost */
+  find_rings(a); /* after reading, since only now the missed and lost events are known */
 }
 
 /* ---- Text --------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ static int read_line(struct check *c, const char *text, size_t size, unsigned li
       add_rule(c, &condition, text + at, end, line);
       continue;
     }
-    /* parses again, as if nothing might follow, for the message */
+    /* parses the rule again as if nothing might follow it, for the message */
     if (status == EVENTRING_OK)
       eventring_condition_parse(&condition, text + at, size - at, NULL, &error);
     const char *what = error.text;

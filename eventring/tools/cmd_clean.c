@@ -2,11 +2,10 @@
 /* cmd_clean.c: `eventring clean`: removes what dead processes left behind.
  *
  * It removes only what the library calls dead: a regular file of this user, named
- * *.eventring, that reads as a recording and whose process is gone (it was killed, or
- * it ended with an error). --ended also removes files kept on purpose (preserved by
- * their configuration), --all-users those of other users; nothing removes saved
- * copies. The library checks again, on the file that it removes, so no live process
- * loses its file.
+ * *.eventring, that reads as a recording and whose process is gone (it was killed, or it
+ * ended with an error). --ended also removes files kept on purpose (preserved by their
+ * configuration), --all-users those of other users; nothing removes saved copies. The
+ * library checks the file again when it removes it, so no live process loses its file.
  */
 #include <stdio.h>
 #include <string.h>

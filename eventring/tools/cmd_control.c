@@ -27,7 +27,7 @@ struct request {
   struct view_choice as;
   const char *directory;        /* for the file of --start, or NULL */
   char *enable, *disable;       /* comma-separated names, or NULL */
-  uint64_t enabled, disabled;   /* the classes that they name */
+  uint64_t enabled, disabled;   /* bits of the classes that `enable` and `disable` name */
   const char *profile;          /* `calls' or `off', or NULL */
   char *spans, *no_spans;       /* comma-separated names of functions, or NULL */
   /* how much of the past the rings shall grow to hold; UINT64_MAX: not given */
@@ -36,8 +36,8 @@ struct request {
   double rate;                  /* the rate as a number */
   const char *triggers;         /* the list of triggers to set, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
-  char *names;                  /* names of functions whose calls shall be spans; NULL:
-                                   none */
+  char *names;                  /* names of functions whose calls shall be spans, or
+                                   NULL */
   bool changes_spans;           /* whether the process gets `names` */
 };
 
@@ -214,8 +214,8 @@ static int check_named(const struct request *r, const struct eventring_info *inf
   return STATUS_OK;
 }
 
-/* Finds request->names: those that others have set, with the given names added and the
-   --no-spans names removed. */
+/* Finds request->names: the names that others have set, with the given names added and
+   the --no-spans names removed. */
 static int check_spans(eventring_cursor *cursor, struct request *r) {
   struct eventring_info info = {.size = sizeof info};
   if (!r->spans && !r->no_spans) return STATUS_OK;
@@ -237,7 +237,7 @@ typedef int act_function(eventring_cursor *cursor, const struct eventring_change
 
 /* Calls `act` for each change that is wanted, until one fails. */
 static int act_on(eventring_cursor *cursor, const struct request *r, act_function *act) {
-  /* they replace those that another command has set */
+  /* the triggers replace those that another command has set */
   const char *triggers = r->triggers && strcmp(r->triggers, "off") != 0 ? r->triggers : NULL;
   const bool calls = r->profile && strcmp(r->profile, "calls") == 0;
   const struct {

@@ -41,21 +41,21 @@ struct listing {
   pid_t pid;
   struct remote_host host;
   struct remote_functions functions;
-  struct remote_stack stack;     /* of the group that is shown */
-  /* of the recording of the process, for names of spans; NULL: there is none */
+  struct remote_stack stack;     /* stack of the group that is shown */
+  /* cursor of the recording of the process, for names of spans; NULL if there is none */
   eventring_cursor *cursor;
-  struct view_to *to;            /* NULL: output is text, or a format of another tool */
-  const char *format, *output;   /* --to, -o; may be NULL */
+  struct view_to *to;            /* NULL if output is text or a format of another tool */
+  const char *format, *output;   /* operands of --to and -o; may be NULL */
   struct coroutines_export export;
   uint64_t leaked_ns;
   struct ask_patience patience;
-  bool held;                     /* --held: ask what holds them */
-  int status;                    /* of the question --held: not STATUS_OK if a domain has
-                                    not answered */
-  struct child_answer *children; /* the texts of these answers */
-  struct retain_answer *answers; /* of the domains that answered */
+  bool held;                     /* --held: ask what holds the coroutines */
+  int status;                    /* status of the question of --held: not STATUS_OK if a
+                                    domain has not answered */
+  struct child_answer *children; /* the texts of the answers */
+  struct retain_answer *answers; /* the answers of the domains that answered */
   size_t answer_count;
-  /* what was found */
+  /* figures of what was found */
   uint64_t domains, coroutines, groups, shown, bytes, torn, searched;
   bool cut;
 };
@@ -83,14 +83,14 @@ struct row {
   struct listing *listing;
   const struct remote_domain *domain;
   const struct coroutine_group *group;
-  char address[32]; /* of the coroutine that has been suspended longest */
+  char address[32]; /* address of the coroutine that has been suspended longest */
   const struct remote_function *begins; /* what coroutines that have not begun will run */
   struct site created, resumed;
   struct span_count spans[MOST_SPAN_NAMES];
   size_t span_count;
   struct holder holders[MOST_HOLDERS];
   size_t holder_count;
-  uint64_t held_otherwise; /* held in other ways than these */
+  uint64_t held_otherwise; /* number of coroutines held in other ways than `holders` */
 };
 
 /* ---- sites --------------------------------------------------------------- */

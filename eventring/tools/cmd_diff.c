@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff.c: `eventring diff`: finds what changed between the runs of A and those of B,
- * and which changes are noise. */
+/* cmd_diff.c: `eventring diff`: finds what changed between the runs of A and the runs of
+   B, and which changes are noise. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
 /* Judges figures if there are fewer runs than a test needs. Then it is unknown by how
-   much times vary from run to run, so only exact figures count: they differ or do not. */
+   much times vary from run to run, so only exact figures count: they either differ or are
+   equal. */
 static void judge_few(struct runs *runs) {
   for (size_t i = 0; has_few(runs) && i < runs->figures; i++) {
     struct figure *figure = &runs->figure[i];
@@ -66,7 +67,7 @@ VIEW_GETTER(change, struct figure) {
   if (isfinite(row->comparison.change)) return view_double(row->comparison.change);
   return view_text(view_is_text(to) ? "new" : NULL);
 }
-/* Returns a number of the test, if one was made. */
+/* Returns a number of the test, or none if no test was made. */
 VIEW_GETTER(of_test, struct eva_comparison) {
   double number = *(const double *)(const void *)((const char *)row + column->argument);
   return row->tested && isfinite(number) ? view_double(number) : view_none();

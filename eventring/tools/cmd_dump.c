@@ -21,7 +21,7 @@
 struct filter {
   struct name_choice name;
   const char *class_name, *ring;
-  int ring_index;   /* of `ring` */
+  int ring_index;   /* index of `ring` */
   uint64_t classes; /* bit of `class_name` */
   uint64_t domain;
   struct time_window window;
@@ -32,10 +32,11 @@ struct dump_options {
   struct filter filter;
   bool follow, from_now;
   uint64_t limit_ns;
-  uint64_t most, printed; /* most events; 0: no limit */
+  uint64_t most, printed; /* most events to print (0 if there is no limit); number of
+                             events printed */
   const char *prefix;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
-  struct eva_known known;      /* as of the end of reading */
+  struct eva_known known;      /* what is known at the end of reading */
 };
 
 /* ---- Options ------------------------------------------------------------- */
@@ -167,7 +168,7 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   struct dump_options ever = *options;
   struct eventring_event span = *event;
   ever.filter.window.since = 0; /* the span counts however long it has been open */
-  /* which classes are off is known only of the end */
+  /* which classes are off is known only for the end of the recording */
   if (options->filter.window.until != UINT64_MAX) span.flags &= ~(unsigned)EVENTRING_MAY_BE_OVER;
   if (!wants(&ever, event)) return go_on(options, false);
   const struct eva_so_far so_far = eva_so_far(&options->known, options->format.cursor, event);
@@ -205,8 +206,8 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
-/* Prints the spans that were still open at the end of the window. (They are not known if
-   the window is read backwards and the recording goes on after it.) */
+/* Prints the spans that were still open at the end of the window. (The open spans are not
+   known if the window is read backwards and the recording goes on after the window.) */
 static void dump_rest(struct reader *reader, struct dump_options *options) {
   const struct time_window *window = &options->filter.window;
   if (ferror(stdout)) return;

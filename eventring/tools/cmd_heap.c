@@ -32,7 +32,7 @@ static const char *const measure_names[] = {[EVA_LIVE] = "live", [EVA_ALLOCATED]
 
 /* ---- Rows --------------------------------------------------------------------- */
 
-/* A node of the view: in text including its callees, in JSON without them. */
+/* A node of the view. In text its figures include its callees, in JSON they do not. */
 struct row {
   const struct heap_view *view;
   const struct heap_node *node;
@@ -61,7 +61,7 @@ static VIEW(amounts_view, struct eva_amount,
     FIGURE("temporary_objects", VIEW_COUNT, objects, EVA_TEMPORARY),
     FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED))
 
-/* Returns the bytes by which rows are ordered; none for other measures. */
+/* Returns the bytes by which rows are ordered; no value for other measures. */
 VIEW_GETTER(main_bytes, struct row) {
   const bool is_main = column->argument == row->view->main;
   return is_main ? view_uint(eva_whole(row->amounts[column->argument].bytes)) : view_none();
@@ -267,8 +267,8 @@ struct shown { /* Which part of the tree is shown. */
   const struct heap_command *c;
   struct view_to *to;
   uint64_t top;
-  uint32_t *children, *next; /* by node: first child; next child of the same parent; 0:
-                                none */
+  uint32_t *children, *next; /* by node: its first child, and the next child of its
+                                parent; 0 if none */
 };
 
 static void put_node(struct view_to *to, const struct heap_view *v, uint32_t node,

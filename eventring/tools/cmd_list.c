@@ -14,9 +14,9 @@
 struct row {
   struct eventring_found found;
   bool is_sound;
-  /* The pid that commands on this machine take: for a live process that is visible from
-     here, the one in this pid namespace; for others, the one in their file. */
-  pid_t pid, other_pid; /* other_pid: the one in the file, if it differs; else 0 */
+  /* The pid that commands on this machine take. For a live process that is visible from
+     here it is the pid in this pid namespace, for others the pid in their file. */
+  pid_t pid, other_pid; /* other_pid is the pid in the file if that differs, else 0 */
   struct eva_ending ending;
 };
 

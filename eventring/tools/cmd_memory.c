@@ -2,9 +2,9 @@
 /* cmd_memory.c: `eventring memory`: shows what the memory of a process is used for.
  *
  * The domains of a live process are asked to measure (query.h), and the kernel's list of
- * mappings is read right after that. The difference between the two is memory whose use
- * is not known; it also has what the process did in between. For a dead process or a
- * copy, the figures that were recorded last are shown. */
+ * mappings is read right after that. The difference between the sums is memory whose use
+ * is not known, and what the process allocated or freed between the two readings. For a
+ * dead process or a copy, the figures that were recorded last are shown. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

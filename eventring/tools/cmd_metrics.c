@@ -28,8 +28,8 @@ struct gathering {
   struct metrics_options options;
   struct live_processes live;
   struct metrics *metrics;
-  bool said; /* it was reported that a recording is unreadable, since it last was
-                readable */
+  bool said; /* it was reported that a recording is unreadable; reset when it is readable
+                again */
 };
 
 static bool gather(struct gathering *g, FILE *out) {

@@ -3,8 +3,8 @@
  * reason, what it did, and what the program was doing. (--frames: pause_frames.c.)
  *
  * The steps are in the runtime ring, which is small. So if a recording does not go on,
- * only that ring is read. What the program was doing at the steps that are shown is
- * looked up afterwards, in the blocks around them. */
+ * only the runtime ring is read. For the steps that are shown, the blocks around them
+ * tell afterwards what the program was doing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ struct pauses {
   uint64_t over_ns;
   struct eva_shares *shares;
   struct eva_steps steps;
-  struct eva_gc_clock clocks[EVENTRING_MAX_DOMAINS]; /* of the rings that have steps */
+  struct eva_gc_clock clocks[EVENTRING_MAX_DOMAINS]; /* clocks of the runtime rings, by
+                                                        slot */
   struct kind *kinds;
   size_t kind_count;
   struct eva_top top;
@@ -65,8 +66,10 @@ struct pauses {
   struct eventring_event late; /* the first event after the window, if it ends
                                   late_step */
   struct eva_step late_step;   /* zeroed: there was none */
-  uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events, with `shares` */
-  struct eva_gaps gaps;        /* with `shares` */
+  uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* time of the newest event of
+                                                               each ring, if there are
+                                                               `shares` */
+  struct eva_gaps gaps;        /* gaps of the rings, if there are `shares` */
 };
 
 /* ---- Reading ------------------------------------------------------------------ */
@@ -227,8 +230,8 @@ static void look_up(struct pauses *p, struct eva_step *step) {
   eva_shares_free(lookup.shares);
 }
 
-/* Removes the span of steps that begin within a gap. They got the span that was open
-   before the gap, because the loss was not known yet. */
+/* Removes the span of steps that begin within a gap. These steps got the span that was
+   open before the gap, because the loss was not known yet. */
 static void forget_in_gaps(struct pauses *p) {
   eva_gaps_sort(&p->gaps);
   for (size_t i = 0; i < p->top.count; i++) {

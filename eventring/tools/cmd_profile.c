@@ -4,8 +4,9 @@
  * It shows either the profile of calls of a recording, or samples of a live process. It
  * samples if it gets options of samples, or if the process keeps no profile of calls. A
  * PROGRAM is started with SAROS_PROFILE=calls, unless the variable is set, and its
- * profile is shown when it has ended. A PROGRAM to be sampled is started without that.
- * With --perf, samples of perf and a recording make one profile (perf_merge.c).
+ * profile is shown when it has ended. A PROGRAM to be sampled is started without
+ * SAROS_PROFILE. With --perf, samples of perf and a recording make one profile
+ * (perf_merge.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,13 +210,13 @@ static bool is_kept(eventring_cursor *cursor) {
          info.profile_asked;
 }
 
-/* Asks for a profile that is kept but was not written yet. A process writes it once each
-   period, and when a tool asks for it. */
+/* Asks for a profile that the process keeps but has not written yet. A process writes its
+   profile once each period, and when a tool asks for it. */
 static int ask_for_profile(struct reader *reader, const char *target,
                            struct time_profile *profile) {
   static struct ask ask;
   char why[DOMAIN_STATE_TEXT];
-  /* the other reader may have followed a link; then it may only read */
+  /* the other reader cannot ask if it has followed a link */
   struct reader asker = {0};
   int status = reader_open_target(&asker, target, EVENTRING_OPEN_NOW);
   if (!goes_on(status)) return status;

@@ -160,7 +160,7 @@ static int read_words(const struct command *self, int count, char **words,
 
 /* ---- The next file ------------------------------------------------------------ */
 
-/* the number of SIGUSR2 that came (for one process: not obeyed yet); atomic */
+/* number of SIGUSR2 that came (with one process, those not obeyed yet); atomic */
 static int switch_signals;
 
 static void count_signal(int number) {
@@ -202,7 +202,7 @@ struct progress {
   struct recorder *recorder;
   struct reader *reader;
   struct command_fifo *fifo; /* NULL: none */
-  const char *target;        /* the PID or FILE for the commands in it */
+  const char *target;        /* the PID or FILE to which commands in the FIFO apply */
   uint64_t at, bytes;
 };
 
@@ -234,7 +234,7 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   struct eventring_saver_info info;
   recorder_info(recorder, &info);
   bool lost = info.lost || (launched && info.missed);
-  /* else the summary reports it */
+  /* without --quiet, the summary reports the damage */
   if (info.damaged && options->quiet) complain_damaged(info.damaged);
   return result->failed || info.damaged || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
@@ -273,7 +273,7 @@ static void print_group_summary(const struct group_result *result) {
            "es", eva_count(result->saved), eva_bytes(result->bytes), eva_count(result->lost));
 }
 
-/* Merges the files of the processes into one, and removes them if that file is
+/* Merges the files of the processes into one, and removes the files if the merged file is
    complete. */
 static bool merge_group(const char *path, const struct group_result *group) {
   const struct merge_options options = {0};

@@ -31,7 +31,7 @@ struct answer {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* of the domain */
   struct child_answer child;
   bool valid;
-  char silent[DOMAIN_STATE_TEXT]; /* why the domain has not answered; "": it has */
+  char silent[DOMAIN_STATE_TEXT]; /* why the domain has not answered; "" if it has */
   struct retain_answer said;
 };
 
@@ -69,7 +69,7 @@ static void choose_ways(const struct retain *r, struct retain_kind *k) {
   for (size_t i = 0; i < k->holder_count; i++)
     if (is_asked_for(r, &k->holders[i])) k->holders[kept++] = k->holders[i];
   k->holder_count = kept;
-  if (r->name) k->more_holders = 0; /* unknown, as these ways are not listed */
+  if (r->name) k->more_holders = 0; /* unknown, because the further ways are not listed */
   k->weight = weight_of(r, k);
 }
 
@@ -81,7 +81,7 @@ static int heavier_first(const void *left, const void *right) {
 }
 
 /* Moves the kinds and sites that the options ask for to the front, and drops the ways
-   that they do not ask for. So later limits apply to the chosen ones. */
+   that the options do not ask for. So later limits apply to what was chosen. */
 static void choose(const struct retain *r, unsigned domain, struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) {
     struct retain_kind kind = a->kinds[i];

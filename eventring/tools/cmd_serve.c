@@ -7,7 +7,8 @@
  * each with a small stack. Metrics are gathered by the thread that answers, one at a
  * time, and are valid for CACHE_NS, so many requests at once cost no more than one. For
  * all other requests, a command answers in a process of its own (serve_child.h), at most
- * CHILDREN at a time. So does the command that keeps a page up to date (serve_page.h).
+ * CHILDREN at a time. The command that keeps a page up to date (serve_page.h) also runs
+ * in a process of its own.
  *
  * Who may ask: on a Unix socket, processes of the same user and of root, whatever the
  * mode of the socket is; on a TCP port of the loopback interface, every process on this
@@ -44,15 +45,16 @@
 #include "serve_page.h"
 
 enum {
-  PORT = 9464, /* the usual one of OpenTelemetry's exporters for Prometheus */
+  PORT = 9464, /* the usual port of OpenTelemetry's exporters for Prometheus */
   CONNECTIONS = 128,
   TIMEOUT = 10,                 /* seconds without progress of a connection */
   CONNECTION_MEMORY = 16 << 10, /* bytes, for the head of a request */
   STACK = 256 << 10,
   CHILDREN = 4,
-  MOST_SECONDS = 300, /* of a profile */
+  MOST_SECONDS = 300, /* longest profile, in seconds */
   DEFAULT_SECONDS = 30,
-  MORE_SECONDS = 60 /* that a command may take beyond its seconds */
+  MORE_SECONDS = 60 /* seconds that a command may take beyond the seconds of the
+                       profile */
 };
 #define CACHE_NS UINT64_C(100000000)
 #define FORMATS 2
@@ -180,8 +182,8 @@ struct endpoint {
   const char *path;
   const char *type;
   const char *suffix;  /* suffix of a file for saving; NULL: shown in the browser */
-  bool has_seconds;    /* takes seconds= */
-  const char *words[8]; /* the command; "SECONDS" becomes their number */
+  bool has_seconds;    /* the request takes seconds= */
+  const char *words[8]; /* the command; "SECONDS" is replaced by the number */
 };
 
 static const struct endpoint endpoints[] = {
@@ -392,8 +394,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 struct listening {
   int fd;
-  const char *path;  /* of a Unix socket; else NULL */
-  char shown[160];   /* its address, for people */
+  const char *path;  /* path of a Unix socket, or NULL */
+  char shown[160];   /* the address, for people */
 };
 
 /* Tells whether a killed server has left a socket, which may be replaced. */

@@ -91,7 +91,7 @@ VIEW_GETTER(claimed, struct eventring_info) {
   return view_printf(to, "%s claimed", eva_count(row->blocks_claimed));
 }
 
-/* Returns which records are missing. This value and the next two are mostly none. */
+/* Returns which records are missing. This value and the next two are mostly absent. */
 VIEW_GETTER(dropped, struct eventring_info) {
   if (!row->names_dropped && !row->lives_dropped) return view_none();
   return view_printf(to, "%s definitions (their events are \"(other)\"), %s records of domains",

@@ -22,10 +22,10 @@
 /* The sum of the times of some spans. */
 struct times {
   uint64_t ns, suspended;
-  uint64_t own, own_of;                 /* of spans whose own time is known; own_of: their
-                                           ns */
-  uint64_t part[EVA_PARTS], parts_of;   /* of spans whose parts are known; parts_of: their
-                                           ns */
+  uint64_t own, own_of;                 /* own ns of the spans whose own time is known,
+                                           and whole ns of these spans */
+  uint64_t part[EVA_PARTS], parts_of;   /* ns of the parts of the spans whose parts are
+                                           known, and whole ns of these spans */
 };
 
 struct kind { /* the spans of one definition */
@@ -46,10 +46,11 @@ struct row {
   uint32_t domain, incarnation;
   uint16_t id;
   struct eva_span_time time;
-  /* of rows that are shown: */
-  struct times times; /* of this span alone */
-  char *value;        /* value of its begin, as text; NULL: none, or not known */
-  const struct page_value *said; /* that value, if the span comes from a page */
+  /* set for rows that are shown: */
+  struct times times; /* times of this span alone */
+  char *value;        /* value of its begin, as text; NULL if it has none or the value is
+                         not known */
+  const struct page_value *said; /* the same value, if the span comes from a page */
 };
 
 struct spans {
@@ -57,13 +58,14 @@ struct spans {
   uint64_t over_ns, over;
   struct eva_shares *shares;
   struct kind *kinds[EVENTRING_MAX_EVENTS];
-  struct eva_top top, names; /* rows; struct name: kinds by their total */
+  struct eva_top top, names; /* `top` has struct row, `names` has struct name: kinds by
+                                their total */
   struct eva_top open;       /* the longest open spans */
   uint64_t open_count;
   struct eva_known known;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
   size_t kind_count;
-  struct page_run *page; /* source of the spans; NULL: they were read */
+  struct page_run *page; /* source of the spans; NULL if the spans were read */
 };
 
 struct name {
@@ -78,7 +80,7 @@ static bool wants_class(const struct query *q, uint8_t ring, uint8_t event_class
   return ring == EVENTRING_USER || event_class == EVENTRING_CLASS_USER;
 }
 
-/* Tells whether an event belongs to a span of the program, or to one that was asked
+/* Tells whether an event belongs to a span of the program, or to a span that was asked
    for. */
 static bool wants(const struct query *q, const struct eventring_event *event) {
   if (!query_wants_domain(q, event->domain)) return false;
@@ -120,7 +122,7 @@ static void count_in_kind(struct kind *kind, const struct eva_span_time *time) {
   if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
 }
 
-/* Tells which of two spans of equal length comes first: the one that began first. */
+/* Tells which of two spans of equal length comes first: the span that began first. */
 static int is_earlier(const void *a, const void *b) {
   const struct row *x = a, *y = b;
   if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns;
@@ -180,7 +182,7 @@ static void note_ended(struct spans *s, const struct eventring_batch *batch,
   if (time->ns >= least_row(s)) note_brief(s, batch, ended, time);
 }
 
-/* Counts a span that needs care: one that began before the batch (then `outer` has its
+/* Counts a span that needs care: a span that began before the batch (then `outer` has its
    times), or that may not be wanted. */
 static void count_carefully(struct spans *s, const struct eventring_batch *batch,
                             const struct eventring_brief *ended,
@@ -191,14 +193,14 @@ static void count_carefully(struct spans *s, const struct eventring_batch *batch
   note_ended(s, batch, ended, outer ? outer : &plain);
 }
 
-/* Counts the spans of a batch; `times` has the times of those that began before the
-   batch. (The loop keeps all it needs in locals.) */
+/* Counts the spans of a batch; `times` has the times of the spans that began before the
+   batch. (The loop keeps its data in local variables.) */
 static void count_ended(struct spans *s, const struct eventring_batch *batch,
                         const struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   const bool all = wants_all(&s->q, batch);
   struct kind *const *const kinds = s->kinds;
-  /* shorter spans are not noted; if over_ns is 0, they count as `over`, too */
+  /* shorter spans are not noted, but count as `over` if over_ns is 0 */
   uint64_t noted = s->over_ns ? s->over_ns : least_row(s), over = 0;
   for (; ended < end; ended++) {
     struct kind *kind = kinds[ended->id];
@@ -457,7 +459,7 @@ static bool is_span_of_class(const struct eventring_def *def, uint64_t classes) 
   return def && def->kind == EVENTRING_DEF_SPAN && classes >> def->event_class & 1;
 }
 
-/* Returns how many spans of these classes are defined; `prints`: prints the first
+/* Returns how many spans of these classes are defined. If `prints`, prints the first
    names. */
 static unsigned name_spans(const struct query *q, uint64_t classes, bool prints) {
   enum { SHOWN = 10 };

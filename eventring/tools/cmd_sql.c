@@ -18,13 +18,13 @@ struct sql_output {
   bool json;
   bool is_open;  /* a query's rows are being written */
   bool damaged;
-  char damage[512]; /* to be reported after the query; "": none */
+  char damage[512]; /* damage to be reported after the query, or "" */
   char said[512];   /* the last damage that was reported */
   struct eva_json writer;
   struct table table;
   char **titles;
   int columns;
-  uint64_t rows; /* of the table */
+  uint64_t rows; /* rows written to the present table */
   bool has_rows; /* whether the query has rows */
 };
 

@@ -23,8 +23,8 @@
 #include "tool.h"
 
 enum {
-  SEARCH_MS = 100,   /* for the search for coroutines, without --coroutines */
-  TRIES = 64,        /* to read a stack that keeps changing */
+  SEARCH_MS = 100,   /* time for the search for coroutines, without --coroutines */
+  TRIES = 64,        /* attempts to read a stack that keeps changing */
   TRIES_MS = 10
 };
 
@@ -53,8 +53,9 @@ struct row {
   const struct remote_domain *about;
   const struct remote_task *task;
   const char *state;
-  const char *coroutine; /* address of the first of the group; NULL: a domain */
-  uint64_t count;        /* in the group */
+  const char *coroutine; /* address of the group's first coroutine; NULL if the row is a
+                            domain */
+  uint64_t count;        /* number of coroutines in the group */
 };
 
 /* ---- Domains ------------------------------------------------------------- */

@@ -6,9 +6,9 @@
  * progress if standard error is a terminal. A launched PROGRAM is read by the main thread
  * itself, which shows no progress: the terminal is the PROGRAM's.
  *
- * Only its own thread uses the reader and the tally of a recording; the main thread does
- * so after that thread has ended. Meanwhile relaxed atomics pass what is shown; they
- * guard nothing.
+ * Only the thread of a recording uses its reader and its tally; the main thread uses them
+ * after that thread has ended. While it runs, relaxed atomics pass the figures of the
+ * progress; they guard nothing.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -72,12 +72,12 @@ struct watching {
   const struct stats_options *options;
   struct reader reader;
   struct eva_tally *tally;
-  struct tally_choice choice; /* with the classes of this recording */
-  uint64_t seen; /* events and losses that the callbacks got */
+  struct tally_choice choice; /* choice of rows, with the classes of this recording */
+  uint64_t seen; /* number of events and losses that the callbacks got */
   uint64_t limit_ns; /* for how long a live process is watched; 0: until it ends */
   pthread_t thread;
   bool ended; /* whether the thread has ended and was joined */
-  uint64_t events, lost; /* so far: written by the thread, atomic */
+  uint64_t events, lost; /* numbers so far; written by the thread, atomic */
 };
 
 /* Ends the command if the tally is out of memory: its figures would be wrong. */
@@ -144,8 +144,9 @@ static void start_watching(struct watching *watching) {
 
 /* ---- Progress ------------------------------------------------------------- */
 
-enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* how often ends of threads are noticed; how
-                                                many ticks a line stays */
+enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* ms between checks for threads that have
+                                                ended; number of these ticks for which a
+                                                line stays */
 
 /* Writes which process is watched, or how many recordings are read. */
 static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {
@@ -290,8 +291,8 @@ static int stats_of_all(const struct operands *operands, const struct stats_opti
   return status;
 }
 
-/* Reads a recording of all processes instead of that of the first. Returns false after a
-   message. */
+/* Reads a recording of all processes instead of the recording of the first. Returns false
+   after a message. */
 static bool watch_again(struct watching *watching, char *path, const struct stats_options *options,
                         unsigned flags) {
   struct eventring_error error;

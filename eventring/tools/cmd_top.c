@@ -90,7 +90,7 @@ static int print_lines(struct top_list *list, const struct top_options *o) {
     sleep_until(due);
     if (reader_is_stopped()) break;
     top_list_refresh(list);
-    /* if this one was late, the next one is on time */
+    /* if this refresh was late, the next one is on time */
     for (due += interval; due <= now_ns();) due += interval;
     if (!print(list, o->json) || o->once || top_list_is_over(list)) break;
   } while (!limit || due - begin <= limit);

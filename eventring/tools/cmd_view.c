@@ -55,8 +55,8 @@ struct view_command {
   uint64_t size;
   bool full, no_source, open, cpu, wall;
   char *command_line, *target; /* as in struct page_run */
-  char *all; /* a recording of all processes of a PROGRAM; NULL: only the one that was
-                read */
+  char *all; /* path of a recording of all processes of a PROGRAM; NULL if only the
+                recording that was read is shown */
   struct page_run run;
   struct page page;
   struct page_events events;
@@ -317,7 +317,7 @@ static int view(struct view_command *v) {
   return status;
 }
 
-/* Tells whether a file can be created. Called before the program runs, so that it does
+/* Tells whether a file can be created. Called before the program is run, so that it is
    not run in vain. */
 static bool can_be_created(const char *path) {
   struct new_file file;

@@ -121,7 +121,7 @@ static int check_output(int status) {
 static void on_limit(int number) { (void)number; }
 
 /* Makes a write beyond the limit on sizes (`ulimit -f`) fail with an error. Otherwise the
-   signal would end the command, which would leave a part of the file. Programs that are
+   signal would end the command, and a part of the file would stay. Programs that are
    started do not inherit a handler, unlike an ignored signal. */
 static void fail_at_file_limit(void) {
   struct sigaction now, action = {.sa_handler = on_limit};

@@ -69,8 +69,8 @@ static void answer(struct command_fifo *c, const char *format, ...) {
 
 /* ---- Classes, pause and resume ------------------------------------------------ */
 
-/* Changes what the process records, through a cursor of its own, since that of the
-   recorder may have followed a link. */
+/* Changes what the process records. Uses a cursor of its own, since the recorder's cursor
+   may have followed a link. */
 static void control(struct command_fifo *c, const char *target,
                     const struct eventring_change *change) {
   eventring_cursor *cursor;
@@ -252,7 +252,7 @@ void command_fifo_attend(struct command_fifo *c, struct recorder *recorder,
 /* ---- Opening and closing ------------------------------------------------------ */
 
 /* Returns NULL, or why the FIFO must not be obeyed: another user has made it, or has put
-   a link in its place, and may write into it. */
+   a link in its place, and may write commands. */
 static const char *refuse_fifo(const struct fifo *fifo) {
   struct stat st;
   if (fifo->fd < 0) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);

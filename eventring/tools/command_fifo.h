@@ -14,7 +14,8 @@
 #include "recorder.h"
 
 struct command_fifo;
-/* Opens `CTL[,ACK]`, and makes those that do not exist. Returns NULL after a message. */
+/* Opens the FIFOs `CTL[,ACK]`, and makes the FIFOs that do not exist. Returns NULL after
+   a message. */
 struct command_fifo *command_fifo_open(const char *fifos);
 /* Obeys the commands that have come, and continues the one under way. `target` is the PID
    or FILE by which the recording is found again; `reader` is used only during the

@@ -15,7 +15,7 @@
 struct copy {
   int fd;
   struct new_file file;
-  FILE *gathered; /* of a copy to standard output; else NULL */
+  FILE *gathered; /* file that gathers a copy to standard output, or NULL */
 };
 
 bool copy_write(struct copy *copy, eventring_saver *saver, bool is_last) {

@@ -14,19 +14,19 @@
 struct copy;
 
 struct copy_options {
-  const char *path;   /* of the copy, which must not exist yet */
-  struct copy *begun; /* the file, from copy_begin; NULL: it is made now */
+  const char *path;   /* path of the copy, which must not exist yet */
+  struct copy *begun; /* the file, from copy_begin; NULL if it is made now */
   bool quiet;       /* prints neither how much was copied nor what is missing */
   struct eventring_saver_options saver_options;
 };
 
 /* Copies the recording of `cursor`, checking each block. Returns STATUS_OK, or
    STATUS_WRONG after a message: only the sound part of a damaged recording was copied, or
-   there is no copy. SIGINT and SIGTERM end the copying, and leave no file. Frees
+   there is no copy. SIGINT and SIGTERM end the copying, and no file stays. Frees
    options->begun. */
 int copy_recording(eventring_cursor *cursor, const struct copy_options *options);
-/* Copies the recording of the one PID or FILE. Returns the exit status, also of a usage
-   error: a wrong operand, or no options->path. */
+/* Copies the recording of the one PID or FILE. Returns the exit status, also for a usage
+   error (a wrong operand, or no options->path). */
 int copy_target(const struct command *self, const struct operands *operands,
                 const struct copy_options *options);
 /* Creates the file of a copy that is made in steps: by one saver, or by several, each for

@@ -11,21 +11,22 @@
 /* Coroutines that are suspended in the same functions at the same instructions and were
    created by the same call. */
 struct coroutine_group {
-  /* its members, an array, the longest suspended first */
+  /* the members of the group, an array, the longest suspended first */
   const struct remote_coroutine *of;
   size_t count;
-  uint64_t bytes;       /* of all members together */
-  size_t resumed_alike; /* last resumed where the first was; counts the first, too */
+  uint64_t bytes;       /* bytes of all members together */
+  size_t resumed_alike; /* number of members last resumed at the same place as the first,
+                           including the first */
   size_t with_spans;    /* number of members with open spans */
 };
 
 struct coroutine_groups {
-  struct remote_coroutine *all; /* group by group */
+  struct remote_coroutine *all; /* all coroutines, group by group */
   size_t count;
   struct coroutine_group *groups; /* the longest suspended first */
   size_t group_count;
   uint64_t bytes;
-  uint64_t torn;                  /* coroutines that changed at each attempt */
+  uint64_t torn;                  /* number of coroutines that changed at each attempt */
   uint64_t searched, heap_bytes;  /* bytes of the heap */
   bool cut;                       /* the search did not see the whole heap */
 };

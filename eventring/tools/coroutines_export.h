@@ -8,7 +8,8 @@
 #include "remote/stack.h"
 
 struct coroutines_export { /* zeroed: empty */
-  struct export_function *functions; /* by number of a remote function, plus 1 */
+  struct export_function *functions; /* index is the number of a remote function, plus
+                                        1 */
   size_t function_count;
   struct export_stack *stacks;
   size_t stack_count;
@@ -16,8 +17,8 @@ struct coroutines_export { /* zeroed: empty */
   size_t row_count;
 };
 
-/* Adds coroutines with this stack. If it is empty, adds coroutines that will begin with
-   this function (NULL: not known). Copies `domain`. */
+/* Adds coroutines with this stack. If the stack is empty, adds coroutines that will begin
+   with `begins`, NULL if that is not known. Copies `domain`. */
 void coroutines_export_add(struct coroutines_export *x, const struct remote_stack *stack,
                            const struct remote_function *begins, const char *domain,
                            uint64_t count, uint64_t bytes);

@@ -3,7 +3,8 @@
  *
  * A coroutine gets a number, its context, with its first event. While it has open spans,
  * it records when it is suspended and resumed. So it is known since when coroutines with
- * open spans have been suspended. It is not known for the others, and no stack is known.
+ * open spans have been suspended. For other coroutines this is not known, and no stack is
+ * known.
  */
 #include "coroutines_file.h"
 
@@ -21,9 +22,10 @@ enum { CHAIN = 256 /* bytes for the names of a context's open spans */ };
 
 /* What is known of a context. */
 struct context {
-  uint64_t number, left_ns; /* left_ns: time of its suspension; 0: it was resumed */
+  uint64_t number, left_ns; /* left_ns is the time of its suspension, 0 if it was
+                               resumed */
   uint32_t domain, incarnation;
-  size_t row; /* number of its row, from 1; 0: none */
+  size_t row; /* number of its row, from 1 on; 0 if it has none */
 };
 
 /* A context with open spans; after grouping, one context of a group. */
@@ -32,10 +34,12 @@ struct context_row {
   uint32_t domain, incarnation;
   char domain_name[EVENTRING_MAX_DOMAIN_NAME + 1];
   char spans[CHAIN];     /* "request > query", the outermost first */
-  uint64_t suspended_ns; /* for how long; 0: it runs, or waits for one that it resumed */
+  uint64_t suspended_ns; /* ns for which it has been suspended; 0 if it runs or waits for
+                            a coroutine that it resumed */
   bool suspended;
-  uint64_t open_ns;      /* for how long its outermost span has been open */
-  uint64_t count, shortest_ns; /* shortest_ns: the shortest suspension in the group */
+  uint64_t open_ns;      /* ns for which its outermost span has been open */
+  uint64_t count, shortest_ns; /* number of contexts in the group, and their shortest
+                                  suspension */
 };
 
 struct listing {
@@ -43,7 +47,8 @@ struct listing {
   struct reader reader;
   struct eventring_info info;
   struct eva_known known;
-  struct context *contexts; /* a hash table of `room` buckets; number 0: free */
+  struct context *contexts; /* a hash table of `room` buckets; a bucket is free if its
+                               number is 0 */
   size_t context_count, room;
   struct context_row *rows;
   size_t row_count;

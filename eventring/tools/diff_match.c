@@ -2,18 +2,18 @@
 /* diff_match.c: finds which functions, or lines, of different runs are the same.
  *
  * A program may be edited between two runs: one more line at the top moves all functions.
- * It may also lie in another directory. So each run is paired with those before it by
- * name within a file. Only functions that share a name there are paired by site.
+ * It may also lie in another directory. So each run is paired with the runs before it by
+ * name within a file. Only functions that share a name within a file are paired by site.
  *
- * Files: those with equal paths are the same; then those whose paths have an equal end,
- * at least the last name. The paths with the longest common end come first.
+ * Files with equal paths are the same; then files whose paths have an equal end, at least
+ * the last name. The paths with the longest common end come first.
  *
  * Names: a name may contain its site, such as "function <a.lua:3>" at line 3. Only the
  * name without the site (the stem) counts.
  *
  * Places: functions whose name occurs once on each side are a pair, which shows by how
  * many lines the text around it has moved. If a name occurs several times (all functions
- * without a name have the same one), functions are paired that lie where this move puts
+ * without a name have the same name), functions are paired that lie where this move puts
  * them. If no move is known, the move that pairs the most functions is used. Remaining
  * functions are paired in the order of their lines, so that the lines differ least.
  * Remaining lines, and all else without a partner, are on one side only.
@@ -26,19 +26,20 @@
 
 #include "tool.h"
 
-enum { MOST_CELLS = 1 << 22 /* cells of a table of pairs; above, pairs are in order */ };
+enum { MOST_CELLS = 1 << 22 /* most cells of a table of pairs; with more, functions are
+                               paired in order */ };
 
 struct file {
-  const char *path;       /* in the first run that had it */
-  const char *path_on[2]; /* on each side; NULL: not known */
+  const char *path;       /* path in the first run that had the file */
+  const char *path_on[2]; /* path on each side; NULL if not known */
 };
 
 struct function {
-  struct diff_site *site; /* of the present run: NULL once it is paired */
+  struct diff_site *site; /* site in the present run; NULL once the function is paired */
   size_t stem;              /* bytes of the name */
   uint32_t file;
-  bool on[2];               /* of a known function: whether each side has it, and on which
-                               line */
+  bool on[2];               /* for a known function, whether each side has it, and on
+                               which line */
   uint32_t line[2];
 };
 
@@ -48,7 +49,7 @@ struct matching {
   bool lines;
   struct file *files;
   size_t file_count;
-  struct function *known; /* of the runs so far, by file, stem and line */
+  struct function *known; /* functions of the runs so far, by file, stem and line */
   size_t known_count;
   size_t side; /* side of the present run */
 };
@@ -94,18 +95,18 @@ static size_t common_end(const char *a, const char *b) {
   return n > 0 && ((a_begins && b_begins) || strchr(end, '/')) ? n : 0;
 }
 
-/* Returns how well a path suits a file of this run; 0: not at all. (A function without a
-   source has an empty path, which suits only an empty one.) */
+/* Returns how well a path suits a file of this run; 0 if not at all. (A function without
+   a source has an empty path, which suits only an empty one.) */
 static size_t suits(const struct matching *m, const struct file *file, const char *path) {
   const char *here = file->path_on[m->side] ? file->path_on[m->side] : file->path;
   if (strcmp(here, path) == 0) return SIZE_MAX;
   return file->path_on[m->side] ? 0 : common_end(here, path);
 }
 
-struct path { /* of a run */
+struct path { /* a path of a run */
   const char *text;
   uint32_t file; /* UINT32_MAX: not known yet */
-  size_t best;   /* how well the best file suits it */
+  size_t best;   /* how well the best file suits the path */
 };
 
 static int by_text(const void *left, const void *right) {
@@ -177,9 +178,9 @@ static void pair(const struct matching *m, struct function *known, struct functi
 
 static bool is_anchor(const struct function *f) { return f->on[0] && f->on[1]; }
 
-/* Finds by how many lines the text at a line of the other side has moved: by as many as
-   the nearest function before it in its file that is known on both sides, or else the
-   first such function after it. Returns false if there is none. */
+/* Finds by how many lines the text at a line of the other side has moved: by as many
+   lines as the nearest earlier function of the file that is known on both sides, or else
+   as the nearest later one. Returns false if there is none. */
 static bool find_move(const struct matching *m, const struct function *known, int64_t *move) {
   const struct function *first = known, *end = known, *near = NULL;
   const int64_t line = known->line[1 - m->side];
@@ -199,7 +200,7 @@ static bool find_move(const struct matching *m, const struct function *known, in
 struct group {
   struct function *known, *run;
   size_t n, k;
-  int64_t *expected; /* lines on the side of the run */
+  int64_t *expected; /* expected lines on the side of the run */
 };
 
 /* Returns the move that makes most lines equal; the least of several such moves. */
@@ -294,8 +295,8 @@ static void pair_several(const struct matching *m, struct group *g) {
   free(run);
 }
 
-/* Pairs the groups that both sides have: if `single`, those with one function each; else
-   the others. */
+/* Pairs the groups that both sides have: if `single`, the groups with one function on
+   each side, else the other groups. */
 static void pair_groups(struct matching *m, struct function *run, size_t count, bool single) {
   struct group g;
   for (size_t i = 0, j = 0; i < m->known_count && j < count; i += g.n, j += g.k) {
@@ -358,8 +359,8 @@ static void match_run(struct matching *m, size_t run) {
   free(functions);
 }
 
-/* Pairs the runs, one after the other. If a site was the same as a later one and that one
-   was paired, it becomes the same as the partner. */
+/* Pairs the runs, one after the other. If a site was the same as a later site that was
+   then paired, it becomes the same as the partner. */
 void diff_match(struct diff_site *sites, size_t count, size_t runs, bool lines) {
   struct matching m = {.sites = sites, .count = count, .lines = lines,
                        .known = need_zeroed(count + 1, sizeof *m.known)};

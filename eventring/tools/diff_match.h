@@ -11,15 +11,15 @@
 struct diff_site {
   const char *name, *source;
   uint32_t line; /* 0: not known */
-  size_t run;    /* from 0 to runs - 1; those of A are even */
-  /* result: index of the site, of the first run that has it, that stands for all the same
-     ones */
+  size_t run;    /* from 0 to runs - 1; the runs of A are even */
+  /* result: index of the site in the first run that has it, which represents all sites
+     that are the same */
   size_t same;
 };
 
-/* Finds which sites are the same. `lines`: they are lines of functions. Another run may
-   have other lines, so a line without a counterpart stays alone. Otherwise they are
-   functions. */
+/* Finds which sites are the same. If `lines`, the sites are lines of functions, else
+   functions. Another run may have other lines, so a line without a counterpart stays
+   alone. */
 void diff_match(struct diff_site *sites, size_t count, size_t runs, bool lines);
 
 #endif

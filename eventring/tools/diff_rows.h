@@ -22,12 +22,12 @@ struct diff_row {
   char *name, *source;
   uint32_t line;
   size_t run;       /* the run from which it was read */
-  uint32_t line_on[2]; /* on each side; 0: none, or not known */
-  double *own;      /* by run; the kind defines what it is */
-  double calls[2];  /* of all runs of a side */
+  uint32_t line_on[2]; /* line on each side; 0 if there is none or it is not known */
+  double *own;      /* own figure by run; the kind defines its meaning */
+  double calls[2];  /* sum of the calls over all runs of a side */
   /* variance of a call's duration over the square of its mean, times calls */
   double spread[2];
-  /* of the difference between the sides, with 95 %; 0: not estimated */
+  /* error of the difference between the sides, at 95 %; 0 if not estimated */
   double error;
   double moved;     /* the difference between the sides, by which rows are sorted */
   struct eva_comparison comparison;
@@ -45,12 +45,12 @@ struct diff_rows {
 
 /* What is compared. */
 struct diff_kind {
-  /* Returns the value of a run by which it is compared with others. */
+  /* Returns the value by which a run is compared with others. */
   double (*value)(const struct diff_rows *d, const struct diff_row *row, size_t run);
   /* Fills `comparison`, `error` and `moved` from the sums of the sides. */
   void (*compare)(const struct diff_rows *d, struct diff_row *row);
-  /* Tells whether a significant difference is large enough to be reported. `few`: there
-     are few runs. */
+  /* Tells whether a significant difference is large enough to be reported. `few` is true
+     if there are few runs. */
   bool (*matters)(const struct diff_row *row, bool few);
 
   void (*heading)(const struct diff_rows *d); /* prints one line */

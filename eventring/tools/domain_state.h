@@ -21,12 +21,12 @@ void domain_thread_text(char text[static DOMAIN_STATE_TEXT], pid_t pid, pid_t ow
 
 /* A thread that is checked again and again; zeroed before the first check. */
 struct sleep_watch {
-  pid_t tid;         /* as known here */
-  bool stopped;      /* at the last check: by a signal, so no thread of the process
-                        runs */
-  bool sleeps;       /* at the last check: stopped or asleep */
+  pid_t tid;         /* thread id as seen from here */
+  bool stopped;      /* at the last check it was stopped by a signal, so no thread of the
+                        process ran */
+  bool sleeps;       /* at the last check it was stopped or asleep */
   uint64_t switches; /* how often it had left a processor at the last check */
-  uint64_t since_ns; /* the earliest time since when it is known to be asleep */
+  uint64_t since_ns; /* earliest time from which it is known to have been asleep */
 };
 /* Checks the thread that the process calls `own_tid`. Returns true if it has not run for
    `ns` between an earlier check and this one, so that it is asleep in the kernel or

@@ -94,7 +94,7 @@ static void print_trace(FILE *out, const struct eventring_trace *ids) {
   if (!(ids->flags & EVENTRING_TRACE_SAMPLED)) fputs(", not sampled", out);
 }
 
-/* Returns the definition whose id the value is, or NULL if the value is no id. */
+/* Returns the definition whose id is the value, or NULL if the value is no id. */
 static const struct eventring_def *named_value(const struct dump_format *format,
                                                const struct eventring_event *event) {
   bool integer = event->payload == EVENTRING_INT || event->payload == EVENTRING_UINT;
@@ -257,7 +257,7 @@ static char sign_of(const struct eventring_event *event) {
 /* A line that is being made. On a terminal, an event that is wider than the page
    continues on further lines; in a file or a pipe, it is one line. */
 struct line {
-  struct dump_format format; /* that writes it */
+  struct dump_format format; /* the format that writes the line */
 };
 
 static void begin_line(struct line *line, const struct dump_format *format) {
@@ -275,7 +275,7 @@ static void end_line(const struct line *line, FILE *out) {
     return;
   }
   if (fflush(making->stream) != 0) no_memory();
-  making->text[making->size] = '\0'; /* a longer line may have been there */
+  making->text[making->size] = '\0'; /* `text` may have held a longer line */
   if (making->size > making->page) table_lines(out, making->text, making->page, 0, CONTINUED);
   else fwrite(making->text, 1, making->size, out), fputc('\n', out);
 }
@@ -673,7 +673,7 @@ static void put_loss(const struct dump_format *format,
 
 /* ---- The end ------------------------------------------------------------- */
 
-/* Returns when a process ended; for a killed one, the last time that is known. */
+/* Returns when a process ended; for a killed process, the last time that is known. */
 static uint64_t end_ns(const struct eventring_info *info) {
   return info->end_ns ? info->end_ns : info->error_ns;
 }

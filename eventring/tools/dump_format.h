@@ -33,13 +33,13 @@ void dump_line_close(struct dump_line *line);
 struct dump_format {
   FILE *out;
   bool json;
-  struct dump_line *making; /* NULL: an event is one line, however long */
+  struct dump_line *making; /* NULL if an event is one line, however long */
   enum dump_time time;
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;
   eventring_cursor *cursor; /* for the names of classes, rings, domains and values */
   struct dump_domain *domains; /* by slot, zeroed at first */
-  struct dump_faces *faces; /* what many lines of JSON share; NULL: nothing */
+  struct dump_faces *faces; /* parts that many lines of JSON share, or NULL */
 };
 
 /* Forgets names: domains may have other names now, or the cursor has changed. */

@@ -8,7 +8,7 @@
  * Unless the recording was launched, SIGINT, SIGTERM and SIGHUP end the watching of a
  * live process. At any other time they end the export, and no file is left: formats call
  * `show` now and then, which notices the signal and sets `run.error` and `out.failed`;
- * either of them ends the poll. */
+ * each of these two ends the poll. */
 #include "events_export.h"
 
 #include <errno.h>
@@ -32,10 +32,11 @@ struct events_export {
   uint64_t available; /* number of events at the beginning */
   uint64_t shown_ns;  /* when progress was shown */
   const char *path;   /* name of the complete file or folder */
-  char *all;          /* a recording of all processes of the PROGRAM, exported instead of
-                         this one; or NULL */
-  bool is_binary;     /* whether the format is */
-  bool watching;      /* until N seconds have passed or a signal comes */
+  char *all;          /* path of a recording of all processes of the PROGRAM, exported
+                         instead of the one that was read; or NULL */
+  bool is_binary;     /* whether the format is binary */
+  bool watching;      /* a process is watched until N seconds have passed or a signal
+                         comes */
 };
 
 /* ---- Interruption ------------------------------------------------------------- */
@@ -82,8 +83,8 @@ static void show(void *context) {
 
 /* ---- The part that is asked for ----------------------------------------------- */
 
-/* Tells whether the format gets a moment: it lies in the window, or before it for a
-   format that reads that, too. */
+/* Tells whether the format gets the events of a moment. The moment lies in the window, or
+   before it for a format that also reads the time before the window. */
 static bool is_known(const struct events_export *e, uint64_t ns) {
   return e->format->reads_before || query_is_past_start(e->q, ns);
 }
@@ -175,9 +176,9 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-/* Opens the output. If a PROGRAM has several processes, the export of the one that was
-   read is discarded. So standard output gets the export only when it is known that it
-   stays. */
+/* Opens the output. If a PROGRAM has several processes, the export of the process that
+   was read is discarded. So an export is written to standard output only when it is
+   certain not to be discarded. */
 static int open_output(struct events_export *e, struct new_file *file, const char *path) {
   int fd = new_file_create(file, path);
   if (fd < 0 || !is_standard_output(path) || !e->q->reader.launched) return fd;

@@ -9,7 +9,8 @@
 struct export_profile;
 struct export_events;
 
-/* Bytes that hold the names of all formats, each with a comma and a space or the 0. */
+/* Bytes for the names of all formats, each followed by a comma and a space, or at the end
+   by the 0. */
 enum {
   FORMATS_ROOM = 0
 #define EXPORT_PROFILE(name, suffix, form, summary) +(int)sizeof #name + 1
@@ -20,9 +21,9 @@ enum {
 struct format {
   const char *name, *suffix, *summary;
   bool is_binary; /* it is not written to a terminal */
-  /* NULL: a format of events */
+  /* NULL for a format of events */
   int (*write_profile)(const struct export_profile *profile, FILE *out);
-  /* NULL: a format of profiles */
+  /* NULL for a format of profiles */
   const struct export_events *events;
 };
 

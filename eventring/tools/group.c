@@ -27,7 +27,8 @@
 enum {
   /* how often new recordings of a PROGRAM are searched for */
   LAUNCHED_LOOK_NS = 2 * 1000 * 1000,
-  ATTACHED_LOOK_NS = 20 * 1000 * 1000,  /* and new ones of the children of a PID */
+  ATTACHED_LOOK_NS = 20 * 1000 * 1000,  /* how often new recordings of the children of a
+                                           PID are searched for */
   /* a directory that is unchanged for this long is quiet */
   QUIET_LOOK_NS = 50 * 1000 * 1000,
   PROGRESS_NS = 1000 * 1000 * 1000,
@@ -43,16 +44,16 @@ struct member {
   struct recorder_options options;
   struct recorder *recorder;
   pthread_t thread;
-  char *path, *file;  /* the requested file; the last file written */
+  char *path, *file;  /* path of the requested file, and of the last file written */
   char *directory;    /* where the process writes its own files */
   dev_t device;       /* identity of the file of the process */
   ino_t inode;
   pid_t pid;
-  int switched; /* how many of the group's switches it has done */
+  int switched; /* number of the group's switches that this member has done */
   struct recorder_result result;
   int is_done; /* atomic; stored by run_member, loaded by collect */
   bool is_collected;
-  /* published under the group's lock */
+  /* published for the group under its lock */
   struct eventring_saver_info info;
   uint64_t bytes;
 };
@@ -64,17 +65,17 @@ struct candidate {
   dev_t device;
   ino_t inode;
   char *name; /* NULL in the directory of a PROGRAM */
-  unsigned tries; /* failed ones; MOST_TRIES: no more will follow */
+  unsigned tries; /* number of failed tries; at MOST_TRIES no more will follow */
 };
 
 struct group {
   struct group_options options;
-  struct launch *launch; /* NULL: PIDs and FILEs */
+  struct launch *launch; /* NULL if PIDs and FILEs are recorded */
   struct member **members;
   unsigned count;
   struct candidate *seen;
   unsigned seen_count;
-  bool some_failed;   /* some failed to open in the last search */
+  bool some_failed;   /* some files could not be opened in the last search */
   struct timespec changed; /* mtime of the directory at the last search */
   pthread_mutex_t lock;
   int stop;           /* atomic: max_bytes is reached */
@@ -174,7 +175,7 @@ static bool is_recorded(const struct group *g, const struct member *m) {
   return found;
 }
 
-/* Adds a member with this cursor, and takes ownership of it in any case. */
+/* Adds a member with this cursor, and takes ownership of the cursor in any case. */
 static void add_member(struct group *g, eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   struct member *m = need_zeroed(1, sizeof *m);
@@ -220,8 +221,8 @@ static bool is_descendant(const struct group *g, pid_t pid) {
 
 enum wanted { WANTED, NOT_WANTED, ASK_AGAIN };
 
-/* Tells whether a further recording of a member is wanted: that of a process after exec
-   is, once the one before it has ended. */
+/* Tells whether a further recording of a member is wanted: the recording of a process
+   after exec is, once the recording before it has ended. */
 static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const struct stat *st) {
   enum wanted wanted = WANTED;
   for (unsigned i = 0; i < g->count; i++) {
@@ -232,8 +233,8 @@ static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const s
   return wanted;
 }
 
-/* Tells whether a recording is wanted. All recordings in the directory of a PROGRAM are,
-   also ended ones. */
+/* Tells whether a recording is wanted. All recordings in the directory of a PROGRAM are
+   wanted, even those that have ended. */
 static enum wanted is_wanted(const struct group *g, eventring_cursor *cursor,
                              const struct stat *st) {
   struct eventring_info info = {.size = sizeof info};
@@ -312,7 +313,7 @@ static void look_for_children(struct group *g) {
   }
 }
 
-/* Looks for children if it is time. `last`: the PROGRAM has ended. */
+/* Looks for children if it is time. `last` is true if the PROGRAM has ended. */
 static void look_if_due(struct group *g, uint64_t now, bool last) {
   if (!g->options.children || (now < g->next_look && !last)) return;
   g->next_look = now + (g->launch ? LAUNCHED_LOOK_NS : ATTACHED_LOOK_NS);
@@ -384,7 +385,7 @@ static void check_size(struct group *g) {
 }
 
 /* Tells whether recording may end. For a PROGRAM, all processes that it left behind must
-   have ended, too, since these may begin to record at any time. After the PROGRAM has
+   have ended, too, since they may begin to record at any time. After the PROGRAM has
    ended, signals are for this command. */
 static bool may_end(struct group *g, uint64_t now) {
   if (!g->launch) return true;
@@ -483,7 +484,7 @@ int group_launch(const struct group_options *options, char **command, const char
   if (!goes_on(status)) return status;
   struct group g = group_of(options, &launch);
   run(&g);
-  /* else signals are for the PROGRAM, and this command waits for it */
+  /* before the PROGRAM has ended, signals are for it, and this command waits for it */
   if (g.ended) reader_catch_signals(false);
   if (!g.count) {
     complain("%s recorded nothing", launch.command);

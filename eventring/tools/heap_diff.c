@@ -33,14 +33,15 @@ struct row {
   uint32_t line;
   size_t side;
   char label[HEAP_LABEL];
-  struct eva_amount live[2], allocated[2]; /* of A and of B */
+  struct eva_amount live[2], allocated[2]; /* amounts on side A and on side B */
 };
 
 struct diff {
   struct side side[2];
   enum heap_by by;
-  struct row *rows; /* those that differ come first */
-  size_t count, beyond; /* beyond: number of rows that differ by more than the error */
+  struct row *rows; /* rows that differ come first */
+  size_t count, beyond; /* number of rows, and of rows that differ by more than the
+                           error */
   uint64_t top;
 };
 
@@ -90,7 +91,7 @@ static int compare_deltas(const void *left, const void *right) {
   return (delta(a) < delta(b)) - (delta(a) > delta(b));
 }
 
-/* Joins the rows of the same site into one: that of A, if A has one. */
+/* Joins the rows of the same site into one row, A's row if A has one. */
 static void match(struct diff *d, bool lines) {
   struct diff_site *sites = need_zeroed(d->count + 1, sizeof *sites);
   size_t kept = 0;

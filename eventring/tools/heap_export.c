@@ -48,7 +48,8 @@ FILE *output_file_replace(const char *path) {
 }
 
 int output_file_close(FILE *out, const char *path) {
-  if (out == stdout) return STATUS_OK; /* its errors are reported at the end */
+  if (out == stdout) return STATUS_OK; /* errors of standard output are reported at the
+                                          end */
   bool failed = ferror(out);
   if (fclose(out) != 0) failed = true;
   if (failed) {

@@ -6,7 +6,7 @@
 #include "analysis/heap.h"
 #include "tool.h"
 
-/* Writes a heap to the file `path`, which must not exist, or to standard output if that
+/* Writes a heap to the file `path`, which must not exist, or to standard output if `path`
    is NULL. Returns the exit status, after a message. `resource` is NULL, or as in
    export.h. */
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,

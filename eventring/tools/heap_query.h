@@ -9,7 +9,8 @@
 struct heap_query {
   struct query q;
   uint64_t survived;
-  bool live, allocated, peak, temporary; /* options; if none is set: live and allocated */
+  bool live, allocated, peak, temporary; /* options; if none is set, `live` and
+                                            `allocated` apply */
   struct eva_heap *heap;
 };
 

@@ -17,7 +17,8 @@ const char *const heap_by_names[] = {
     [BY_STACK] = "stack", [BY_LINE] = "line", [BY_FUNCTION] = "function", [BY_KIND] = "kind",
     [BY_ORIGIN] = "origin", [BY_SPAN] = "span", [BY_DOMAIN] = "domain", [BY_DOMAIN + 1] = NULL};
 
-enum { OTHER_STACK = UINT32_MAX }; /* the stack of what found no room in the profile */
+enum { OTHER_STACK = UINT32_MAX }; /* the stack of all blocks that found no room in the
+                                      profile */
 
 /* ---- Nodes -------------------------------------------------------------------- */
 
@@ -40,7 +41,7 @@ static uint32_t node_for(struct heap_view *v, struct heap_node n) {
   return (uint32_t)*node;
 }
 
-/* By stack of the recording: its node; 0: not known yet. */
+/* Maps a stack of the recording to its node, or to 0 if that is not known yet. */
 struct memo {
   uint32_t *node;
   uint32_t count;
@@ -70,9 +71,9 @@ static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t s
   return node;
 }
 
-/* Returns the node of the line that allocates. For a function without lines, a C
-   function, this is the line of the innermost caller that has one. If there is none, it
-   is the function itself. */
+/* Returns the node of the line that allocates. A function without lines (a C function)
+   counts for the line of the innermost caller that has a line. If there is no such
+   caller, the function counts for itself. */
 static struct heap_node key_of_line(const struct heap_view *v, uint32_t stack) {
   struct eventring_stack_info info, inner;
   struct heap_node key = {.key = stack == OTHER_STACK};

@@ -144,7 +144,7 @@ void last_stack_rows(struct view_to *to, const void *domain) {
 struct answer {
   struct eventring_info info;
   uint64_t domain, end_ns;
-  const char *how; /* what made the process write them; NULL: nothing did */
+  const char *how; /* what made the process write its stacks; NULL if nothing did */
 };
 
 VIEW(last_stacks_view, struct answer,

@@ -22,10 +22,11 @@ bool last_frame_next(const char **text, struct last_frame *frame);
 void stack_line_print(const char *name, const char *source, const char *number,
                       const char *remark);
 
-/* The rows of a JSON array: of slot *domain of the cursor; UINT64_MAX: of all. */
+/* The rows of a JSON array, for slot *domain of the cursor, or for all slots if it is
+   UINT64_MAX. */
 view_function last_stack_view;
 void last_stack_rows(struct view_to *to, const void *domain);
-/* Prints the last stacks of slot `domain` (UINT64_MAX: of all), with at most `most`
+/* Prints the last stacks of slot `domain` (UINT64_MAX for all slots), with at most `most`
    functions of each. Ages count back from `end_ns` (eva_end). Returns how many stacks
    there are. */
 unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t end_ns,

@@ -128,7 +128,8 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
    blocked from before the directory is made until both the handlers and the child exist;
    signals that are pending then go to the child. */
 
-static volatile sig_atomic_t receiver; /* of signals: a pid; 0: none */
+static volatile sig_atomic_t receiver; /* pid of the process that gets the signals; 0 if
+                                          none */
 
 static void pass_on(int number) {
   int saved = errno;
@@ -164,7 +165,7 @@ static void have_it_record(const struct launch *launch, const char *prefix) {
   set(prefix, "NAME", ""); /* a separate file name for each process */
 }
 
-/* Becomes the program, in the child; never returns. Writes an errno into the pipe if it
+/* Becomes the program, in the child. Never returns. Writes an errno into the pipe if it
    cannot execute the program. */
 static void become(char **command, const struct launch *launch, const char *prefix,
                    int report, const sigset_t *signals) {
@@ -270,7 +271,7 @@ bool each_recording(const char *name, bool (*visit)(void *, const char *), void 
 struct opening {
   eventring_cursor **cursor;
   unsigned flags;
-  struct eventring_error error; /* of the last failure */
+  struct eventring_error error; /* error of the last failure */
 };
 
 static bool try_open(void *context, const char *path) {
@@ -302,7 +303,7 @@ static bool stream_path(const struct launch *launch, char path[PATH_MAX]) {
   return true;
 }
 
-/* Opens the stream: by the process as long as it runs, else by its name. */
+/* Opens the stream, through the process as long as that runs, else by its name. */
 static bool open_stream(struct launch *launch, struct opening *opening) {
   char path[PATH_MAX];
   if (!launch->ended && eventring_open_pid(opening->cursor, launch->pid, opening->flags,
@@ -335,8 +336,8 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
   struct opening opening = {.cursor = cursor, .flags = flags};
   for (long us = 200;; us = us < 5000 ? us + us / 4 : us) {
     launch_check(launch);
-    bool ended = launch->ended; /* before the search: the files that the program has left
-                                   exist then */
+    bool ended = launch->ended; /* read before the search, so that the files of an ended
+                                   program exist by then */
     if (open_any_file(launch, &opening)) return STATUS_GO_ON;
     if (ended) break;
     nap(us);

@@ -8,11 +8,11 @@
  * moment. A sampler postpones this moment while it works, so a sampler that is killed
  * leaves nothing behind.
  *
- * The domains see the request when the word that their safepoints test is not 0: a word
- * of the request, or of the control page while the process records. Each domain has a
- * flag that says that it notes. The word is raised until all have the flag, but only for
- * part of the time: safepoints cost more while it is raised, and a domain that is asleep
- * in C reaches none.
+ * The domains see the request when the word that their safepoints test is not 0. This is
+ * a word of the request, or of the control page while the process records. Each domain
+ * sets a flag when it notes its instructions. The word is raised until all domains have
+ * set the flag, but only for part of the time: safepoints cost more while it is raised,
+ * and a domain that is asleep in C reaches none.
  */
 #include "line_notes.h"
 
@@ -23,7 +23,8 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define AHEAD_NS (3 * SECOND_NS)
-#define RENEW_NS (2 * SECOND_NS) /* least time before that moment when it is postponed */
+#define RENEW_NS (2 * SECOND_NS) /* the moment is postponed when less than this time is
+                                    left */
 #define RAISED_NS UINT64_C(100000000) /* most time for which the word is raised */
 #define AGAIN_NS UINT64_C(500000000)
 

@@ -79,7 +79,7 @@ static bool is_same(const struct eventring_info *a, const struct eventring_info 
 
 /* Marks forked children, which map the file of their parent and do not record. The parent
    has the pid that is in the file. In a container both have other pids; then the lower
-   one counts as the parent's. */
+   pid counts as the parent's. */
 static void mark_doubles(struct live_processes *live) {
   for (size_t i = 0; i < live->count; i++) {
     struct live_process *p = &live->list[i];

@@ -3,9 +3,9 @@
  *
  * Reading /proc/PID/maps of all processes of a machine takes milliseconds. A process that
  * was found not to record is checked again after 1, 2, 4 ... seconds, at most 10 seconds
- * apart; one that records is checked by its file, which stays open. So a recording that
- * begins in a new process is found at the next refresh, and one that begins later within
- * 10 s.
+ * apart; a process that records is checked by its file, which stays open. So a recording
+ * that begins in a new process is found at the next refresh, a recording that begins
+ * later within 10 s.
  */
 #ifndef EVENTRING_TOOL_LIVE_PROCESSES_H
 #define EVENTRING_TOOL_LIVE_PROCESSES_H
@@ -18,21 +18,22 @@
 
 struct live_process {
   pid_t pid;
-  /* its recording, opened with OPEN_NOW; NULL: it does not record, as far as is known */
+  /* recording of the process, opened with OPEN_NOW; NULL if it does not record, as far as
+     is known */
   eventring_cursor *cursor;
-  struct eventring_info info; /* as of the last refresh, while it has a cursor */
-  /* the recording belongs to another process of the list: this is a child that maps its
-     file */
+  struct eventring_info info; /* info at the last refresh, if there is a cursor */
+  /* the recording belongs to another process of the list; this process is a child that
+     maps its file */
   bool is_double;
-  uint64_t look_at; /* when it is checked again (now_ns) */
-  uint64_t waited;  /* ns from the check before to that one */
+  uint64_t look_at; /* when the process is checked again (now_ns) */
+  uint64_t waited;  /* ns from the previous check to `look_at` */
   bool is_there;    /* private */
 };
 
 struct live_processes {
-  const pid_t *only; /* only these pids; NULL: all */
+  const pid_t *only; /* only these pids, or NULL for all */
   size_t only_count;
-  /* by pid; those that have a cursor and are not is_double record */
+  /* sorted by pid; the processes with a cursor and without is_double record */
   struct live_process *list;
   size_t count;
 };

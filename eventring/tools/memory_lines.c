@@ -6,9 +6,9 @@
  *
  * Rows that lie in the heap of the C library are parts of it. The whole heap is the
  * arenas and what malloc has mapped. It consists of these rows, of free memory, and of
- * the rest, which others use. Mappings that malloc has made for single allocations look
- * like other anonymous memory; the C library reports their sum. If rows of the host are
- * not wholly resident, the heap lacks the difference, too. */
+ * the rest, which other code uses. Mappings that malloc has made for single allocations
+ * look like other anonymous memory; the C library reports their sum. If rows of the host
+ * are not wholly resident, the heap lacks the difference, too. */
 #include "memory_lines.h"
 #include "eventring/tools.h"
 
@@ -57,7 +57,7 @@ static void add_system(struct memory_lines *m, const char *name, const char *doc
 
 struct reading_rows {
   struct memory_lines *m;
-  uint64_t process_ns; /* of the rows of the process that were taken */
+  uint64_t process_ns; /* time of the rows of the process that were taken */
 };
 
 static void drop_process_rows(struct memory_lines *m) {
@@ -74,8 +74,8 @@ static bool has_process_rows(const struct eventring_footprint *f,
   return false;
 }
 
-/* Takes the figures of the process: the latest of any domain, even of one that has
-   ended. */
+/* Takes the figures of the process: the latest figures of any domain, even of a domain
+   that has ended. */
 static void take_process(struct reading_rows *r, const struct eventring_footprint *f,
                          const struct eventring_footprint_row *rows) {
   struct memory_lines *m = r->m;
@@ -131,7 +131,7 @@ static void add_domain(struct memory_lines *m, const struct eventring_domain_inf
 }
 
 /* Lists the domains that live, or lived when the process died. If the process ended in
-   order, lists the one that stopped last. */
+   order, lists the domain that stopped last. */
 static void list_domains(struct memory_lines *m, eventring_cursor *cursor,
                          const struct ask *ask) {
   struct eventring_domain_info info = {.size = sizeof info}, last = {.size = sizeof last};

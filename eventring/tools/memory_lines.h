@@ -8,14 +8,14 @@
 #include "eventring/footprint.h"
 
 enum memory_source {
-  MEMORY_MAPPED, /* reported by the host: in memory that it maps */
-  MEMORY_MALLOC, /* reported by the host: in the C library's heap */
-  MEMORY_SYSTEM  /* counted by the kernel or the C library */
+  MEMORY_MAPPED, /* memory that the host maps, as the host reports it */
+  MEMORY_MALLOC, /* memory in the C library's heap, as the host reports it */
+  MEMORY_SYSTEM  /* memory counted by the kernel or the C library */
 };
 extern const char *const memory_source_names[];
 
 struct memory_line {
-  int domain; /* slot; -1: of the process */
+  int domain; /* slot, or -1 for the process */
   enum memory_source source;
   char name[EVENTRING_MAX_FOOTPRINT_NAME + 1], doc[EVENTRING_MAX_FOOTPRINT_DOC + 1];
   uint64_t resident, reserved;
@@ -24,9 +24,9 @@ struct memory_line {
 struct memory_domain {
   uint32_t slot, incarnation;
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  bool said;     /* it has reported its memory */
-  bool measured; /* and has asked the system for the resident part */
-  bool answered; /* just now; else the last report is shown */
+  bool said;     /* the domain has reported its memory */
+  bool measured; /* the domain has asked the system for the resident part */
+  bool answered; /* the domain has answered just now; else its last report is shown */
   uint64_t ns;   /* time of the report */
   uint64_t resident;
 };
@@ -36,11 +36,12 @@ struct memory_lines {
   size_t count;
   struct memory_domain *domains; /* domains that live, or lived when the process died */
   size_t domain_count;
-  bool from_kernel;  /* the sums are from /proc/PID/smaps; else as recorded */
-  uint64_t resident, reserved, swapped; /* of the process; UINT64_MAX: not known */
+  bool from_kernel;  /* the sums are from /proc/PID/smaps; else they are as recorded */
+  uint64_t resident, reserved, swapped; /* bytes of the process; UINT64_MAX if not
+                                           known */
   uint64_t attributed;
   uint64_t ns;       /* time of the latest figures of the recording; 0: none */
-  /* of the C library, as recorded; UINT64_MAX: not known */
+  /* bytes of the C library's heap, as recorded, and when; UINT64_MAX if not known */
   uint64_t malloc_used, malloc_free, malloc_mapped, malloc_ns;
 };
 
@@ -49,7 +50,7 @@ int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const st
 /* Adds what the kernel counts for a live process. Returns false, with errno, if the
    kernel reports nothing. */
 bool memory_lines_add_live(struct memory_lines *m, pid_t pid, const char *recording);
-/* Adds the same lines from what is recorded. */
+/* Adds the lines of memory_lines_add_live from what is recorded. */
 void memory_lines_add_recorded(struct memory_lines *m);
 void memory_lines_free(struct memory_lines *m);
 

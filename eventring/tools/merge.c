@@ -20,18 +20,21 @@ struct merge_source { /* one of the recordings */
   struct eventring_info info;
   dev_t device;
   ino_t inode;
-  unsigned processes; /* of which it has records; 0: one, which info describes */
-  unsigned twin;      /* 1, 2, ... among equal programs and pids; 0: the only one */
-  int64_t shift_ns;   /* added to its times */
+  unsigned processes; /* number of processes of which it has records; 0 if there is one,
+                         which `info` describes */
+  unsigned twin;      /* 1, 2, ... among equal programs and pids; 0 if there is only
+                         one */
+  int64_t shift_ns;   /* ns added to the times of the recording */
 };
 
 struct merge {
   struct merge_source **sources; /* in the order of their starts, once times are set */
   size_t count;
   char program[EVENTRING_MAX_PROGRAM + 1];
-  struct eventring_saver_part part; /* what is the same for all parts */
-  struct reader reader;             /* of the part that is being written */
-  eventring_saver *saver;           /* of the part before; NULL: none was written yet */
+  struct eventring_saver_part part; /* settings that all parts share */
+  struct reader reader;             /* reader of the part that is being written */
+  eventring_saver *saver;           /* saver of the part before; NULL if none was written
+                                       yet */
   const struct merge_options *options;
   struct merge_result *result;
 };
@@ -134,8 +137,8 @@ static int by_start(const void *left, const void *right) {
 }
 
 /* Sets the times of the recordings. If the wall clock orders them, the merged recording
-   has the monotonic clock of the one that began first. Returns false if some times are
-   impossible. */
+   has the monotonic clock of the recording that began first. Returns false if some times
+   are impossible. */
 static bool set_times(struct merge *merge, enum merge_clock clock) {
   const struct merge_source *first = merge->sources[0];
   for (size_t i = 0; i < merge->count; i++) {
@@ -169,8 +172,8 @@ static unsigned coarseness(const struct merge *merge) {
 
 /* ---- Parts -------------------------------------------------------------------- */
 
-/* Sets the contents of the header: for a single recording those of its own header, else
-   the program that all recordings share. */
+/* Sets the contents of the header: for a single recording the contents of its own header,
+   else the program that all recordings share. */
 static void describe(struct merge *merge) {
   const struct eventring_info *first = &merge->sources[0]->info;
   unsigned processes = 0;

@@ -3,15 +3,15 @@
  *
  * A file orders events only within a ring; readers merge rings by time. So the recordings
  * are saved one after the other, each as a part of one file (struct eventring_saver_part,
- * which says what becomes of domains, definitions and links). The memory needed does not
- * depend on their length, and takes only some kilobytes for each of them. Each is opened
+ * which says what becomes of domains, definitions and links). A merge needs only some
+ * kilobytes of memory for each recording, however long it is. Each recording is opened
  * twice: first to learn what it is and when it began.
  *
  * Times: by the wall clock, a moment of a recording is its start (nanoseconds after the
- * epoch) plus what has passed since then on its own clock. If the two clocks have the
- * same relation at all starts (within 50 ms, for corrections of the wall clock), the
- * machine was not restarted in between. Then the monotonic clock orders the recordings,
- * exactly.
+ * epoch) plus what has passed since then on its own clock. If the wall clock and the own
+ * clocks have the same relation at all starts (within 50 ms, for corrections of the wall
+ * clock), the machine was not restarted in between. Then the monotonic clock orders the
+ * recordings, exactly.
  *
  * The recordings are taken in the order of their starts, so that the events of a slot
  * that is used again stay in order. A number distinguishes two processes with the same
@@ -32,7 +32,7 @@ struct merge_result {
   uint64_t events, missed, lost;
   size_t recordings, processes, domains;
   bool by_wall_clock;
-  /* the greatest difference, among the starts, in the relation of the two clocks */
+  /* greatest difference between the starts in the relation of the two clocks, in ns */
   uint64_t apart_ns;
   /* some recording has an error, which was reported; the rest was read */
   bool damaged;

@@ -8,8 +8,8 @@
 
 #include "eventring/read.h"
 
-/* The events with this name; if no such event is known yet, those whose names contain
-   it. */
+/* The events with this name, or, if no such event is known yet, the events whose names
+   contain it. */
 struct name_choice {
   const char *text; /* NULL: all */
   bool is_exact;    /* an event has exactly this name */
@@ -20,7 +20,7 @@ struct name_choice {
    definitions have been added. */
 void name_choice_look(struct name_choice *choice, const eventring_cursor *cursor, uint64_t classes);
 
-/* The option (options.h). `what`: "events", "spans". */
+/* The option (options.h). `what` is "events" or "spans". */
 #define NAME_SPEC(choice, what)                     \
   {"name", 0, OPTION_TEXT, &(choice)->text, "NAME", \
    "only " what " of this name, or, if none has it, whose names contain it"}

@@ -84,7 +84,7 @@ static bool remove_folder(const char *partial, int fd, is_ours_function *is_ours
          rmdir(partial) == 0;
 }
 
-/* ---- Both: a folder has `is_ours` ------------------------------------------------ */
+/* ---- Files and folders (which have `is_ours`) ------------------------------------ */
 
 static int make(const char *partial, is_ours_function *is_ours) {
   if (is_ours) return make_folder(partial);
@@ -102,7 +102,7 @@ static bool remove_it(const char *partial, int fd, is_ours_function *is_ours) {
   return is_ours ? remove_folder(partial, fd, is_ours) : unlink(partial) == 0;
 }
 
-/* Removes what a killed command has left: what is not locked. */
+/* Removes what a killed command has left, which is not locked. */
 static bool remove_left(const char *partial, is_ours_function *is_ours) {
   struct stat st;
   int fd = is_ours ? open_folder(partial)

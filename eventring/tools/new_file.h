@@ -3,11 +3,11 @@
  *
  * Until then it is called NAME.partial. So whatever ends the command, even SIGKILL or a
  * crash of the machine, NAME is never an incomplete file. A killed command leaves
- * NAME.partial. This is locked until it becomes NAME (partial_open). So the next command
- * that makes NAME knows that no command works on it, and removes it. NAME must not exist
- * at the beginning or at the end, except for new_file_replace. In a folder where others
- * may write, such as /tmp, no file of theirs is followed, truncated or written, and only
- * its user can read the new file. */
+ * NAME.partial. NAME.partial is locked until it becomes NAME (partial_open). So the next
+ * command that makes NAME can tell that no command works on NAME.partial, and removes it.
+ * NAME must not exist at the beginning or at the end, except for new_file_replace. In a
+ * folder where others may write, such as /tmp, no file of theirs is followed, truncated
+ * or written, and only its user can read the new file. */
 #ifndef EVENTRING_TOOL_NEW_FILE_H
 #define EVENTRING_TOOL_NEW_FILE_H
 
@@ -16,11 +16,11 @@
 struct new_file {
   const char *path; /* NAME */
   char *partial;
-  /* another descriptor of the file, which keeps the lock; or -1 */
+  /* another descriptor of the file, which keeps the lock, or -1 */
   int held;
-  /* of a folder: tells whether a file in it may have this name; else NULL */
+  /* for a folder: tells whether a file in the folder may have this name; else NULL */
   bool (*is_ours)(const char *name);
-  bool replaces; /* replaces what has the name at the end */
+  bool replaces; /* at the end, the file replaces what has the name */
 };
 
 /* Tells whether the name stands for standard output, as "-" does wherever a file is

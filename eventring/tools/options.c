@@ -262,8 +262,8 @@ static const struct option_spec *spec_for(const struct option_spec *specs,
   return NULL;
 }
 
-/* Reports that there is no such option. `size`: bytes of the long name in `word`; 0: a
-   letter. */
+/* Reports that there is no such option. `size` is the bytes of the long name in `word`,
+   or 0 for a letter. */
 static void no_option(const struct command *self, const struct option_spec *specs,
                       size_t count, const char *word, size_t size) {
   struct eva_nearest nearest;

@@ -12,35 +12,37 @@ bool read_process_number(const char *text, pid_t *pid);
 
 /* What an option's argument is and what its target points to. */
 enum option_kind {
-  OPTION_FLAG,    /* none; bool */
-  OPTION_TEXT,    /* const char * */
-  /* char *: the arguments of all its uses, joined by commas; NULL or allocated, for the
-     caller to free */
+  OPTION_FLAG,    /* no argument; target bool */
+  OPTION_TEXT,    /* any text; target const char * */
+  /* any text; target char *, which gets the arguments of all uses, joined by commas; NULL
+     or allocated, for the caller to free */
   OPTION_LIST,
-  OPTION_CHOICE,  /* one of some names; CHOICE */
-  OPTION_COUNT,   /* digits; uint64_t */
-  OPTION_BETWEEN, /* digits; BETWEEN */
-  OPTION_LEVEL,   /* digits after `=', or no argument, which means 0; BETWEEN */
-  OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
-  /* a decimal number of seconds, at most 1e9, or with ms, us, m, h behind it; uint64_t of
-     nanoseconds */
+  OPTION_CHOICE,  /* one of some names; target CHOICE */
+  OPTION_COUNT,   /* digits; target uint64_t */
+  OPTION_BETWEEN, /* digits; target BETWEEN */
+  OPTION_LEVEL,   /* digits after `=', or no argument, which means 0; target BETWEEN */
+  OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; target
+                     uint64_t */
+  /* a decimal number of seconds, at most 1e9, or with ms, us, m, h behind it; target
+     uint64_t, in nanoseconds */
   OPTION_SECONDS,
-  OPTION_TIME,    /* a moment of a recording; struct time_point */
-  OPTION_SCHEMA   /* none; view_function, whose JSON Schema is printed instead */
+  OPTION_TIME,    /* a moment of a recording; target struct time_point */
+  OPTION_SCHEMA   /* no argument; the target is a view_function, whose JSON Schema is
+                     printed instead */
 };
 
-/* A time like that of OPTION_SECONDS: after the start of the recording, or, with `-'
-   before it, before its end (its newest event). Or 2026-11-22T10:00:00[.FRACTION][Z];
-   without the Z it is local time. */
+/* A moment is given as seconds, as for OPTION_SECONDS, after the start of the recording,
+   or, with `-' before the seconds, before its end (its newest event). Or it is given as
+   2026-11-22T10:00:00[.FRACTION][Z]; without the Z it is local time. */
 enum time_base { TIME_NOT_SAID, TIME_AFTER_START, TIME_BEFORE_END, TIME_OF_DAY };
 struct time_point {
   enum time_base base;
-  uint64_t ns; /* of a time of day: since 1970 */
+  uint64_t ns; /* ns from the base; for a time of day, since 1970 */
 };
 
 struct option_spec {
   const char *name;     /* without the dashes */
-  char letter;          /* for -x; 0: none */
+  char letter;          /* the x of -x; 0 if there is none */
   enum option_kind kind;
   void *target;         /* unchanged if the option is not given */
   /* name of the argument in the help, with the `=' for a level; NULL for flags */
@@ -48,8 +50,8 @@ struct option_spec {
   const char *help;
 };
 
-/* The targets of CHOICE and BETWEEN: the index of a name in a list that ends with NULL; a
-   number within bounds. */
+/* The targets CHOICE and BETWEEN. CHOICE gets the index of a name in a list that ends
+   with NULL, BETWEEN a number within bounds. */
 struct option_choice {
   unsigned *index;
   const char *const *names;

@@ -18,9 +18,10 @@
 
 enum {
   UPDATE_NS = 100 * 1000 * 1000,
-  SHORT_NS = 1000 * 1000, /* to wait for either of two things */
+  SHORT_NS = 1000 * 1000, /* longest wait for a packet while writes are in flight */
   RESERVE = 256 << 10,    /* bytes reserved for the last update of a packed file */
-  RESERVE_STEP = 1 << 20, /* bytes reserved at once for what comes before it */
+  RESERVE_STEP = 1 << 20, /* bytes reserved at once for everything before the last
+                             update */
   MOST_AHEAD = 120,       /* packets that may follow an unwritten one; FORMAT.md allows
                              127 */
   MOST_REPEATED = 3       /* most repetitions of the last update */
@@ -100,9 +101,9 @@ static void blank_torn_block(struct output *o, const struct write_job *job) {
     report(o, errno);
 }
 
-/* Blanks a packet that was written in part, so that it does not look like a damaged one.
-   If nothing of a packet was written and it is the last one, its place is free again, as
-   no reader has seen it. */
+/* Blanks a packet that was written in part, so that it does not look like a damaged
+   packet. If nothing of the last packet was written, its place is free again, as no
+   reader has seen it. */
 static void blank_torn_packet(struct output *o, const struct write_job *job) {
   static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
   bool is_last = job->size && job->offset + job->size == o->packed_bytes;
@@ -128,7 +129,7 @@ static int extend_to(struct output *o, uint64_t end) {
 }
 
 /* Makes a file long enough for all units of a piece, because no front shows a part of a
-   unit; if the size of files is limited, long enough for some of them. */
+   unit; if the size of files is limited, long enough for some of the units. */
 static void extend_for(struct output *o, struct piece_job *p) {
   uint64_t unit = EVENTRING_UNIT_BYTES, begin = p->piece->offset;
   uint64_t end = begin + p->piece->size + unit - 1;
@@ -147,14 +148,15 @@ static void note_failure(struct output *o, struct piece_job *p) {
   else if (!is_front(p)) blank_torn_block(o, &p->job);
 }
 
-/* Returns how much of a piece was written; of a packet, all or nothing. */
+/* Returns how many bytes of a piece were written. Of a packet, either all counts as
+   written or nothing. */
 static size_t written_of(const struct output *o, const struct piece_job *p, unsigned piece) {
   if (!p->job.error) return p->piece[piece].size;
   return o->packer ? 0 : p->job.written;
 }
 
-/* Adds a job to the list of those under way. (The list is made by hand: not every libc
-   has <sys/queue.h>.) */
+/* Adds a job to the list of jobs under way. (The list is made by hand: not every libc has
+   <sys/queue.h>.) */
 static void be_under_way(struct output *o, struct piece_job *p) {
   p->before = o->newest;
   p->after = NULL;
@@ -180,9 +182,9 @@ static void release(struct output *o, struct piece_job *p) {
   if (!is_front(p) && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
 }
 
-/* Takes back a finished job. What is lost by a failure depends on what was written
-   before. In a plain file that is the earlier job for the same place, which was written
-   first. In a packed file a failed job waits for all earlier ones. */
+/* Takes back a finished job. What is lost by a failure depends on earlier writes. In a
+   plain file this is the earlier job for the same place, which was written first. In a
+   packed file a failed job waits for all earlier ones. */
 static void take_back(struct output *o, struct piece_job *p) {
   if (!p->job.error) p->job.error = p->no_room;
   if (p->job.error) note_failure(o, p);
@@ -229,7 +231,7 @@ static void place_packet(struct output *o, struct piece_job *p) {
                               .error = p->pack.error};
   if (!p->job.error && !p->is_vital) p->job.error = reserve(o, o->packed_bytes + p->pack.size);
   if (p->job.error) {
-    p->job.size = 0; /* it gets no place */
+    p->job.size = 0; /* the packet gets no place */
     take_back(o, p);
     return;
   }
@@ -315,8 +317,8 @@ static uint64_t end_of_part(uint64_t offset, bool *is_head) {
   return offset - within + (*is_head ? HEAD : EVENTRING_UNIT_BYTES);
 }
 
-/* Appends to `to` the parts of a piece that are heads, or those that are not. Returns the
-   new number of parts: more than PARTS if there is no room. */
+/* Appends to `to` the parts of a piece that are heads, or the parts that are not. Returns
+   the new number of parts: more than PARTS if there is no room. */
 static unsigned add_parts(struct eventring_piece *to, unsigned count,
                           const struct eventring_piece *piece, bool heads) {
   const uint64_t end = piece->offset + piece->size;
@@ -334,8 +336,8 @@ static unsigned add_parts(struct eventring_piece *to, unsigned count,
 }
 
 /* Divides the first `events` pieces of the buffer into heads and others. Returns the new
-   number of all pieces: *heads heads come first, then *others others. If they would be
-   too many, divides nothing and returns `count`, with 0 heads. */
+   number of all pieces: *heads heads come first, then *others others. If there would be
+   too many pieces, divides nothing and returns `count`, with 0 heads. */
 static unsigned divide_pieces(struct buffer *buffer, unsigned events, unsigned count,
                               unsigned *heads, unsigned *others) {
   struct eventring_piece part[PARTS];
@@ -453,8 +455,8 @@ static bool needs_another(struct output *o) {
   return needs;
 }
 
-/* Gives the file its name, once its front is written or never will be. If something else
-   has the name by now, the file stays PATH.partial, which is reported. */
+/* Gives the file its name, once its front is written or can no longer be written. If
+   something else has the name by now, the file stays PATH.partial, which is reported. */
 static void take_name(struct output *o) {
   if (!o->partial) return;
   int error = rename_new_at(AT_FDCWD, o->partial, AT_FDCWD, o->path);
@@ -476,7 +478,7 @@ static void end_file(struct output *o) {
 static void write_front(struct output *o) {
   struct eventring_piece pieces[2];
   struct eventring_error error;
-  check_begin(o); /* before it is written again */
+  check_begin(o); /* before the first word is written again */
   int status = eventring_saver_front(o->saver, o->front.bytes, extend_file(o), o->last_update,
                                      pieces, &error);
   o->again = status == EVENTRING_AGAIN;

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /* Returns the parent of a process, or 0 if the process is gone. Sets *state, unless
-   `state` is NULL, as in /proc/PID/stat; 'Z': it has ended. */
+   `state` is NULL, to the state in /proc/PID/stat, 'Z' if the process has ended. */
 pid_t process_parent(pid_t pid, char *state);
 
 /* Returns for how long a process has run, in nanoseconds, with the precision of the

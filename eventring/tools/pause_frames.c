@@ -17,8 +17,8 @@
 #include "view.h"
 
 struct times {
-  uint64_t collector, off_cpu, program; /* of the frames with known time in the
-                                           collector */
+  uint64_t collector, off_cpu, program; /* ns of each part, in the frames with known time
+                                           in the collector */
 };
 
 struct cause { /* the missed frames that have this cause */
@@ -42,12 +42,12 @@ struct frames {
   struct eva_histogram durations;
   struct times times;
   uint64_t missed, torn;
-  /* missed frames that would have fitted without that part */
+  /* number of missed frames that would have fitted without this part */
   uint64_t without_collector, without_off_cpu;
-  uint64_t most_collector;    /* most time of the collector in one frame */
-  uint64_t unknown_collector; /* frames with unknown time in the collector */
-  uint64_t unknown_off_cpu;   /* frames with unknown time off the processor outside
-                                 pauses */
+  uint64_t most_collector;    /* most ns of the collector in one frame */
+  uint64_t unknown_collector; /* number of frames with unknown time in the collector */
+  uint64_t unknown_off_cpu;   /* number of frames with unknown time off the processor
+                                 outside pauses */
   struct cause causes[EVA_FRAME_CAUSES];
   struct eva_top top;
   struct eva_known known;

@@ -7,7 +7,7 @@
 
 struct frame_choice {
   uint64_t limit_ns;     /* UINT64_MAX: no --frames */
-  const char *span;      /* name of the frames' spans; NULL: not given */
+  const char *span;      /* name of the frames' spans; NULL if not given */
 };
 #define FRAME_CHOICE_NONE {UINT64_MAX, NULL}
 
@@ -21,7 +21,7 @@ struct frame_choice {
 /* Runs `pauses --frames` with the options of `q`. Returns the exit status. */
 int pause_frames(struct query *q, const struct operands *operands,
                  const struct frame_choice *choice);
-/* The view that this prints as JSON. */
+/* The view that pause_frames prints as JSON. */
 view_function pause_frames_view;
 
 #endif

@@ -10,14 +10,14 @@
  * about themselves.
  *
  * The order: a span lies within all spans, of any ring, that were open when it began.
- * When a context is resumed, its spans lie within all that are open then, so they move to
- * the end.
+ * When a context is resumed, its spans lie within all spans that are open then, so they
+ * move to the end of the list.
  *
- * A sample belongs to the domain that existed at its time and whose thread has its
- * number. Samples of other threads of the process are counted in a tree of their own.
- * Both clocks must be CLOCK_MONOTONIC, which perf uses if its options say so. Samples
- * from before a domain's oldest event have a node of their own instead of spans, because
- * the open spans are not known. */
+ * A sample belongs to the domain that existed at the time of the sample and whose thread
+ * has the number in the sample. Samples of other threads of the process are counted in a
+ * tree of their own. Both clocks must be CLOCK_MONOTONIC, which perf uses if its options
+ * say so. Samples from before a domain's oldest event have a node of their own instead of
+ * spans, because the open spans are not known. */
 #include "perf_merge.h"
 
 #include <inttypes.h>
@@ -38,22 +38,22 @@ struct open_span {
   const struct remote_function *name;
   uint64_t context;
   uint8_t ring;
-  bool left; /* its context does not run */
+  bool left; /* the span's context does not run */
 };
 
-/* A domain; the last one stands for threads that are no domains. */
+/* A domain. The last life is for threads that are no domains. */
 struct life {
   struct eventring_domain_info info;
   struct sample_tree tree;
   struct open_span *spans;
   size_t count;
-  size_t left; /* number of spans of contexts that do not run */
-  /* if `settled`: no span of this context in this ring is `left`. So most events need not
-     search all spans, of which recursive functions have many */
+  size_t left; /* number of spans whose context does not run */
+  /* if `settled`, no span of this context in this ring is `left`. So most events need not
+     search all spans, which are many in recursive functions */
   uint64_t settled_context;
   uint8_t settled_ring;
   bool settled;
-  bool seen; /* an event of it was delivered */
+  bool seen; /* an event of the domain was delivered */
 };
 
 struct perf_merge {
@@ -61,10 +61,11 @@ struct perf_merge {
   struct sample_names names;
   struct perf_text text;
   struct life *lives;
-  size_t life_count, next; /* next: index of the next sample */
-  size_t latest[EVENTRING_MAX_DOMAINS]; /* life of the slot's last event */
+  size_t life_count, next; /* number of lives, and index of the next sample */
+  size_t latest[EVENTRING_MAX_DOMAINS]; /* by slot: life of the slot's last event */
   int64_t pid;
-  /* samples: counted in trees; of other processes; of other times */
+  /* number of samples counted in trees, of samples of other processes, and of samples of
+     other times */
   uint64_t counted, foreign, outside;
   uint64_t start_ns, end_ns;
   uint64_t lost; /* number of losses */
@@ -266,7 +267,7 @@ static __attribute__((format(printf, 3, 4))) void add(char *text, size_t room,
   va_end(arguments);
 }
 
-/* Appends the names of the events: of all, or of those that are counted. */
+/* Appends the names of all events, or of the events that are counted. */
 static void add_events(char *text, size_t room, const struct perf_text *from, bool all) {
   const bool further = from->further > 0 && (all || !from->wanted);
   size_t shown = 0, more = 0;

@@ -10,8 +10,8 @@
 
 struct perf_merge_options {
   const char *path;  /* of the text of `perf script`; "-": standard input */
-  const char *event; /* only samples of this event; NULL: all */
-  /* only the native frames that lie within the innermost frame of this name; NULL: all */
+  const char *event; /* only samples of this event; NULL for all */
+  /* only the native frames within the innermost frame of this name; NULL for all */
   const char *below;
 };
 

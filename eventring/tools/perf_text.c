@@ -33,7 +33,7 @@ static const char *read_time(const char *at, uint64_t *ns) {
 }
 
 /* Reads the ids of a sample, "4712" or "4711/4712", from a word of `size` bytes. Returns
-   false if they are not that. */
+   false if the word is no such id. */
 static bool read_ids(const char *word, size_t size, struct perf_sample *s) {
   char *end;
   if (!isdigit((unsigned char)*word)) return false;
@@ -51,9 +51,9 @@ static bool is_misc(const char *word, size_t size) {
   return size <= 4 && strspn(word, "KUHGgMESpD?") >= size;
 }
 
-/* Reads the head of a sample. The name of the program may contain blanks, so it ends
-   before the first number that a time follows. Returns what is behind the time, or
-   NULL. */
+/* Reads the head of a sample. The name of the program may contain blanks, so the name
+   ends before the first number that is followed by a time. Returns what is behind the
+   time, or NULL. */
 static const char *read_head(const char *line, struct perf_sample *s) {
   const char *ids = NULL;
   size_t ids_size = 0;
@@ -63,7 +63,7 @@ static const char *read_head(const char *line, struct perf_sample *s) {
     const char *rest = ids ? read_time(at, &s->ns) : NULL;
     if (rest && read_ids(ids, ids_size, s)) return rest;
     if (*at == '[' || (ids && !misc && read_ids(ids, ids_size, s) && is_misc(at, size))) {
-      misc |= *at != '['; /* "[001]": the processor may stand in between */
+      misc |= *at != '['; /* the processor, "[001]", may come in between */
     } else {
       ids = at;
       ids_size = size;
@@ -128,8 +128,8 @@ static const char *read_event(struct perf_text *text, const char *at, bool *want
 
 static const char hex[] = "0123456789abcdef";
 
-/* Cuts off "(/usr/bin/saros (deleted))" at the end of a text. Returns what is in the
-   parentheses, which may contain others; an empty text if there are none. */
+/* Cuts off "(/usr/bin/saros (deleted))" at the end of a text. Returns the text in the
+   parentheses, which may contain further parentheses; an empty text if there are none. */
 static char *cut_file(char *symbol) {
   size_t size = strlen(symbol);
   while (size > 0 && isblank((unsigned char)symbol[size - 1])) size--;
@@ -184,9 +184,9 @@ static void read_frame(struct perf_text *text, struct sample_names *names, char 
 }
 
 /* Returns the frame after the event, for a sample without a chain of calls. With -F addr,
-   another address, with or without a symbol, stands before the frame. So the frame begins
-   at the last hexadecimal word that follows two blanks, or at the next word if that is
-   hexadecimal and has a symbol. */
+   another address, with or without a symbol, comes before the frame. So the frame begins
+   at the last hexadecimal word that follows two blanks, or at the next word if the next
+   word is hexadecimal and has a symbol. */
 static char *last_frame(char *at) {
   char *frame = at;
   for (char *word = at; (word = strstr(word, "  ")) != NULL;) {
@@ -223,7 +223,7 @@ static enum head begin_sample(struct perf_text *text, struct sample_names *names
   return SAMPLE_HEAD;
 }
 
-/* Drops the frame in the head of a sample, which repeats the chain's frame or is another
+/* Drops the frame in the head of a sample: it repeats the chain's frame, or is another
    address. */
 static void begin_chain(struct perf_text *text) {
   struct perf_sample *s = &text->samples[text->count - 1];

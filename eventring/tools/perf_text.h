@@ -7,9 +7,9 @@
  *             5a8f0 vm_execute+0x2e (/usr/bin/saros)
  *
  * The number of the process, the processor, the period and the event may be missing.
- * Without a chain of calls the frame stands behind the event, and no empty line follows.
- * Anything else is skipped and counted. The text is foreign input; only its size limits
- * it, and the memory for it.
+ * Without a chain of calls the frame follows the event on its line, and no empty line
+ * follows. Anything else is skipped and counted. The text is foreign input, limited only
+ * by its size and by memory.
  */
 #ifndef EVENTRING_TOOL_PERF_TEXT_H
 #define EVENTRING_TOOL_PERF_TEXT_H
@@ -20,7 +20,7 @@ struct perf_sample {
   uint64_t ns;
   int64_t pid; /* -1: not in the text */
   int64_t tid;
-  size_t first; /* of its frames */
+  size_t first; /* index of the sample's first frame */
   uint32_t count;
 };
 
@@ -31,20 +31,22 @@ struct perf_event {
 enum { PERF_MOST_EVENTS = 64 };
 
 struct perf_text { /* {0} at first, except `wanted` */
-  /* only samples of this event, with or without its modifiers; NULL: all */
+  /* only samples of this event, with or without its modifiers; NULL for all */
   const char *wanted;
   struct perf_sample *samples; /* by time */
   size_t count;
   const struct remote_function **frames; /* innermost first; a perf_text's user owns the
                                             names */
   size_t frame_count;
-  uint64_t passed_over; /* lines that are no sample where one was expected */
+  uint64_t passed_over; /* number of lines that are no sample where a sample was
+                           expected */
   struct perf_event events[PERF_MOST_EVENTS]; /* in the order of their first samples */
   size_t event_count;
   size_t latest;        /* the index of the last sample's event */
-  uint64_t further;     /* samples of events for which the table has no room */
-  uint64_t unwanted;    /* samples of unwanted events, or without an event */
-  uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time */
+  uint64_t further;     /* number of samples of events for which the table has no room */
+  uint64_t unwanted;    /* number of samples of unwanted events, or without an event */
+  uint64_t timed;       /* number of samples of cpu-clock or task-clock, whose period is
+                           time */
   double timed_ns;      /* the sum of these periods */
 };
 

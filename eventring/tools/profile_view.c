@@ -12,8 +12,8 @@
 
 #define REMEDY "SAROS_PROFILE=calls,budget=SIZE"
 
-/* The rows of one domain, or of all chosen domains together, where equal stacks are
-   one. */
+/* The rows of one domain, or of all chosen domains together. Equal stacks of several
+   domains are one row. */
 struct part {
   struct time_profile profile;
   const struct profile_view *asked;
@@ -65,8 +65,8 @@ VIEW_GETTER(count, struct eva_call_row) {
   return view_uint(profile->sampled ? row->inclusive / profile->period_ns : row->count);
 }
 
-/* Tells whether the profile has this kind, samples or calls, for figures that only one of
-   the two has. */
+/* Tells whether the profile is of this kind, samples or calls, for figures that only one
+   kind has. */
 static bool is_of(const struct view_to *to, bool sampled) {
   return ((const struct part *)to->context)->profile.sampled == sampled;
 }

@@ -17,7 +17,8 @@ struct profile_view {
   uint64_t domain;     /* UINT64_MAX: all */
 };
 
-extern const char *const profile_by_names[]; /* of enum eva_calls_by; ends with NULL */
+extern const char *const profile_by_names[]; /* names of the values of enum eva_calls_by;
+                                                ends with NULL */
 /* The view that --json prints. */
 view_function profile_answer_view;
 /* Shows a profile. Returns the exit status. */
@@ -32,10 +33,11 @@ void profile_print_trees(const struct time_profile *profile, const struct profil
 /* Exports a profile to `path`; NULL is standard output. Returns the exit status. */
 int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,
                    const char *path);
-/* Tells whether a format has no lines of functions, and samples only as their number. */
+/* Tells whether a format has no lines of functions, and only numbers of samples. */
 bool profile_is_by_function(const char *format);
 
-/* Runs `profile`; `stack` runs it, too, if it is asked for samples. */
+/* Runs the command `profile`. The command `stack` calls this, too, when it is asked for
+   samples. */
 int command_profile(const struct command *self, int count, char **words);
 /* Tells whether the words of `profile` or `stack` ask for samples. */
 bool profile_is_of_samples(int count, char **words);

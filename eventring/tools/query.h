@@ -27,16 +27,16 @@ struct query {
   /* the recording */
   struct reader reader;
   const char *target; /* NULL: a program was launched */
-  uint64_t classes; /* bit of class_name; 0: all */
+  uint64_t classes; /* bit of class_name, or 0 for all classes */
   struct eventring_info info;
   struct eventring_totals totals;
-  uint64_t first_ns, last_ns; /* of the events in the window */
+  uint64_t first_ns, last_ns; /* times of the first and last event in the window */
   const struct eventring_callbacks *callbacks;
-  /* NULL: all events go to the callbacks; else set before query_read */
+  /* takes batches; set before query_read; NULL if all events go to the callbacks */
   int (*batch)(void *context, const struct eventring_batch *batch);
   enum eventring_order order; /* order that suffices for batches; set before query_read */
   void *context;
-  eventring_cursor *again; /* cursor of query_look_up; NULL: none yet */
+  eventring_cursor *again; /* cursor of query_look_up, or NULL */
 };
 
 #define QUERY_NEW(shown) \
@@ -44,7 +44,7 @@ struct query {
 
 #define QUERY_SPECS(q, view)                                                       \
   VIEW_SPECS(&(q)->as, view, "one JSON object"), QUERY_CHOICE_SPECS(q)
-/* The options above without --json, --csv and --json-schema. */
+/* The options of QUERY_SPECS without --json, --csv and --json-schema. */
 #define QUERY_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
   DOMAIN_SPEC(&(q)->domain),                                                          \
@@ -56,14 +56,15 @@ struct query {
 /* Opens the recording and finds the window and the class. Returns STATUS_GO_ON, or the
    exit status. */
 int query_open(struct query *q, const struct operands *operands);
-/* Delivers the events in the window and the available ones before it, so that the open
-   spans are known (query_is_past_start distinguishes the two). `switched` may be NULL. */
+/* Delivers the events in the window, and the available events before it, so that the open
+   spans are known (query_is_past_start tells which events are in the window). `switched`
+   may be NULL. */
 void query_read(struct query *q, const struct eventring_callbacks *callbacks,
                 int (*switched)(void *, const struct eventring_switch *), void *context);
 
 /* A span that had not ended at the end of the window: a row of open_span_view. */
 struct open_span {
-  uint64_t ns; /* how long it has been open, as far as known */
+  uint64_t ns; /* ns for which the span has been open, as far as known */
   uint64_t begin_ns, context;
   uint32_t domain, incarnation;
   uint16_t id;
@@ -71,8 +72,8 @@ struct open_span {
 };
 view_function open_span_view;
 /* Calls `open` for each span that was open at the end of the window, after query_read.
-   `late` is the first event after the window, which may have ended one of them; zeroed:
-   none came. Sets `known`, for query_open_span. */
+   `late` is the first event after the window, which may have ended one of the spans;
+   zeroed if none came. Sets `known`, for query_open_span. */
 void query_open_spans(const struct query *q, struct eva_known *known,
                       const struct eventring_event *late,
                       int (*open)(void *context, const struct eventring_event *begin),
@@ -87,7 +88,7 @@ bool query_can_look_up(const struct query *q);
    recording is gone. It is the same cursor each time, until query_looked_up. */
 eventring_cursor *query_look_up(struct query *q, uint64_t ns);
 void query_looked_up(struct query *q);
-/* Tells whether a moment is not before the window (below: whether it is after it). */
+/* Tells whether a moment is not before the start of the window. */
 static inline bool query_is_past_start(const struct query *q, uint64_t ns) {
   return ns >= q->window.since;
 }
@@ -108,8 +109,8 @@ char *moment_text(char text[MOMENT_TEXT], const struct query *q, uint64_t ns);
 /* Prints which process was recorded, how it ended, for how long it was recorded, and what
    is missing. */
 void query_head(const struct query *q, FILE *out);
-/* Makes heads print only for how long the process was recorded and what is missing: the
-   process stands above, in the text of which this command's output is a part. */
+/* Makes heads print only for how long the process was recorded and what is missing. This
+   command's output is then part of a text that names the process above. */
 void query_heads_are_brief(void);
 /* The head as members: program ..., window, loss. */
 view_function query_view;

@@ -204,8 +204,8 @@ static uint64_t poll_once(struct progress *progress) {
 }
 
 /* Tells whether nothing has come for a while and no process is left to write. The library
-   itself reports the end of a sound file (eventring_finished); this is for damaged
-   ones. */
+   itself reports the end of a sound file (eventring_finished); this function is for
+   damaged files. */
 static bool nobody_left(struct progress *progress, uint64_t events) {
   progress->quiet = events == 0 ? progress->quiet + 1 : 0;
   if (progress->quiet < 16) return false;
@@ -222,9 +222,9 @@ static bool time_is_up(const struct progress *progress) {
  *
  * Each poll delivers in the order of times, but the next poll may deliver older events of
  * another ring. So the last poll, which reaches `until`, must begin when all rings are
- * past it. Clocks differ by some microseconds, and a thread may be interrupted between
- * reading the clock and storing the event. So no poll begins in the last MARGIN_NS before
- * `until`, and the last poll begins MARGIN_NS after it. */
+ * past `until`. Clocks differ by some microseconds, and a thread may be interrupted
+ * between reading the clock and storing the event. So no poll begins in the last
+ * MARGIN_NS before `until`, and the last poll begins MARGIN_NS after it. */
 enum { MARGIN_NS = 10 * 1000 * 1000 };
 
 /* Tells whether the next poll must be the last one. Waits if no poll may begin yet. */
@@ -301,9 +301,9 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   if (catches) reader_catch_signals(false);
 }
 
-/* Merges the recordings of a launched command, except the one that `but` describes (NULL:
-   all of them). Waits for the end of the command first: its recording may have ended only
-   because the command has executed another program. */
+/* Merges the recordings of a launched command, except the recording that `but` describes;
+   NULL for all recordings. Waits for the end of the command first: its recording may have
+   ended only because the command has executed another program. */
 static char *merge(struct reader *reader, const struct eventring_info *but) {
   if (!reader->launched || eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE) return NULL;
   while (!reader->launch.ended) {

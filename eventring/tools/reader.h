@@ -20,12 +20,12 @@ struct reader {
 };
 
 /* Opens the recording of `pid_or_file`. If the process has ended, opens the recording
-   that it has left (dead.h), and prints that. Returns STATUS_GO_ON, or the exit
-   status. */
+   that the process has left (dead.h), and prints that it does so. Returns STATUS_GO_ON,
+   or the exit status. */
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags);
-/* Opens the recording of `pid_or_file`, but not one that another process has left.
-   Returns STATUS_GO_ON, or the exit status. */
+/* Opens the recording of `pid_or_file`, but not a recording that an ended process has
+   left. Returns STATUS_GO_ON, or the exit status. */
 int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned flags);
 /* Opens a recording as reader_open_target does, for a subcommand's operands; launches
    the command if there is one. `prefix` begins the names of the environment variables
@@ -33,27 +33,27 @@ int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
-/* Returns the pid that commands on this machine take, as far as known: the one by which
-   the recording was found, else the one in the file. */
+/* Returns the pid that commands on this machine take, as far as known: the pid by which
+   the recording was found, else the pid in the file. */
 pid_t pid_here(const struct eventring_info *info);
-/* Writes "4711", or "4711 (2 in its container)" if the process has another number there,
-   or "(several)" for a merged recording. Returns `text`. */
+/* Writes "4711", or "4711 (2 in its container)" if the process has another number in its
+   container, or "(several)" for a merged recording. Returns `text`. */
 enum { PROCESS_TEXT = 64 };
 char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
 
 /* Prints on standard error that control words were or will be ignored, or that the gate
-   differs from what they ask for. */
+   differs from what the control words ask for. */
 void complain_of_control(const struct eventring_info *info);
 
-/* Prints on standard error that the recording ended because its file was deleted, if
-   so. */
+/* Prints on standard error that the recording ended because its file was deleted, if it
+   ended for that reason. */
 void tell_of_deletion(eventring_cursor *cursor);
 
 struct reading {
   const struct eventring_callbacks *callbacks;
   void *context;
-  bool follow;         /* to the end of the recording, not only what exists now */
-  uint64_t limit_ns;   /* limit for following; 0: none */
+  bool follow;         /* read to the end of the recording, not only what exists now */
+  uint64_t limit_ns;   /* most ns to follow; 0 if there is no limit */
   /* last time of the recording to read, also when following; UINT64_MAX: to its end. The
      first event after that time is delivered, too. The cursor must be merged, except with
      UINT64_MAX. */
@@ -87,8 +87,8 @@ bool reader_go_on_in(struct reader *reader, const char *path, unsigned flags);
 bool reader_go_on_in_others(struct reader *reader);
 
 /* Closes the reader, and waits for the end of a launched command. Returns the exit
-   status: that of the command if it is not 0; else `status`, or 1 if that is 0 and the
-   file had an error. */
+   status: the command's status if that is not 0; else `status`, or 1 if `status` is 0 and
+   the file had an error. */
 int reader_close(struct reader *reader, int status);
 
 #endif

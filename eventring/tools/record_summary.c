@@ -24,8 +24,8 @@ static unsigned wsize_needed(const struct eventring_saver_ring *ring) {
   return wsize;
 }
 
-/* Writes which part of the recording time a loss took; nothing if it began earlier.
-   Returns the text. */
+/* Writes which part of the recording time a loss took; nothing if the loss began before
+   the recording. Returns the text. */
 static const char *part_text(char text[PART_TEXT], uint64_t lost_ns, uint64_t duration_ns) {
   if (lost_ns > duration_ns) return "";
   snprintf(text, PART_TEXT, " (%s of the time)", eva_percent(lost_ns, duration_ns));

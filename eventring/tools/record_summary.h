@@ -7,7 +7,7 @@
 #include "view.h"
 
 /* Prints on standard error: events, time, bytes, why it ended; what each ring lost, and
-   the ring size that it would have needed. */
+   the size that the ring would have needed. */
 void print_record_summary(const eventring_cursor *cursor, struct recorder *recorder,
                           const struct recorder_result *result);
 /* The summary for programs: a JSON object on one line. For all rings and for each: events

@@ -33,11 +33,11 @@ enum {
   PROGRESS_NS = 1000 * 1000 * 1000,
   LIVENESS_NS = 10 * 1000 * 1000, /* how often to check whether the producer has ended */
   ATTEND_NS = 2 * 1000 * 1000,    /* how often options.attend is called */
-  RETRY_NS = 1000 * 1000 * 1000,  /* until the next attempt after a failed switch */
+  RETRY_NS = 1000 * 1000 * 1000,  /* time until the next attempt after a failed switch */
   SHORTEST_SLEEP_NS = 50 * 1000,
   FIRST_SLEEP_NS = 200 * 1000,
   LONGEST_SLEEP_NS = 10 * 1000 * 1000,
-  MOST_NUMBERS = 10000 /* numbers to skip because their files exist */
+  MOST_NUMBERS = 10000 /* most numbers that are skipped because their files exist */
 };
 
 struct kept_file { /* a finished file of this run */
@@ -46,12 +46,12 @@ struct kept_file { /* a finished file of this run */
   ino_t inode;
 };
 
-struct chore { /* what may take long for a finished file, done by a thread */
+struct chore { /* work on a finished file that may take long, done by a thread */
   pthread_t thread;
   bool threaded;
   char *sync; /* path of the file if it must be synced to disk; else NULL */
   int fd, sync_error, error;
-  struct kept_file oldest; /* to be removed; path NULL: none */
+  struct kept_file oldest; /* file to be removed; its path is NULL if there is none */
   int removal_error;
   int is_done; /* atomic */
 };
@@ -62,18 +62,19 @@ struct recorder {
   struct buffers buffers;
   struct output *current;
   struct output *closing; /* the file that is being finished; NULL: none */
-  struct chore *chore;    /* of the closing file */
-  unsigned number;        /* of the current file */
-  unsigned switches;      /* requested, not yet begun */
-  uint64_t next_switch;   /* earliest time */
+  struct chore *chore;    /* the chore of the closing file */
+  unsigned number;        /* number of the current file */
+  unsigned switches;      /* number of switches that were requested and have not begun */
+  uint64_t next_switch;   /* earliest time of the next switch */
   bool stop;
   bool is_full; /* a packed file has room for no more events */
   struct kept_file *kept; /* the oldest first */
   unsigned kept_count;
   char *last_finished;
-  uint64_t finished_bytes, finished_loss_ns; /* of all earlier files */
-  struct eventring_saver_ring *finished;     /* by number of the ring, over the same
+  uint64_t finished_bytes, finished_loss_ns; /* bytes and losses (ns) of all earlier
                                                 files */
+  struct eventring_saver_ring *finished;     /* sums over these files, by number of the
+                                                ring */
   unsigned finished_rings;
   uint64_t next_progress, next_liveness, next_attend;
   bool ending;
@@ -94,8 +95,9 @@ static uint64_t last_update_bytes(const struct recorder *r) {
                             2 * EVENTRING_UNIT_BYTES + EVENTRING_FRONT_BYTES);
 }
 
-/* Returns how many bytes of events a packed file may still get (plain files have their
-   limit in the saver). Keeps room for an update, whatever is being compressed. */
+/* Returns how many bytes of events a packed file may still get (for plain files the saver
+   has the limit). Keeps room for an update, whatever size the packets being compressed
+   will have. */
 static size_t room_left(const struct recorder *r) {
   const struct output *o = r->current;
   uint64_t most = r->options.max_bytes, room = r->buffers.bytes;
@@ -282,7 +284,8 @@ static void step_closing(struct recorder *r, uint64_t now) {
 
 /* ---- Switching ---------------------------------------------------------------- */
 
-/* Returns how many bytes the next file may have; 0: no limit; 1: nothing. */
+/* Returns how many bytes the next file may have; 0 if there is no limit, 1 if it may have
+   nothing. */
 static uint64_t bytes_left(const struct recorder *r) {
   uint64_t used = recorder_bytes(r), most = r->options.max_bytes;
   if (!most || r->current->packer) return 0; /* see room_left */
@@ -325,8 +328,8 @@ static bool switch_files(struct recorder *r, uint64_t now) {
   return true;
 }
 
-/* Returns how much the next buffer and the last update may add to a file, as each ring
-   may begin a unit. */
+/* Returns how much the next buffer and the last update may add to a file, given that each
+   ring may begin a unit. */
 static uint64_t may_come(const struct recorder *r) {
   struct eventring_saver_info info;
   if (r->current->packer) return output_packed_room(r->buffers.bytes) + last_update_bytes(r);
@@ -335,8 +338,8 @@ static uint64_t may_come(const struct recorder *r) {
 }
 
 /* Tells whether a switch is due. A file is full when the next buffer might make it too
-   long. Each file has the records of the whole run; even if these alone are too long, it
-   still gets some events. */
+   long. Each file has the records of the whole run; even if the records alone are too
+   long, the file still gets some events. */
 static bool is_due(const struct recorder *r, uint64_t now) {
   const struct output *o = r->current;
   uint64_t size = output_bytes(o) + o->coming_bytes, most = r->options.rotate_bytes;
@@ -538,8 +541,8 @@ static bool begin_first(struct recorder *r) {
   r->current = open_first(r);
   r->result.files = 1;
   if (!r->current) return false;
-  /* packed files: see room_left; a recording that is not live can be checked, which takes
-     time */
+  /* for packed files, see room_left; only recordings that are not live are checked, since
+     that takes time */
   const struct eventring_saver_options saver_options = {
       .max_bytes = r->current->packer ? 0 : r->options.max_bytes,
       .checked = eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE};

@@ -10,8 +10,8 @@
  * what it writes later may find room again.
  *
  * The recording may go on in a next file, at any moment (recorder_switch) or by size or
- * time: each file is complete in itself, and each block of events is in exactly one of
- * them. */
+ * time: each file is complete in itself, and each block of events is in exactly one
+ * file. */
 #ifndef EVENTRING_TOOL_RECORDER_H
 #define EVENTRING_TOOL_RECORDER_H
 
@@ -20,7 +20,8 @@
 #include "writer/writer.h"
 
 struct recorder_options {
-  const char *path;      /* of the file, which must not exist yet; see file_names.h */
+  const char *path;      /* path of the file, which must not exist yet; see
+                            file_names.h */
   bool numbered;         /* the first file has a number, too */
   uint64_t rotate_bytes; /* size on disk at which the next file begins; 0: none */
   uint64_t rotate_ns;    /* time after which the next file begins; 0: no limit */
@@ -28,10 +29,10 @@ struct recorder_options {
   int writer;            /* enum writer_kind; -1: the best available */
   unsigned buffers;      /* 1 to 64 */
   size_t buffer_bytes;   /* 64 KiB to 4 MiB */
-  int zstd_level;        /* of compression; 0: none */
+  int zstd_level;        /* level of compression; 0 for none */
   unsigned zstd_threads; /* at least 1 */
-  uint64_t limit_ns;     /* of recording; 0: none */
-  uint64_t max_bytes;    /* of all files, as they are on disk; 0: no limit */
+  uint64_t limit_ns;     /* most ns of recording; 0 if there is no limit */
+  uint64_t max_bytes;    /* most bytes of all files on disk; 0 if there is no limit */
   bool sync;             /* fsync at the end */
   /* priority of the thread that drains the rings, 1 to 99; 0: normal */
   unsigned realtime;
@@ -68,8 +69,8 @@ int recorder_ring(const struct recorder *recorder, unsigned n,
                   struct eventring_saver_ring *ring);
 uint64_t recorder_bytes(const struct recorder *recorder);
 
-/* The functions below are called from options.attend. */
-/* Asks for the next file. Each call is one switch. */
+/* The functions below are to be called from options.attend. */
+/* Requests a switch to the next file. Each call is one switch. */
 void recorder_switch(struct recorder *recorder);
 /* Tells whether a switch was requested, or a file is still being finished. */
 bool recorder_is_switching(const struct recorder *recorder);
@@ -77,8 +78,8 @@ bool recorder_is_switching(const struct recorder *recorder);
 void recorder_stop(struct recorder *recorder);
 /* Returns how many files were begun. */
 unsigned recorder_files(const struct recorder *recorder);
-/* Returns the file that is being written. The function below returns the last finished
-   one, or NULL. */
+/* Returns the path of the file that is being written. The function below returns the path
+   of the last finished file, or NULL. */
 const char *recorder_file(const struct recorder *recorder);
 const char *recorder_last_file(const struct recorder *recorder);
 void recorder_free(struct recorder *recorder);

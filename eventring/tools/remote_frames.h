@@ -6,7 +6,8 @@
 #include "remote/stack.h"
 #include "view.h"
 
-/* Rows of a JSON array, the innermost frame first. `locals`: with their variables. */
+/* Rows of a JSON array, the innermost frame first. With `locals`, frames have their
+   variables. */
 view_function remote_frame_view;
 void remote_frames_put(struct view_to *to, struct remote_functions *functions,
                        const struct remote_stack *stack, bool locals);

@@ -87,7 +87,7 @@ static bool take_holder(struct lines *l, char **f, size_t n) {
   return n == 6 && a->kind_count && take_way_of(a, &a->kinds[a->kind_count - 1], f + 1);
 }
 
-/* Takes a way that was only counted until now, in more_holders. */
+/* Takes a way, which until now was only counted in more_holders. */
 static bool take_way(struct lines *l, char **f, size_t n) {
   struct retain_answer *a = l->answer;
   uint64_t number;

@@ -9,11 +9,12 @@
  * - fields are separated by tabs, numbers are decimal and below 2^64;
  * - there is one line "total", before any other but the first;
  * - each line "held" comes after a line "kind" or "site", and each line "way" has the
- *   number of one before it;
- * - there are at most MOST_KINDS of these, and MOST_HOLDERS of those all together;
+ *   number of an earlier line of these two kinds;
+ * - there are at most MOST_KINDS lines "kind" and "site" together, and at most
+ *   MOST_HOLDERS lines "held" and "way" together;
  * - there is at most one line "cut";
  * - each line "thread" has the number of one line "shape"; there are at most MOST_HOLDERS
- *   of both together.
+ *   lines "thread" and "shape" together.
  *
  * Lines that begin with another word are ignored. */
 #ifndef EVENTRING_TOOL_RETAIN_ANSWER_H
@@ -35,8 +36,8 @@ struct retain_kind { /* a kind of objects, or a site of sampled blocks */
   struct retain_holder *holders;
   size_t holder_count;
   /* set by commands */
-  uint64_t weight; /* by which kinds are ordered */
-  size_t order;    /* its index before that */
+  uint64_t weight; /* weight by which kinds are ordered */
+  size_t order;    /* index of the kind before they were ordered */
   unsigned domain;
 };
 
@@ -52,16 +53,16 @@ struct retain_shape {
 
 struct retain_answer {
   uint64_t objects, bytes, end, walk_ns, fork_ns;
-  struct retain_kind *kinds; /* kinds, and after them sites */
-  size_t kind_count; /* number of both */
+  struct retain_kind *kinds; /* the kinds, and after them the sites */
+  size_t kind_count; /* number of kinds and sites */
   size_t holder_count;          /* number of all holders */
   struct retain_thread *threads; /* sorted by address */
   size_t thread_count;
   struct retain_shape *shapes;  /* sorted by number */
   size_t shape_count;
   size_t chosen; /* set by commands: number of chosen kinds and sites, which come first */
-  /* what the answer lacks: kinds and sites, ways; objects without a known way, or a known
-     kind */
+  /* what the answer lacks: number of kinds and sites, of ways, of objects without a known
+     way, and of objects without a known kind */
   uint64_t cut_kinds, cut_ways, in_no_way, in_no_kind;
 };
 

@@ -40,8 +40,8 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
 
 struct before {
-  struct sigaction action[SIGNALS]; /* the next program must inherit the same actions as
-                                       the first */
+  struct sigaction action[SIGNALS]; /* signal actions, which the next program must inherit
+                                       as the first did */
   int in, out;
 };
 
@@ -85,7 +85,8 @@ static int run_and_read(struct runs *runs, size_t n, char **program, const char 
   const struct operands operands = {.command = program};
   int status = reader_open(&reader, &operands, prefix, EVENTRING_OPEN_MERGED);
   if (!goes_on(status)) return status;
-  reader.launch.merges_silently = n >= 2; /* print it once for each side */
+  reader.launch.merges_silently = n >= 2; /* the number of recordings is printed once for
+                                             each side */
   return runs_read(runs, n, &reader);
 }
 

@@ -8,15 +8,15 @@
  * The main time is the CPU time of the program, or if that is unknown the run time, in
  * which the scheduler's decisions are noise. CPU time, too, is longer if other programs
  * use the same caches and cores. The speed of the machine during a run shows in the time
- * that the collector takes for its work. So CPU times are compared as they would be at
- * equal speed.
+ * that the collector takes for its work. So CPU times are corrected to equal speed before
+ * they are compared.
  *
  * The main figures of work are what was allocated, how many steps the collector took and
  * what these did (the counter pause_work, if there is one). They are exact, whatever else
- * the machine does: with fewer runs than a test needs, differences in them are still
- * reported, but none in times. Without that counter, the time in the collector and the
- * mean length of its steps are main figures, too. If events are missing, sums are per
- * second. */
+ * the machine does: with fewer runs than a test needs, differences in work are still
+ * reported, but none in times. Without the counter pause_work, the time in the collector
+ * and the mean length of its steps are main figures, too. If events are missing, sums are
+ * per second. */
 #include "runs.h"
 
 #include <math.h>
@@ -41,7 +41,8 @@ struct reading_run {
   struct eva_steps steps;
   struct eva_histogram pauses;
   uint64_t cpu, unmeasured;
-  const struct eva_tally_counter *work; /* pause_work; NULL: no such counter */
+  const struct eva_tally_counter *work; /* the counter pause_work; NULL if there is
+                                           none */
 };
 
 static struct figure *figure_at(struct runs *runs, const char *name, enum unit unit,
@@ -201,8 +202,8 @@ static void forget_run(struct reading_run *run) {
   eva_histogram_free(&run->pauses);
 }
 
-/* Reads a run: first the recording of one process; then, if others have recorded, that of
-   all. */
+/* Reads a run: first the recording of one process; then, if other processes have
+   recorded, the recording of all. */
 static void read_processes(struct reading_run *run, struct reader *reader) {
   read_run(run, reader);
   char *all = reader_merge(reader);
@@ -262,7 +263,7 @@ static struct figure *find(const struct runs *runs, const char *name) {
   return NULL;
 }
 
-/* Returns the values of A, followed by those of B. */
+/* Returns the values of A, followed by the values of B. */
 static double *sides_of(const struct runs *runs, const struct figure *figure) {
   double *sides = need_zeroed(runs->count, sizeof *sides);
   for (size_t i = 0; i < runs->count; i++)
@@ -293,8 +294,8 @@ static void add_equal_speed(struct runs *runs) {
   memcpy(figure->value, find(runs, CPU_TIME)->value, runs->count * sizeof *figure->value);
 }
 
-/* When a program is compared with itself, all tests together find a change by chance in 1
-   of 20 comparisons. */
+/* With these values, all tests together find a change by chance in 1 of 20 comparisons of
+   a program with itself. */
 static const double alphas[FIGURE_GROUPS] = {
     [FIGURES_MAIN] = 0.03, [FIGURES_WORK] = 0.005, [FIGURES_PAUSES] = 0.01,
     [FIGURES_SPANS] = 0.005};

@@ -17,18 +17,19 @@ struct figure {
   enum unit unit;
   enum figure_group group;
   double weight;       /* in a group, figures with the greatest weight are shown */
-  double *value;       /* by run; NAN: the run has none */
-  struct eva_comparison comparison; /* of a figure that all runs have */
+  double *value;       /* value by run; NAN if the run has none */
+  struct eva_comparison comparison; /* set for a figure that all runs have */
   bool compared;
-  /* a count or an amount, not per second: equal if runs do the same */
+  /* the figure is a count or an amount, not per second, so it is equal if runs do the
+     same */
   bool exact;
 };
 
 struct run {
   const char *path; /* NULL: the run was launched */
-  char *command;    /* its words if it was launched, allocated */
+  char *command;    /* the words of the run if it was launched, allocated */
   char program[EVENTRING_MAX_PROGRAM + 1];
-  uint64_t missing; /* events that were overwritten or lost */
+  uint64_t missing; /* number of events that were overwritten or lost */
 };
 
 struct runs {

@@ -2,15 +2,15 @@
 /* sample.c: samples the stacks of live processes.
  *
  * Every period the stack of each domain of each process is read (remote/stack.h) and
- * counted in a tree of that domain. The processes are not stopped and execute nothing for
- * it. Time in the collector or in a wait is a node of its own, below the function in
- * which it happens.
+ * counted in a tree of that domain. The processes are not stopped, and execute no code
+ * for the sampler. Time in the collector or in a wait is a node of its own, below the
+ * function in which it happens.
  *
  * A sampler that gets no processor in time is late, mostly while the processes run and
  * compete for the processor. If it left out the periods for which it was late, the
- * processes would seem to sleep. So a sample stands for all the time since the sample
- * before: it counts once for each period that has passed. A stack that could not be read
- * (torn) counts nowhere.
+ * processes would seem to sleep. So a sample counts for all the time since the sample
+ * before, once for each period that has passed. A stack that could not be read (torn)
+ * counts nowhere.
  *
  * Ten times a second the processes and their domains are listed again. Children are
  * listed a hundred times a second if the kernel has their list
@@ -43,8 +43,8 @@ enum {
   AGAIN_MS = 100,
   CHILDREN_AGAIN_MS = 10, MOST_DEPTH = 64,
   EARLY_MS = 1000, EARLY_AGAIN_MS = 5,
-  MOST_LIVES = 4096,    /* domains; further ones are counted in the last tree */
-  MOST_PROCESSES = 1024 /* sampled at once */
+  MOST_LIVES = 4096,    /* most domains; further ones are counted in the last tree */
+  MOST_PROCESSES = 1024 /* most processes sampled at once */
 };
 
 /* A domain, and what was counted for it. */
@@ -59,16 +59,16 @@ struct sampled_domain {
   struct remote_reader *reader;
   struct remote_task task;
   uint32_t life;
-  bool seen;  /* it is in the latest list */
-  bool known; /* it existed at the last sample */
+  bool seen;  /* the domain is in the latest list */
+  bool known; /* the domain existed at the last sample */
 };
 
 struct sampled_process {
   pid_t pid;
   bool open, seen;
-  bool sampled; /* at least once */
+  bool sampled; /* the process was sampled at least once */
   struct remote_host host;
-  struct remote_functions functions; /* not freed, as trees refer to them */
+  struct remote_functions functions; /* not freed, because trees refer to the functions */
   struct sampled_domain *domains;
   size_t domain_count;
   struct line_notes notes;
@@ -77,7 +77,8 @@ struct sampled_process {
 struct sampling {
   struct sample_options options;
   pid_t root;
-  struct sampled_process **processes; /* the root and all that were ever opened */
+  struct sampled_process **processes; /* the root and all other processes that were ever
+                                         opened */
   size_t process_count;
   struct life *lives;
   uint32_t life_count;
@@ -87,13 +88,15 @@ struct sampling {
   bool lists_children;  /* the kernel lists children */
   bool found;       /* the root was found to run Saros at some time */
   int64_t start_wall_ns;
-  uint64_t samples; /* periods counted in trees */
-  uint64_t late;    /* of these, for which a later stack stands */
-  uint64_t moving;  /* stacks without the innermost frames */
+  uint64_t samples; /* number of periods counted in trees */
+  uint64_t late;    /* number of these periods for which a later stack counts */
+  uint64_t moving;  /* number of stacks that lack the innermost frames */
   uint64_t torn;
-  /* with options.lines: samples of processes that did not note each instruction */
+  /* with options.lines, number of samples of processes that did not note each
+     instruction */
   uint64_t coarse;
-  uint64_t reads, changed; /* stacks that were read; of these, changed at the first try */
+  uint64_t reads, changed; /* number of stacks that were read, and of those that changed
+                              at the first try */
 };
 
 static int64_t wall_ns(void) {
@@ -328,9 +331,9 @@ static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled
 }
 
 /* Reads a stack. If it changes while it is read, it lacks its innermost frames. Where
-   that is rare, functions take long, and the next moment is as good: the stack is read
-   again. Where it is common, functions are short, and reading again would favour the
-   longer ones. */
+   such changes are rare, functions take long, and a moment later is as good, so the stack
+   is read again. Where they are common, functions are short, and reading again would
+   favour the longer functions. */
 static enum remote_result read_stack(struct sampling *s, struct sampled_domain *domain,
                                      uint64_t now) {
   enum { RARE = 20 };
@@ -366,7 +369,7 @@ static void sample_all(struct sampling *s, uint64_t now, uint64_t due, uint64_t 
 /* Tells whether anything is left to sample. */
 static bool is_left(const struct sampling *s, struct launch *launch) {
   /* pairs with the release store in stop of view_figures.c (the stopping thread passes no
-     other data by it) */
+     other data through `stop`) */
   if (s->options.stop) return !__atomic_load_n(s->options.stop, __ATOMIC_ACQUIRE);
   if (launch) {
     launch_check(launch);
@@ -393,7 +396,7 @@ static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t children_again = CHILDREN_AGAIN_MS * UINT64_C(1000000);
   uint64_t due = s->start_ns, now = s->start_ns;
   while (!reader_is_stopped() && now < end && is_left(s, launch)) {
-    /* at first, searches all the time for a program that was just started */
+    /* at first, searches more often for a program that was just started */
     bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
     if (now - s->listed_ns >= again) list_all(s, now);

@@ -14,23 +14,25 @@ struct remote_domain;
 
 /* A stack that was counted, for the periods that begin at ns, ns + period_ns, ... */
 struct sample_moment {
-  uint32_t life, node; /* number of the domain (sample_life), node in its tree */
-  uint64_t ns, periods; /* CLOCK_MONOTONIC */
+  uint32_t life, node; /* number of the domain (sample_life), and node in the domain's
+                          tree */
+  uint64_t ns, periods; /* begin (CLOCK_MONOTONIC) and number of the periods */
 };
 
 struct sample_options {
   uint64_t hz;         /* 1 to SAMPLE_MOST_HZ */
   uint64_t seconds_ns; /* 0: until the process ends */
   uint64_t domain;     /* UINT64_MAX: all */
-  bool cpu, idle;      /* only threads that run; only those that do not; not both */
-  bool children;       /* its descendants, too */
-  /* lines must be exact: the process notes each instruction */
+  bool cpu, idle;      /* sample only threads that run, or only threads that do not run;
+                          not both are set */
+  bool children;       /* sample the descendants of the process, too */
+  /* lines must be exact, so the process is made to note each instruction */
   bool lines;
   /* called with each counted stack; may be NULL */
   void (*on_sample)(void *context, const struct sample_moment *moment);
   void *context;
-  /* not NULL: the sampling thread runs beside a reading thread, which catches the
-     signals; it reports no errors, and ends when this is set */
+  /* If not NULL, the sampling thread runs beside a reading thread, which catches the
+     signals. The sampling thread reports no errors, and ends when *stop is set. */
   const bool *stop; /* atomic */
 };
 

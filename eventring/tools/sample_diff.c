@@ -28,7 +28,7 @@
 #include "heap_diff.h"
 
 #define LEAST_POINT 0.01
-#define SURE 1.96 /* standard errors: 95 % */
+#define SURE 1.96 /* number of standard errors for 95 % */
 
 enum { MOST_BYTES = 1 << 26 };
 
@@ -67,11 +67,11 @@ struct heading {
   bool sampled;
   char by[16];
   double ns, samples;
-  double stacks; /* number of stacks read: one may stand for several samples */
+  double stacks; /* number of stacks read; a stack may count as several samples */
 };
 
-/* Returns why shares cannot be made from a profile, or NULL if they can. `own` is the sum
-   of the rows. */
+/* Returns why shares cannot be computed from a profile, or NULL if they can. `own` is the
+   sum of the rows. */
 static const char *fault(const struct heading *h, double own) {
   if (!h->sampled) return "not a profile of samples (profile --hz N --json)";
   if (strcmp(h->by, "function") != 0 && strcmp(h->by, "line") != 0)

@@ -46,8 +46,8 @@ static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory)
 }
 
 /* Opens the recording of a process. If /proc does not show what the process maps,
-   searches for its file in the default place, and where programs that are started here
-   would put theirs. */
+   searches for the recording's file in the default place, and where programs that are
+   started here put their files. */
 static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
   int status = eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error);
@@ -111,13 +111,14 @@ int sample_self_ask(eventring_cursor *cursor, uint64_t ns, uint64_t *asked_ns) {
 
 struct self {
   eventring_cursor *cursor;
-  struct sample_tree tree[EVENTRING_MAX_DOMAINS]; /* by slot; nodes NULL: none */
+  struct sample_tree tree[EVENTRING_MAX_DOMAINS]; /* by slot; `nodes` is NULL if there is
+                                                     no tree */
   char name[EVENTRING_MAX_DOMAINS][EVENTRING_MAX_DOMAIN_NAME + 1];
   struct sample_names names; /* names of functions; trees refer to them */
   uint64_t samples, late;
 };
 
-/* Counts a stack for the periods that it stands for (sample.c). */
+/* Counts a stack for all periods since the stack before (sample.c). */
 static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack,
                         uint64_t periods) {
   struct sample_key keys[MOST_DEPTH];

@@ -12,9 +12,9 @@ enum { SAMPLE_SELF_MOST_HZ = 100 };
    STATUS_GO_ON, or the exit status after a message. The message begins with the reason
    why its memory cannot be read (`why`). */
 int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why);
-/* Makes each domain write its stack, and waits for that for at most `ns`. Returns how
-   many have done so, or -1 if the process has ended. Sets *asked_ns: stacks from this
-   time on are answers. */
+/* Makes each domain write its stack, and waits at most `ns` for the stacks. Returns how
+   many have done so, or -1 if the process has ended. Sets *asked_ns to the time from
+   which stacks are answers. */
 int sample_self_ask(eventring_cursor *cursor, uint64_t ns, uint64_t *asked_ns);
 /* Samples a process and makes the profile, as sample_process and sample_profile do
    together. */

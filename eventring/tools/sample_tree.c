@@ -19,7 +19,7 @@ static bool same_key(struct sample_key a, struct sample_key b) {
   return a.function == b.function && a.text == b.text && a.line == b.line;
 }
 
-/* Returns a child. A child that was found becomes the first one, as the next sample
+/* Returns a child. A child that was found becomes the first child, as the next sample
    mostly needs it again. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key) {
   uint32_t before = 0;
@@ -75,7 +75,7 @@ static struct eventring_calls_function describe(struct sample_key key) {
       f.kind == EVENTRING_CALLS_CODE && key.line ? key.line : f.line, f.kind};
 }
 
-/* Numbers of functions, by key. */
+/* Numbers of the functions of keys. */
 struct numbers {
   struct sample_key *key;
   struct evr_table table; /* maps a function to its number plus 1 */

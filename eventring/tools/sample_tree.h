@@ -9,15 +9,16 @@
 
 /* What a node stands for: a line of a function, or what a domain does. */
 struct sample_key {
-  const struct remote_function *function; /* NULL: a text, or an unknown C function */
+  const struct remote_function *function; /* NULL for a text or an unknown C function */
   const char *text;                       /* "collecting garbage", constant; or NULL */
   uint32_t line;                          /* 0: not known */
 };
 
 struct sample_node {
   struct sample_key key;
-  uint32_t parent, first_child, next_sibling; /* 0, the root: none */
-  uint64_t here; /* samples that end here */
+  uint32_t parent, first_child, next_sibling; /* nodes of the tree; 0, the root, means
+                                                 none */
+  uint64_t here; /* number of samples that end in this node */
 };
 
 struct sample_tree {
@@ -27,7 +28,8 @@ struct sample_tree {
 
 void sample_tree_open(struct sample_tree *tree);
 void sample_tree_close(struct sample_tree *tree);
-/* Returns the child of the node for that key, made if there is none. */
+/* Returns the child of the node `parent` for this key, after making it if there is
+   none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
 /* What is shown for a key, with the line of the function's definition. The texts are
@@ -49,8 +51,8 @@ struct sample_names { /* {0} at first */
   struct evr_table functions;
 };
 
-/* Returns the function of that name and source (both cut if they are long), made if there
-   is none. It is valid until sample_names_free. */
+/* Returns the function of this name and source (each cut if it is long), after making it
+   if there is none. It is valid until sample_names_free. */
 const struct remote_function *sample_name(struct sample_names *names, const char *name,
                                           const char *source, bool is_c);
 void sample_names_free(struct sample_names *names);

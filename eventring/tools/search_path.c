@@ -19,14 +19,14 @@ static bool is_readable_directory(const char *path) {
   return directory != NULL;
 }
 
-/* Takes a directory from the environment, but only if it can be searched, as the user has
-   not named it. */
+/* Takes a directory from the environment, but only if it can be searched, since the user
+   has not named it. */
 static void take_default(struct search_path *where, const char *path) {
   if (path && path[0] && is_readable_directory(path))
     *NEED_NEXT(where->directories, where->count) = need_copy(path);
 }
 
-/* Takes the folders of services that lie in that of the machine. */
+/* Takes the folders of services that lie in the machine's folder. */
 static void take_services(struct search_path *where, const char *place) {
   DIR *directory = opendir(place);
   struct dirent *entry;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* search_path.h: finds the directories for the files of dead processes: the given ones
-   (and given files), or else the current one, that of SAROS_EVENTRING_PREFIX, those of
-   services (format/state_place.h), and those where the library records if it cannot
-   record in the current one. */
+/* search_path.h: finds the directories for the files of dead processes: the given
+   directories (and files), or else the current directory, SAROS_EVENTRING_PREFIX, the
+   directories of services (format/state_place.h), and the directories where the library
+   records if it cannot record in the current one. */
 #ifndef EVENTRING_TOOL_SEARCH_PATH_H
 #define EVENTRING_TOOL_SEARCH_PATH_H
 
@@ -12,7 +12,8 @@
 struct search_path {
   char **directories;
   size_t count;
-  size_t asked; /* the first ones, which were given or are the user's own */
+  size_t asked; /* number of the first directories, which were given or are the user's
+                   own */
   const char **files; /* operands that are files, if allowed */
   size_t file_count;
 };
@@ -24,8 +25,8 @@ int search_path_take(struct search_path *where, char **words, size_t count,
                 bool files_allowed);
 /* Returns the directory that a path is in. The caller frees it. */
 char *directory_of(const char *path);
-/* Tells whether to print a line for an unreadable file: not if another user has put it
-   into a shared directory. */
+/* Tells whether to print a line for an unreadable file, which is not done if another user
+   has put it into a shared directory. */
 bool search_path_concerns(const struct search_path *where, const char *path);
 /* Tells whether a file lies directly in one of the directories. */
 bool search_path_holds(const struct search_path *where, const char *path);

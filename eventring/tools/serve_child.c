@@ -59,8 +59,8 @@ static void await(struct serve_child *child, pid_t pid, int fd, uint64_t limit_n
     child->status = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     break;
   }
-  /* reads what the command left in the pipe, without waiting: a grandchild may have it
-     open */
+  /* reads what the command left in the pipe, without waiting, since a grandchild may have
+     the pipe open */
   struct pollfd errors = {.fd = fd, .events = POLLIN};
   while (reads && poll(&errors, 1, 0) > 0) reads = take_message(child, fd, &used);
   child->message[used] = '\0';

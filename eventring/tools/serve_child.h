@@ -11,9 +11,10 @@
 enum { SERVE_MESSAGE = 2048 };
 
 struct serve_child {
-  int status;                  /* exit status; -1: it did not end by itself */
-  bool late;                   /* it took too long, and was ended */
-  char message[SERVE_MESSAGE]; /* its standard error, as far as there is room */
+  int status;                  /* exit status of the command; -1 if it did not end by
+                                  itself */
+  bool late;                   /* the command took too long, and was ended */
+  char message[SERVE_MESSAGE]; /* the command's standard error, as far as there is room */
 };
 
 /* Runs `words`, the name of the command and its words up to a NULL, with `out` as
@@ -25,7 +26,7 @@ bool serve_child_run(struct serve_child *child, const char *const *words, int ou
 /* A command whose output is read while it runs. */
 struct serve_stream {
   int pid; /* 0: not started, or ended */
-  int fd;  /* of its standard output */
+  int fd;  /* descriptor of its standard output */
 };
 
 /* Starts a command, without standard error. It ends with the calling thread. Returns

@@ -84,7 +84,7 @@ struct events {
   unsigned *streams;
   const bool *stop;
   bool began, within_line;
-  size_t used, at;   /* bytes of `text`, and how many of them were sent */
+  size_t used, at;   /* number of bytes in `text`, and of those that were sent */
   char text[BLOCK];
 };
 

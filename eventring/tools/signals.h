@@ -6,9 +6,9 @@
 
 #include <signal.h>
 
-/* Holds these signals back in this thread, and in those that it starts. They take effect
-   when signals_release gets the returned set. A file that is written in between is
-   complete then. */
+/* Holds these signals back in this thread, and in threads that it starts. They take
+   effect when signals_release gets the returned set, so a file that is written in between
+   is complete. */
 sigset_t signals_hold(void);
 void signals_release(const sigset_t *before);
 

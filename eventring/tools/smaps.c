@@ -3,10 +3,10 @@
  *
  * The kernel names mappings of files, the heap that brk makes and the stack of the main
  * thread. Arenas of the C library beyond that heap are recognised by their shape: 64 MiB
- * of addresses, aligned to that; the first part is accessible, the rest is not. Zeroed
+ * of addresses, aligned to 64 MiB; the first part is accessible, the rest is not. Zeroed
  * data of a library follow its data. Everything else is anonymous.
  *
- * The file changes while it is read, like the process; each line is counted by itself. */
+ * The list of mappings may change while it is read; each line is counted by itself. */
 #include "smaps.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ struct mapping {
   uint64_t start, end, inode, resident, swapped;
   dev_t device;
   bool readable, writable, executable;
-  bool follows_data; /* it begins where the data of a program or library end */
-  char *path;        /* or name; "": anonymous */
+  bool follows_data; /* the mapping begins where the data of a program or library end */
+  char *path;        /* path or name; "" for anonymous memory */
 };
 
 struct mappings {

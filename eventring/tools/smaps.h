@@ -12,9 +12,9 @@ enum smaps_kind {
   SMAPS_PROGRAM,   /* the program and its libraries: code, data, zeroed data */
   SMAPS_RECORDING, /* the file of the recording */
   SMAPS_FILES,     /* other files, shared memory */
-  SMAPS_STACK,     /* of the main thread */
+  SMAPS_STACK,     /* the stack of the main thread */
   SMAPS_MALLOC,    /* the arenas of the C library */
-  SMAPS_ANONYMOUS, /* mapped by the process for any other use */
+  SMAPS_ANONYMOUS, /* memory mapped by the process for any other use */
   SMAPS_KINDS
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* start.c: starts the recording of a process that was started without (`eventring control
- * --start`).
+/* start.c: starts the recording of a process that was started without one (`eventring
+ * control --start`).
  *
  * The request is a structure in the memory of the process (<eventring/introspection.h>),
- * whose word is written last. A process that does not record has no thread of
+ * and its word is written last. A process that does not record has no thread of
  * libeventring, so only the threads of its domains obey, at their safepoints. While all
  * domains are asleep in C, the request waits. Nothing wakes them, as a signal would end
  * their system calls (domain_state.c).
@@ -95,9 +95,9 @@ static int await_reply(struct remote_host *host, uint32_t before) {
                pid, WAIT_MS / 1000);
 }
 
-/* Returns an errno for what is wrong with the directory for any user; 0 if nothing is, or
-   it is not visible from here. (A sleeping process would notice it when nobody waits for
-   its answer any more.) */
+/* Returns an errno for what is wrong with the directory for any user; 0 if nothing is
+   wrong, or the directory is not visible from here. (A sleeping process would find such a
+   fault only when nobody waits for its answer any more.) */
 static int trouble_with(pid_t pid, const char *directory) {
   char path[EVENTRING_REQUEST_PATH + 32];
   snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, directory);

@@ -11,12 +11,12 @@
 
 struct tally_choice {
   uint64_t classes;     /* bits; 0: all */
-  struct name_choice name; /* of events */
+  struct name_choice name; /* names of events to choose */
   uint64_t domain;      /* UINT64_MAX: all */
-  /* most rows of a table, those with the greatest totals; UINT64_MAX: all, in the order
-     of the catalogue */
+  /* most rows of a table, which has the rows with the greatest totals; UINT64_MAX for all
+     rows, in the order of the catalogue */
   uint64_t top;
-  bool by_domain;       /* a table for each domain, besides that of all */
+  bool by_domain;       /* print a table for each domain, besides the table for all */
 };
 #define TALLY_ALL {.domain = UINT64_MAX, .top = UINT64_MAX}
 

@@ -23,14 +23,16 @@
 struct lists { /* the source of rows */
   const struct eva_tally *tally;
   const struct tally_choice *choice;
-  const struct eva_tally_domain *domain; /* or `all`; NULL: each chosen domain */
+  const struct eva_tally_domain *domain; /* a domain, or `all`; NULL for each chosen
+                                            domain */
 };
 
 struct row {
   struct eva_tally_entry entry;
   const char *ring;
   uint32_t domain;
-  bool is_of_domain; /* false: of the sums over all domains */
+  bool is_of_domain; /* the row belongs to a domain; else it has the sums over all
+                        domains */
   bool is_gc, is_sync, measures_off_cpu;
   const struct eva_tally_span *span;
   struct eva_tally_counter counter;
@@ -191,7 +193,8 @@ static VIEW(list_view, struct lists,
 
 /* ---- Time in the collector ---------------------------------------------------- */
 
-/* Figures of one domain, of several with one name that used a slot in turn, or of all. */
+/* Figures of one domain, of several domains with one name that used a slot in turn, or of
+   all domains. */
 struct figures {
   uint64_t watched;
   struct eva_gc_times times;
@@ -263,8 +266,8 @@ static VIEW_WITH(watched_view, struct named_figures, (.keys = 2),
     NAMES,
     {NULL, "watched", VIEW_NS, ROW(figures.watched)})
 
-/* Adds up lives [first, ...) while they have the same name. Returns where the next one
-   begins. */
+/* Adds up lives [first, ...) while they have the same name. Returns where the next such
+   run of lives begins. */
 static size_t add_lives(const struct eva_lives *lives, size_t first,
                         struct figures *figures) {
   size_t i = first;
@@ -323,7 +326,7 @@ static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ri
   sum->info.torn += ring->info.torn;
 }
 
-/* Returns a ring of the domain, or the sum over those of all. */
+/* Returns a ring of the domain, or the sum over this ring of all domains. */
 static struct eva_tally_ring ring_of(const struct eva_tally *tally,
                                      const struct eva_tally_domain *domain, int ring) {
   struct eva_tally_ring sum = {0};
@@ -336,7 +339,7 @@ static struct eva_tally_ring ring_of(const struct eva_tally *tally,
 struct ring_row {
   const char *name;
   struct eventring_ring_info info;
-  uint64_t last_ns; /* of the events seen: the reach counts back from it */
+  uint64_t last_ns; /* time of the last event seen, from which the reach counts back */
 };
 
 VIEW_GETTER(reach, struct ring_row) {

@@ -158,8 +158,8 @@ struct layout {
   FILE *out;
   size_t indent, page;
   const size_t *wanted; /* widths of all columns */
-  size_t *widths;       /* those that they get */
-  size_t first, end;    /* columns of the part, besides the keys */
+  size_t *widths;       /* widths that the columns get */
+  size_t first, end;    /* first column of the part after the keys, and the end */
   size_t gap;           /* blanks between columns */
 };
 

@@ -26,7 +26,8 @@
 
 /* Returns how many characters a line of `out` may have. */
 size_t table_page(FILE *out);
-/* Sets how many characters lines may have from now on, on any output; 0: as above. */
+/* Sets how many characters a line may have from now on, on any output; 0 for the width of
+   the terminal (see above). */
 void table_set_page(size_t columns);
 
 struct table {
@@ -57,7 +58,7 @@ void table_print(struct table *table, FILE *out, int indent);
 size_t table_line(const char *text, size_t width);
 /* Returns the bytes of a text that fit into `width` columns, wherever the cut is. */
 size_t table_cut(const char *text, size_t width);
-/* Returns the bytes of such a part without the blanks at its end. */
+/* Returns the bytes of a text of `size` bytes without the blanks at its end. */
 size_t table_trimmed(const char *text, size_t size);
 
 /* Writes text of any length, also foreign text, in lines of the page; all but the first

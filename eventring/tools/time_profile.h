@@ -11,20 +11,22 @@
 
 struct time_profile {
   struct eventring_profiles profiles;
-  /* of samples by place: for each profile, the line of each node; or NULL */
+  /* with samples by place, for each profile the line of each node; else NULL */
   uint32_t **lines;
   bool sampled;        /* a node's `count` is the number of samples that end in it */
   int64_t pid;         /* 0: not known */
-  uint64_t period_ns;  /* of samples: the time that each stands for */
+  uint64_t period_ns;  /* with samples, the ns for which each counts */
   uint64_t samples;    /* number of periods counted */
-  uint64_t late;       /* of these, for which a later stack stands */
-  /* if children are sampled, too: processes seen to run Saros, those of them that ended
-     before a sample, and the longest life of a process that may not have been seen */
+  uint64_t late;       /* number of these periods for which a later stack counts */
+  /* if children are sampled, too: number of processes seen to run Saros, number of those
+     that ended before a sample, and longest life (ms) of a process that may have been
+     missed */
   uint64_t processes, unsampled, unseen_ms;
-  uint64_t moving, torn; /* stacks */
-  /* samples: each instruction was to be noted, for exact lines */
+  uint64_t moving, torn; /* number of stacks that changed while they were read
+                            (sample.h) */
+  /* with samples, each instruction was to be noted, for exact lines */
   bool exact_lines;
-  /* with exact_lines: samples with only the line noted last */
+  /* with exact_lines, number of samples that have only the line noted last */
   uint64_t coarse;
   int64_t start_wall_ns;
   char program[EVENTRING_MAX_PROGRAM + 1];

@@ -15,7 +15,7 @@ int output_errno;
 
 enum { TERMINAL_LINE = 79 };
 
-static size_t progress_bytes; /* of the shown line; guarded by the lock of stderr */
+static size_t progress_bytes; /* bytes of the shown line; guarded by the lock of stderr */
 
 static void replace_progress_locked(const char *line, size_t size) {
   size_t before = progress_bytes;

@@ -50,14 +50,14 @@ int run_command_line(int argc, char **argv);
 /* Runs the command again, for FILE instead of `-- PROGRAM...'. Returns its exit
    status. */
 int run_of_file(const char *file);
-/* The words of this process, COMMAND first, and within them those of PROGRAM, or NULL.
+/* The words of this process, COMMAND first, and the words of PROGRAM among them, or NULL.
    They stay the same when the command is run for a FILE instead. */
 struct command_line {
   int count;
   char **words, **program;
 };
 const struct command_line *command_line(void);
-/* Ends this process as its command would with this status. */
+/* Ends this process as its command would end it with this status. */
 _Noreturn void end_command(int status);
 
 /* A subcommand. `run` gets the words after its name and returns the status. */
@@ -74,8 +74,9 @@ bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Tells whether there is a terminal, so that a user can press ^C. */
 bool someone_can_interrupt(void);
-/* Returns for how long to watch a live process, in ns; 0: until it ends. This is the time
-   given. If none is given and no user can interrupt, returns 10 s, after a message. */
+/* Returns for how long to watch a live process, in ns; 0 means until it ends. This is the
+   given time. If no time is given and no user can interrupt, returns 10 s, after a
+   message. */
 uint64_t watch_limit(uint64_t asked_ns);
 /* Reports what was not copied from a recording. */
 void complain_damaged(uint64_t blocks);

@@ -17,13 +17,14 @@ enum { TOP_CHILD_WORDS = 12 };
 
 struct top_child {
   pid_t pid;          /* 0: none runs */
-  /* for its text; undefined while no child runs; -1: all text has come */
+  /* descriptor for the child's text; -1 when all text has come; undefined while no child
+     runs */
   int fd;
   char *text;         /* text so far; NUL-terminated */
   size_t size;
-  int status;         /* of the last ended child: exit status, or 128 + signal */
+  int status;         /* exit status of the last ended child, or 128 + signal */
   uint64_t began_ns, ended_ns, cpu_ns; /* of the last ended child */
-  bool is_unwanted;   /* its text is no longer wanted */
+  bool is_unwanted;   /* the child's text is no longer wanted */
 };
 
 /* Starts `eventring WORDS...` (NULL at the end), with lines of `columns` columns. Returns

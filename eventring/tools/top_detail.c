@@ -19,8 +19,8 @@ enum { IDLE = 20 };
 
 struct part_kind {
   const char *name;
-  /* the command has a cost for the process, so it runs only while it is shown alone;
-     otherwise this text is shown */
+  /* text that is shown unless the part is shown alone; the command has a cost for the
+     process, so it runs only then. NULL for the other commands */
   const char *alone;
   const char *words[TOP_CHILD_WORDS]; /* the target follows */
 };

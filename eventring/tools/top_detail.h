@@ -12,8 +12,8 @@ enum { TOP_PARTS = 7, TOP_TARGET = 1024 };
 
 struct top_part {
   struct top_child child;
-  char *text;         /* of the last run; NULL: none yet */
-  uint64_t due_ns;    /* when it is run again */
+  char *text;         /* text of the last run; NULL if there is none yet */
+  uint64_t due_ns;    /* when the command is run again */
 };
 
 struct top_detail {

@@ -46,7 +46,7 @@ static int take_found(void *context, const struct eventring_found *found) {
     if (!is_it(list->all[i], found) || list->all[i]->gone_ns) continue;
     return 0;
   }
-  /* (a process that is gone or unreadable by now has no row) */
+  /* (no row is made for a process that is gone or unreadable by now) */
   const int status = found->process
                          ? eventring_open_pid(&cursor, found->process, 0, NULL)
                          : eventring_open_path(&cursor, found->path, 0, NULL);

@@ -4,8 +4,8 @@
  * Each refresh polls only the ring of the runtime, which is small and has the steps and
  * the figures of the collector. The first poll delivers what is in the ring already, so
  * the first figures cover the seconds before the first refresh. Figures come from the
- * engines of `stats` and `pauses` (gc_clock.h, steps.h), so a share and a pause are the
- * same here and there.
+ * engines of `stats` and `pauses` (gc_clock.h, steps.h), so `top` shows the same shares
+ * and pauses as these commands.
  *
  * - share of the collector, rate: differences of growing sums between now and the newest
  *   refresh that is at least as old as the window. The first refresh counts from the
@@ -36,14 +36,14 @@
 #include "shared_views.h"
 
 enum {
-  TENTHS = 100,                  /* of a second, in the window */
-  MARKS = 64                     /* refreshes that are stored */
+  TENTHS = 100,                  /* number of tenths of a second in the window */
+  MARKS = 64                     /* most refreshes that are stored */
 };
 #define TENTH_NS (TOP_WINDOW_NS / TENTHS)
 #define MARK_NS (TOP_WINDOW_NS / (MARKS - 2))
 
 struct tenth { /* the longest step that ended in a tenth of a second */
-  uint64_t number; /* its time / TENTH_NS */
+  uint64_t number; /* number of the tenth: time / TENTH_NS */
   uint64_t ns;
 };
 
@@ -59,7 +59,8 @@ struct heap_of_domain {
 
 struct top_reading {
   uint64_t since;                 /* start of the window of the first refresh */
-  uint64_t first_ns;              /* of the first event in the window; 0: none */
+  uint64_t first_ns;              /* time of the first event in the window; 0 if there is
+                                     none */
   struct eva_gc_clock clocks[EVENTRING_MAX_DOMAINS];
   struct eva_steps steps;
   struct tenth tenths[TENTHS + 1];
@@ -67,11 +68,11 @@ struct top_reading {
   /* the incarnation of the domain that runs in a slot; 0: none */
   uint32_t running[EVENTRING_MAX_DOMAINS];
   uint64_t allocated;             /* bytes */
-  bool allocates;                 /* there is a counter for that */
+  bool allocates;                 /* there is a counter of allocation */
   struct mark marks[MARKS];       /* the oldest first */
   unsigned mark_count;
-  uint64_t cpu_ns, cpu_read_ns;   /* the process' clock, and when it was read; 0: not
-                                     yet */
+  uint64_t cpu_ns, cpu_read_ns;   /* processor time of the process, and when it was read;
+                                     0 if not yet */
 };
 
 /* ---- Events ------------------------------------------------------------------- */
@@ -249,8 +250,8 @@ struct top_process *top_process_new(eventring_cursor *cursor) {
   p->reading->steps.context = p->reading;
   eventring_cursor_select(cursor, 1u << EVENTRING_RUNTIME);
   look(p);
-  /* a stream has everything, so seek; of a ring everything is wanted, even an old heap
-     figure */
+  /* a stream has everything, so seek; all of a ring is wanted, even an old figure of the
+     heap */
   if (p->info.has_streams) eventring_cursor_seek(cursor, p->reading->since);
   top_process_clock(p);
   return p;

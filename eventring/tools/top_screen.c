@@ -4,9 +4,9 @@
  * The loop waits for three things: a key, the text of a child (top_detail.c, or a command
  * that a key has started), and the next refresh. Signals are blocked except while it
  * waits, so none is missed: SIGINT, SIGTERM and SIGHUP end the loop, SIGWINCH comes as a
- * key, and ncurses handles SIGTSTP and SIGCONT and gives the terminal back in between.
- * However the command ends, except by SIGKILL, the terminal is restored (also when out of
- * memory: `restore` runs at exit).
+ * key, and ncurses handles SIGTSTP and SIGCONT and gives the terminal back while the
+ * command is stopped. However the command ends, except by SIGKILL, the terminal is
+ * restored (also when out of memory: `restore` runs at exit).
  *
  * The screen is a list of lines, made anew each time: the table of processes, or for one
  * process its row and its parts. ncurses writes only differences. Each text is written by
@@ -57,7 +57,7 @@ enum { LEAST_LINES = 6, LEAST_COLUMNS = 30, MESSAGE = 512 };
 
 enum over { OVER_NOTHING, OVER_HELP, OVER_CLASSES, OVER_FILTER }; /* what gets the keys */
 
-struct lines { /* to be drawn */
+struct lines { /* lines to be drawn */
   char **text;
   int *attributes;
   size_t count, of_attributes;
@@ -68,16 +68,17 @@ struct screen {
   uint64_t interval_ns, due_ns, end_ns;
   bool frozen, quits, is_detail, draws;
   enum over over;
-  struct top_process *chosen;  /* one of the list; NULL: none */
-  size_t row;                  /* its place */
-  size_t first, detail_first;  /* the first row, or line, on the screen */
+  struct top_process *chosen;  /* a process of the list; NULL if none is chosen */
+  size_t row;                  /* place of the chosen process in the list */
+  size_t first, detail_first;  /* number of the first row, or first line, on the screen */
   struct top_detail detail;
   struct top_child action;     /* a command that a key has started */
   char doing[TOP_TARGET + 32]; /* what this command does */
-  char said[PATH_MAX + 32];    /* message after its success; "": its own text */
+  char said[PATH_MAX + 32];    /* message after its success; if "", the command's own text
+                                  is shown */
   char message[MESSAGE];
-  uint64_t message_ns;         /* when the message came; 0: no message */
-  /* the filter before, while another one is typed */
+  uint64_t message_ns;         /* when the message came; 0 if there is none */
+  /* the previous filter, while another filter is typed */
   char before[sizeof ((struct top_list *)0)->filter];
 };
 
@@ -159,7 +160,7 @@ static char *table_of(void (*rows)(struct view_to *to, const void *row), const v
 
 static void one_row(struct view_to *to, const void *process) { view_row(to, process); }
 
-/* Finds the row of the chosen process; if the process is gone, chooses the one in its
+/* Finds the row of the chosen process; if the process is gone, chooses the process in its
    place. */
 static void find_chosen(struct screen *s) {
   const struct top_list *list = s->list;
@@ -261,7 +262,7 @@ static void draw_detail(struct screen *s) {
   free_lines(&lines);
 }
 
-/* ---- What lies over it -------------------------------------------------------- */
+/* ---- What is shown over the lines --------------------------------------------- */
 
 static const char *const help[] = {
     "Up, Down, PgUp, PgDn, Home, End   choose a process; scroll what is shown of one",
@@ -344,7 +345,7 @@ static void target_of(char target[TOP_TARGET], const struct top_process *p) {
   else snprintf(target, TOP_TARGET, "%s", p->info.path);
 }
 
-/* Runs a command on the chosen process. `said`: the message after its success. */
+/* Runs a command on the chosen process. `said` is the message after its success. */
 static void act(struct screen *s, const char *doing, const char *said, const char *const *words) {
   const char *all[TOP_CHILD_WORDS + 1];
   char target[TOP_TARGET];
@@ -418,7 +419,7 @@ static void switch_class(struct screen *s, int key) {
 
 enum { KEY_ESCAPE = 27 };
 
-/* Handles a key for the chosen process. Returns false if the key is none of these. */
+/* Handles a key for the chosen process. Returns false if the key is no such key. */
 static bool take_action_key(struct screen *s, int key) {
   if (!strchr("pmlwc", key) || !key) return false;
   if (!s->chosen) return true;
@@ -563,7 +564,7 @@ static void wait_for_news(const struct screen *s, const sigset_t *open) {
   const uint64_t now = now_ns(), next = next_ns(s);
   uint64_t ns = next > now ? next - now : 0;
   nfds_t count = 1;
-  bool waits = false; /* for a child that has closed its pipe, and is about to end */
+  bool waits = false; /* set while a child has closed its pipe and is about to end */
   for (int i = 0; i <= TOP_PARTS; i++) {
     const struct top_child *child = i < TOP_PARTS ? &s->detail.parts[i].child : &s->action;
     if (child->pid && child->fd >= 0)
@@ -633,7 +634,8 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
   sigprocmask(SIG_BLOCK, &held, &before);
   s.detail.columns = (size_t)COLS;
   s.detail.only = -1;
-  top_list_refresh(list); /* with what is known; the processor time follows in a moment */
+  top_list_refresh(list); /* with what is known now; the processor time follows in a
+                             moment */
   show(&s, &before);
   top_child_end(&s.action);
   top_detail_end(&s.detail);

@@ -50,7 +50,8 @@ static const char *class_name(const struct view_to *to, unsigned index) {
   return name ? name : "?";
 }
 
-/* Returns the name of the thing whose number the value is; the form says what it is. */
+/* Returns the name of the thing whose number is the value; `form` says what kind of
+   thing. */
 static struct view_value named(const struct view_to *to, enum view_form form,
                                struct view_value value) {
   unsigned n = (unsigned)value.is.u;
@@ -80,7 +81,7 @@ static bool is_no_value(const struct view_value *value, unsigned flags) {
          (is_zero(value) && flags & VIEW_NO_0);
 }
 
-/* The row of an included view that is absent: its columns have no values. */
+/* The row of an absent included view, whose columns have no values. */
 static const char no_row[1];
 
 static bool is_there(const struct view_column *c, const char *row) {
@@ -184,8 +185,8 @@ void view_members(struct eva_json *json, view_function *view, const void *row) {
 
 /* ---- Text --------------------------------------------------------------------- */
 
-/* Writes bytes with their sign. (The text without the sign leaves room for it in a
-   figure.) Returns the text. */
+/* Writes bytes with their sign. (The text without the sign is short enough for the sign
+   to fit into a figure.) Returns the text. */
 static char *signed_bytes_text(char *figure, int64_t bytes) {
   char *size = bytes ? figure + 1 : figure;
   figure[0] = bytes < 0 ? '-' : '+';
@@ -464,7 +465,8 @@ static bool may_be_null(const struct view_column *c) {
 static void put_type(struct eva_json *json, const struct view_column *c) {
   const char *type = type_name(c);
   if (!type) return;
-  bool is_number = strcmp(type, "number") == 0; /* or "nan", "inf", "-inf" */
+  bool is_number = strcmp(type, "number") == 0; /* the value may also be "nan", "inf",
+                                                   "-inf" */
   eva_json_key(json, "type");
   if (!is_number && !may_be_null(c)) return eva_json_string(json, type);
   eva_json_open_array(json);
@@ -513,7 +515,8 @@ static void put_property(struct view_to *to, const struct view_column *c, const 
   eva_json_close_object(json);
 }
 
-/* Writes the required members. `sure`: the including view always has this one. */
+/* Writes the required members. `sure` is true if the including view always has this
+   view. */
 static void put_required(struct eva_json *json, view_function *view, bool sure) {
   const struct view *v = view();
   for (size_t i = 0; i < v->count; i++) {

@@ -9,13 +9,13 @@
  * A column with a key is a member of the row's JSON object, one with a title is a column
  * of the table (the signs before a title are those of text_table.h); most have both. A
  * column's value is a member of the row (ROW, which knows its type), or computed
- * (VIEW_GET). Its form says what it is: a duration is "1.234 ms" in text and nanoseconds
- * in JSON. A number that has a unit in text has the unit in its JSON key.
+ * (VIEW_GET). The column's form tells how: a duration is "1.234 ms" in text and
+ * nanoseconds in JSON. A number that has a unit in text has the unit in its JSON key.
  *
- * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT is a
- * member that is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of
- * rows with names. The function `rows` of the latter two puts each row with view_row (or
- * view_named_row); the same function fills the table of the text.
+ * Views nest: VIEW_INCLUDE puts the columns of another view in its place, VIEW_OBJECT is
+ * a member that is an object, VIEW_ROWS is an array of rows, VIEW_MAP is an object of
+ * rows with names. The function `rows` of VIEW_ROWS and VIEW_MAP puts each row with
+ * view_row (or view_named_row); the same function fills the table of the text.
  *
  * How a command prints:
  *
@@ -54,28 +54,32 @@ enum view_type {
 /* The meaning of a value. The comments show it in text; JSON has the number, or the
    name. */
 enum view_form {
-  VIEW_PLAIN,  /* as it is: an id, a text */
+  VIEW_PLAIN,  /* unchanged: an id, a text */
   VIEW_COUNT,  /* "1,234,567" */
   VIEW_NS,     /* "1.234 ms" */
-  VIEW_MOMENT, /* on the recording's clock: "12.345678 s" after its start, "-" if 0 */
+  VIEW_MOMENT, /* time on the recording's clock: "12.345678 s" after its start, "-" if
+                  0 */
   VIEW_WALL,   /* "2024-05-01 12:00:00.123" */
   VIEW_BYTES,  /* "1.25 MiB"; with a sign, if it may be negative */
-  VIEW_WORDS,  /* of 8 bytes: "1.25 MiB" */
-  VIEW_SHARE,  /* of 1: "12.3 %" */
-  VIEW_CHANGE, /* of 1: "+12.3 %" */
+  VIEW_WORDS,  /* number of words of 8 bytes: "1.25 MiB" */
+  VIEW_SHARE,  /* fraction: "12.3 %" */
+  VIEW_CHANGE, /* change as a fraction: "+12.3 %" */
   VIEW_DEF, VIEW_RING, VIEW_CLASS, /* the name of a definition, a ring, a class */
   VIEW_LIVENESS, VIEW_STATE, VIEW_DEF_KIND, VIEW_PAYLOAD, VIEW_MEASURE, VIEW_QUANTITY,
   VIEW_INCLUDE, VIEW_OBJECT, VIEW_ROWS, VIEW_MAP
 };
 
 enum { /* flags of a column */
-  VIEW_MAYBE = 1,    /* without a value, JSON omits it; else it is null */
-  VIEW_PART = 64,    /* omitted only if `known` or `has` says that there is no value */
+  VIEW_MAYBE = 1,    /* without a value, JSON omits the member; without this flag, it is
+                        null */
+  VIEW_PART = 64,    /* JSON omits the member only if `known` or `has` says that there is
+                        no value */
   VIEW_NO_0 = 2,     /* 0 is no value */
   VIEW_DASH_0 = 4,   /* 0 is no value in text, which shows "-" */
   VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
   VIEW_NO_MAX = 128, /* UINT64_MAX is no value */
-  VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row holds a pointer to it */
+  VIEW_POINTER = 16, /* for INCLUDE and OBJECT, the row holds a pointer to the nested
+                        row */
   VIEW_TEXT_IF = 512, /* `known` and `has` are for text: JSON always has the value */
   VIEW_MAIN = 32,    /* the rows that --csv prints */
   VIEW_END = 256     /* in a table, a long text shows only its end */
@@ -119,13 +123,13 @@ struct view_column {
   const char *title; /* NULL: not in text */
   enum view_form form;
   enum view_type type;
-  /* in the row: of the value, of what is nested, or of the argument of `get` */
+  /* offset in the row of the value, of the nested row, or of the argument of `get` */
   size_t offset;
   struct view_value (*get)(struct view_to *to, const void *row, const struct view_column *column);
   const char *help; /* what the key does not say */
   unsigned flags;
   uint32_t argument;             /* an argument for `get` */
-  /* VIEW_IF: a bool of the row without which there is no value */
+  /* VIEW_IF: offset of a bool of the row; if it is false, there is no value */
   size_t known;
   bool (*has)(const void *row);  /* tells whether there is a value */
   view_function *view;           /* the nested view */
@@ -137,8 +141,8 @@ struct view_column {
 struct view {
   const struct view_column *columns;
   size_t count;
-  size_t keys;      /* number of columns that each part of its table repeats; 0 means 1 */
-  bool has_version; /* it has its own version member, so none is put before it */
+  size_t keys;      /* number of columns that each part of the table repeats; 0 means 1 */
+  bool has_version; /* the view has its own version member, so none is put before it */
   view_function *other; /* another view that the command may print; NULL: none */
 };
 /* Defines a view with these columns, for rows of a type; VIEW_WITH also sets other
@@ -170,8 +174,8 @@ struct view {
 #define VIEW_IF(member)                                                                \
   .known = _Generic(&((view_row_type *)0)->member, bool *: 1) + offsetof(view_row_type, member)
 
-/* Begins a function for VIEW_GET; `{ return view_...; }` follows. It has the parameters
-   `to`, `row`, of its type, and `column`. */
+/* Begins a function for VIEW_GET; `{ return view_...; }` follows. Its parameters are
+   `to`, `row` (with its type) and `column`. */
 #define VIEW_GETTER(name, row_type)                                                          \
   static struct view_value name##_of(struct view_to *to, const row_type *row,                \
                                      const struct view_column *column);                      \
@@ -198,8 +202,8 @@ static inline bool view_wants_text(const struct view_choice *choice) {
 /* Where views are printed. The caller fills the first members. */
 struct view_to {
   FILE *out;
-  eventring_cursor *cursor; /* for names; NULL: none */
-  uint64_t start_ns;        /* from which moments count */
+  eventring_cursor *cursor; /* cursor for names, or NULL */
+  uint64_t start_ns;        /* time from which moments count */
   const void *context;      /* argument of `get` and `rows` */
   struct view_choice as;
   bool is_screen;           /* tables are for a screen (text_table.h) */
@@ -207,14 +211,16 @@ struct view_to {
   /* used by the engine */
   bool are_lines;           /* each row is a JSON object on a line of its own */
   struct eva_json json;
-  size_t csv_cells;         /* of the present line */
-  struct table *table;      /* rows are cells of it; NULL: they are JSON or CSV */
-  view_function *view;  /* of the rows that are being put */
-  char room[1024];          /* for a text made by `get`: valid until the next one */
+  size_t csv_cells;         /* number of cells of the present line */
+  struct table *table;      /* table whose cells the rows are; NULL if they are JSON or
+                               CSV */
+  view_function *view;  /* view of the rows that are being put */
+  char room[1024];          /* room for a text made by `get`, which is valid until the
+                               next one */
   union {
     max_align_t aligned;
     char bytes[VIEW_MADE];
-  } made; /* for a row made by `make`: one at a time */
+  } made; /* room for a row made by `make`, one at a time */
 };
 
 /* Returns a text, which is stored in `to`. */

@@ -5,8 +5,8 @@
  * For a file, the stacks are those that the process wrote each second, if it did.
  *
  * For a process that is watched, a thread samples stacks from outside, from before the
- * reading to its end. The process itself samples allocations. It stops as soon as reading
- * is over, unless it had sampled before. The program needs no change and no spans.
+ * reading to its end. The process itself samples allocations. It stops sampling as soon
+ * as reading is over, unless it sampled before. The program needs no change and no spans.
  *
  * The parts share one state. With each level of reduction the tree has half as many
  * sites, the others become "(other)"; at every second level cells become twice as
@@ -26,17 +26,18 @@ static struct shared {
   struct page_run *run;
   struct page_stacks *stacks;
   struct page_heap heap;
-  struct eva_heap *profiles; /* of the heap; NULL: unreadable */
-  /* samples; NULL: none are taken */
+  struct eva_heap *profiles; /* heap profiles; NULL if they are unreadable */
+  /* samples; NULL if none are taken */
   struct page_samples *samples;
   struct sampling *sampling;
   pthread_t thread;
   bool stop; /* atomic */
   uint64_t begin_ns;
-  bool asked_for_allocations; /* of the process, which must stop it */
+  bool asked_for_allocations; /* the process was asked to sample allocations, and must be
+                                 asked to stop */
   bool class_was_on;           /* whether class alloc was on before */
-  double former_rate;          /* the rate before, though the class may have been off */
-  /* the stacks at the level being written; NULL: all */
+  double former_rate;          /* rate before, even if the class was off */
+  /* the stacks at the level being written; NULL for all */
   struct page_stacks *less;
   unsigned level;
 } shared;
@@ -73,14 +74,14 @@ static int note_running(void *context, const struct eventring_heap *heap) {
   return 0;
 }
 
-/* Asks the process for a change. Uses its path and does not follow a link, as the cursor
-   may have done. */
+/* Asks the process for a change. Opens its path without following a link, since the
+   cursor may have followed one. */
 static bool ask(const struct page_run *run, const struct eventring_change *change) {
   return eventring_control(run->info.path, change, NULL) == EVENTRING_OK;
 }
 
 /* Restores the former rate and class. If another command has changed the rate in the
-   meantime, that stays. */
+   meantime, the new rate stays. */
 static void end_allocations(const struct shared *s) {
   static const uint64_t alloc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
   struct eventring_info info = {.size = sizeof info};

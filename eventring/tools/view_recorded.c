@@ -16,7 +16,7 @@
 #include "eventring/tools.h"
 #include "last_stacks.h"
 
-/* Returns a function in the form of all sections: C functions have no file. */
+/* Returns a function in the form that all sections use: C functions have no file. */
 static uint32_t function_of(struct page_stacks *s, const char *name, const char *source,
                             uint32_t line, bool is_c) {
   is_c |= strcmp(source, "[C]") == 0;
@@ -112,8 +112,8 @@ static void add_profiles(struct page_heap *h, const struct eva_heap *heap) {
   }
 }
 
-/* Adds up the figures of the cells: for a part of the run, or without a profile, only the
-   events are known. */
+/* Adds up the figures of the cells: for a part of the run, or without a profile, the sums
+   are known from events only. */
 static void add_up_cells(struct page_figures *f) {
   for (uint32_t i = 0; i < f->cell_count; i++) f->rows[f->cells[i].row].self += f->cells[i].figure;
 }
@@ -159,8 +159,8 @@ static uint32_t site_of_text(struct page_stacks *s, const char *text) {
   return site;
 }
 
-/* Handles a stack that the process wrote. (Stacks written for another reason are no
-   samples of time.) */
+/* Handles a stack that the process wrote. (Stacks that were written for another reason
+   are no samples of time.) */
 static int on_written(void *context, const struct eventring_last_stack *stack) {
   const struct written *w = context;
   const struct page_run *run = w->run;

@@ -13,16 +13,16 @@ struct page_heap {
   const struct page_run *run;
   struct page_stacks *stacks;
   struct eva_heap *rates;
-  uint32_t *site; /* of stacks of the recording; 0: not known yet */
+  uint32_t *site; /* site of each stack of the recording; 0 if not known yet */
   uint32_t site_count;
 };
 
 void page_heap_open(struct page_heap *heap, const struct page_run *run,
                     struct page_stacks *stacks);
-/* Takes an event of the recording: adds one of class alloc to its cell. */
+/* Takes an event of the recording. An event of class alloc is added to its cell. */
 void page_heap_event(struct page_heap *heap, const struct eventring_event *event);
 /* Adds the heap profiles of the file, after the last event, and returns them; the caller
-   frees them. They cover the whole run, so nothing is added if only a part of it is
+   frees them. Profiles cover the whole run, so none is added if only a part of the run is
    wanted. Returns NULL, after a message, if they cannot be read. Frees `heap` in any
    case. */
 struct eva_heap *page_heap_close(struct page_heap *heap);

@@ -20,7 +20,7 @@ struct page_samples {
   uint64_t begin_ns, cell_ns, last_ns;
   struct count *counts;
   uint32_t count;
-  struct evr_table table; /* value: index of a count, plus 1 */
+  struct evr_table table; /* values are indices of counts, plus 1 */
 };
 
 struct page_samples *page_samples_new(uint64_t hz, const struct page_grid *grid) {
@@ -87,7 +87,7 @@ void page_samples_take(void *samples, const struct sample_moment *moment) {
 
 struct life {
   struct page_set set;
-  uint32_t *site; /* of each node of its tree */
+  uint32_t *site; /* by node of the tree: its site */
 };
 
 /* Returns the site of each node. Time outside functions has a site of its own. */

@@ -3,13 +3,13 @@
  * functions are on the stacks.
  *
  * A page is given to others, and a recording may name any file. So only programs are
- * read: files called *.lua, and scripts whose first line names an interpreter of Lua. By
- * their times, they must not have changed since the run began, or the lines would be
- * wrong.
+ * read: files called *.lua, and scripts whose first line names an interpreter of Lua.
+ * Their times must show that they have not changed since the run began, or the lines
+ * would be wrong.
  *
- * A relative name is relative to the directory of the process while it lives, else to
- * that of this command. Each level of reduction removes half of the bytes: the files with
- * the smallest shares of all figures. */
+ * A relative name is relative to the directory of the process while that lives, else to
+ * the directory of this command. Each level of reduction removes half of the bytes: the
+ * files with the smallest shares of all figures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ enum {
 };
 
 struct file {
-  const char *path; /* as functions have it */
+  const char *path; /* path as functions have it */
   double weight;
   char *text;
   size_t size;

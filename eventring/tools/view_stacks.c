@@ -102,8 +102,8 @@ static bool is_cell(const void *context, uintptr_t value, const void *key) {
   return a->row == b->row && a->cell == b->cell;
 }
 
-/* Returns the number of a set, after adding it if it is new. (There are at most twice as
-   many sets as domains.) */
+/* Returns the number of a set, after adding the set if it is new. (There are at most
+   twice as many sets as domains.) */
 static uint32_t set_number(struct page_figures *f, struct page_set set) {
   for (uint32_t i = f->set_count; i-- > 0;)
     if (f->sets[i].slot == set.slot && f->sets[i].measure == set.measure) return i;
@@ -170,7 +170,7 @@ void page_halve(struct page_stacks *s, enum page_kind kind) {
   else join_cells(f);
 }
 
-/* ---- A smaller one ------------------------------------------------------------ */
+/* ---- A smaller tree ----------------------------------------------------------- */
 
 struct weight {
   uint32_t node;
@@ -190,7 +190,7 @@ static void weigh(const struct page_stacks *s, const struct page_figures *f,
 }
 
 /* Compares two weights. A caller comes before its callees: its number is less, and its
-   share is not. */
+   share is at least as great. */
 static int compare_weights(const void *left, const void *right) {
   const struct weight *a = left, *b = right;
   if (a->share != b->share) return a->share > b->share ? -1 : 1;
@@ -337,13 +337,14 @@ static void write_cells(const struct page_cell *cell, const struct page_cell *en
   }
 }
 
-/* Cells sorted by row and number, and the begin of each row's cells; UINT32_MAX: none. */
+/* Cells sorted by row and number, and the begin of each row's cells; UINT32_MAX for a row
+   without cells. */
 struct ordered {
   struct page_cell *cells;
   uint32_t *first;
 };
 
-/* Returns the variance of an estimate, per unit of it, in thousandths. */
+/* Returns the variance of an estimate per unit of the estimate, in thousandths. */
 static double variance_of_each(const struct page_row *row) {
   return row->of > 0 ? 1000 * row->variance / row->of : 0;
 }

@@ -18,40 +18,41 @@
 #include "view/lists.h"
 
 struct page_function {
-  const char *name, *source; /* source "": it has none */
-  uint32_t line;             /* of its definition; 0: not known */
-  bool is_c;                 /* or what a host does: collect garbage ... */
+  const char *name, *source; /* `source` is "" if the function has none */
+  uint32_t line;             /* line of its definition; 0 if not known */
+  bool is_c;                 /* a C function, or an activity of the host: collect garbage
+                                ... */
 };
 
 /* A site: a function at a line, called by the site `parent`. */
 struct page_node {
-  uint32_t parent, function, line; /* parent 0: the root, which is node 0 */
+  uint32_t parent, function, line; /* parent is 0 below the root, which is node 0 */
 };
 
 enum page_measure { PAGE_SAMPLES, PAGE_BYTES, PAGE_OBJECTS, PAGE_NS, PAGE_COUNT, PAGE_MEASURES };
 
 struct page_set {
-  uint32_t slot; /* of the domain */
+  uint32_t slot; /* slot of the domain */
   enum page_measure measure;
 };
 
 struct page_row { /* what a site took itself, without its callees */
   uint32_t set, node;
-  double self; /* in the whole run */
-  /* variance: of an estimate, for `of` of its units */
+  double self; /* figure for the whole run */
+  /* `variance` of an estimate of `of` units */
   double variance, of;
 };
 
 struct page_cell {
-  uint32_t row, cell; /* cell: of 2^level cells of the grid */
+  uint32_t row, cell; /* `cell` is the number of a group of 2^level cells of the grid */
   double figure;
 };
 
 enum page_kind { PAGE_SAMPLED, PAGE_ALLOCATED, PAGE_LIVE, PAGE_CALLS, PAGE_KINDS };
 
 struct page_figures {
-  const char *unit, *from; /* constant; `from` NULL: no figures */
-  uint64_t hz;             /* 0: not samples */
+  const char *unit, *from; /* constant texts; `from` is NULL if there are no figures */
+  uint64_t hz;             /* rate of samples; 0 if the figures are not samples */
   bool timed;              /* figures are known by cell */
   /* how coarse cells are: when there is no room for more, pairs of them become one */
   unsigned level;
@@ -73,13 +74,14 @@ struct page_stacks {
 struct page_stacks *page_stacks_new(void);
 void page_stacks_free(struct page_stacks *stacks);
 
-/* Returns the function with these texts, which are copied; made if there is none. */
+/* Returns the function with these texts, which are copied, after making it if there is
+   none. */
 uint32_t page_function(struct page_stacks *stacks, const struct page_function *function);
-/* Returns the site of a function at a line (0: not known) that was called by `parent`;
-   made if there is none. */
+/* Returns the site of a function at a line (0: not known) that was called by `parent`,
+   after making it if there is none. */
 uint32_t page_node(struct page_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line);
 
-/* Adds what a site took itself to its sum over the whole run. */
+/* Adds what a site took itself to the site's sum over the whole run. */
 void page_add(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
               uint32_t node, double figure);
 /* Adds what a site took itself to a cell of the page's grid. */
@@ -87,13 +89,13 @@ void page_add_at(struct page_stacks *stacks, enum page_kind kind, struct page_se
                  uint32_t node, uint32_t cell, double figure);
 
 /* Notes the `variance` of `figure`, an estimate for a site that was passed to page_add or
-   page_add_at. Only the ratio of the two is used, for the whole row, because it depends
-   on the sampling rate. So a caller that adds a figure twice, as a sum and by cell, may
-   also call this twice. */
+   page_add_at. Only the ratio of variance and figure is used, for the whole row, because
+   the ratio depends on the sampling rate. So a caller that adds a figure twice, as a sum
+   and by cell, may also call this twice. */
 void page_vary(struct page_stacks *stacks, enum page_kind kind, struct page_set set, uint32_t node,
                double figure, double variance);
 
-/* Makes cells twice as long, as those of the grid have become. */
+/* Makes cells twice as long, as the cells of the grid have become. */
 void page_halve(struct page_stacks *stacks, enum page_kind kind);
 
 /* Frees what only adding needs; nothing may be added after that. */

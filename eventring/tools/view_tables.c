@@ -3,8 +3,8 @@
  * own tables (view.h), with the members of rows as in --json and a description of the
  * columns.
  *
- * `stats` prints the tally of the page's reading. The other commands read again the
- * little that they need: profiles, and the ring of the collector. With each level of
+ * `stats` prints the tally of the page's reading. The other commands read what they need
+ * again, which is little: profiles, and the ring of the collector. With each level of
  * reduction a table keeps the first half of its rows, in the order of its command. */
 #include "view_tables.h"
 
@@ -146,8 +146,8 @@ const struct page_part page_part_table_slow = {
 
 enum { LINES = 1024 };
 
-/* Takes the heap profiles, unless only a part of the run is wanted, for which they have
-   no figures. */
+/* Takes the heap profiles, unless only a part of the run is wanted, for which the
+   profiles have no figures. */
 static int finish_heap(void *state) {
   struct page_table *t = state;
   if (!t->run->since && t->run->until == UINT64_MAX) t->heap = page_heap_profiles();

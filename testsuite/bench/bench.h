@@ -2,13 +2,12 @@
 /* bench.h: what the parts of eventring_bench share: samples, rows, loops.
  *
  * Each part measures its loops alternately, in rounds, and reports rows. A row is a
- * series of samples, in nanoseconds per iteration. Where that makes sense, it stands
- * beside the samples of a pair of bare clock reads (bench_pair) taken in the same rounds.
- * A row shows its least sample and its median, each with a ratio to the pair: the least
- * to the pair's least; for the median, the median of the ratios of each round, which is
- * affected less by what else the machine did. "over" is the median of the differences to
- * a base, such as the empty loop. A bar is a limit that the project has set itself, for
- * the median.
+ * series of samples, in nanoseconds per iteration. Where that makes sense, it is compared
+ * with samples of a pair of bare clock reads (bench_pair) taken in the same rounds. A row
+ * shows its least sample with the ratio to the pair's least sample, and its median with
+ * the median of the ratios of each round, which is affected less by what else the machine
+ * did. "over" is the median of the differences to a base, such as the empty loop. A bar
+ * is a limit that the project has set itself, for the median.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -28,10 +27,11 @@ enum { LOOPS = 16000, SAMPLES_MAX = 4096 };
 #define LOOP __attribute__((noinline, aligned(64)))
 
 struct options {
-  int rounds;             /* how often everything is repeated */
+  int rounds;             /* number of times that everything is repeated */
   bool brief;             /* streams are short */
-  const char *disk, *shm; /* where recordings go; shm NULL: there is none */
-  const char *saros;      /* NULL: no guest programs */
+  const char *disk, *shm; /* where recordings go; `shm` is NULL if there is no such
+                             place */
+  const char *saros;      /* the interpreter; NULL for no guest programs */
   const char *folder;     /* the folder of the bench's sources */
   const char *lttng;      /* the program with LTTng-UST's tracepoints, or NULL */
   const char *self;       /* path of this program */
@@ -53,8 +53,7 @@ uint64_t wall_ns(void);
    affect. */
 uint64_t cpu_ns(void);
 
-/* A loop. time_of runs it once and returns nanoseconds of processor time per
-   iteration. */
+/* A loop. time_of runs a loop once and returns ns of processor time per iteration. */
 typedef void bench_loop(eventring_domain *domain);
 double time_of(bench_loop *loop, eventring_domain *domain);
 
@@ -64,16 +63,17 @@ bench_loop bench_empty, bench_pair, bench_span;
 
 enum bar {
   NO_BAR,
-  BAR_RATIO, /* as a ratio to the pair */
+  BAR_RATIO, /* the limit is a ratio to the pair */
   BAR_VALUE, /* in the row's unit */
-  BAR_OVER   /* in the row's unit, more than the base (an empty loop, say) */
+  BAR_OVER   /* the limit is in the row's unit, above the base (such as an empty loop) */
 };
 
 /* Begins a table. */
 void table(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A row: its unit, "ns" or "us", in which the samples are; the pair of the same rounds,
-   for the ratio, or NULL; what is subtracted for the column "over", or NULL. */
+/* A row. `unit` is the unit of the samples, "ns" or "us"; `pair` the pair of the same
+   rounds, for the ratio, or NULL; `base` what is subtracted for the column "over", or
+   NULL. */
 struct row {
   const char *unit;
   const struct series *pair, *base;
@@ -85,15 +85,15 @@ void report(const struct row *row, const struct series *series, const char *form
 /* Prints a remark below the table. */
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints all rows as JSON instead (call it before the first row), or ends
-   the output (output_end). */
+/* Makes all rows be printed as JSON (called before the first row); output_end ends the
+   output. */
 void output_json(void);
 void output_end(void);
 
 /* ---- The recording --------------------------------------------------------------- */
 
 enum { SPAN_ID = EVENTRING_ID_HOST, COUNTER_ID, USER_SPAN_ID };
-extern unsigned user_span_id, counter_id; /* no constants for the compiler */
+extern unsigned user_span_id, counter_id; /* not constants for the compiler */
 extern unsigned event_id, int_event_id, double_event_id, string_event_id;
 void register_events(void);
 /* Starts a recording, or ends the program with a message. */
@@ -105,7 +105,7 @@ const char *place_name(const char *directory);
 
 void bench_probes(void);    /* probe_bench.c: one thread, no reader, all probes */
 void bench_writers(void);   /* writers.c: threads, places, readers beside them */
-/* Measures two producers, as a part of bench_streams (two.c). `place`: the directory's
+/* Measures two producers, as a part of bench_streams (two.c). `place` is the directory's
    name in the report. */
 void bench_two_producers(const char *directory, const char *place);
 void bench_streams(void);   /* streams.c: recordings that lose nothing */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* children.c: loops that run in another program, alternating in rounds with our pair of
- * clock reads: guest programs (guest.lua, run by saros), and the same loop with
- * LTTng-UST's tracepoints (lttng_loop.c, in a session that lttng.sh makes).
+/* children.c: loops that run in another program, alternating in rounds with this
+ * program's pair of clock reads: guest programs (guest.lua, run by saros), and the same
+ * loop with LTTng-UST's tracepoints (lttng_loop.c, in a session that lttng.sh makes).
  *
  * The child reads a line for each round, runs its loops, and writes lines `NAME
- * NANOSECONDS-PER-ITERATION`, the last of which is `.`.
+ * NANOSECONDS-PER-ITERATION`, and then the line `.`.
  */
 #include "bench.h"
 
@@ -23,7 +23,7 @@ struct child {
   int count;
   char name[LOOPS_MAX][64];
   struct series series[LOOPS_MAX];
-  struct series pair; /* ours, in the same rounds */
+  struct series pair; /* this program's pair, in the same rounds */
 };
 
 /* ---- The conversation ------------------------------------------------------------- */

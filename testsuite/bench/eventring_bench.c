@@ -9,9 +9,9 @@
  * Parts: probes, writers, reading, streams, starting, children (guest programs,
  * LTTng-UST). --rounds (default 5) scales how often everything is repeated. Loops that
  * are compared are run in turn. Without --saros there are no guest programs, without
- * --lttng no LTTng-UST. --brief shortens the streams, which otherwise write 16 GiB; its
- * figures mean nothing, it only shows that all parts run. `make bench` runs all of them;
- * doc/PERFORMANCE.md has the figures.
+ * --lttng no LTTng-UST. --brief shortens the streams, which otherwise write 16 GiB; the
+ * figures then mean nothing, and only show that all parts run. `make bench` runs all of
+ * them; doc/PERFORMANCE.md has the figures.
  */
 #include "bench.h"
 

@@ -32,8 +32,8 @@ static double rank_of(const double *values, int count, int rank) {
 double least(const struct series *s) { return rank_of(s->at, s->count, 0); }
 double median(const struct series *s) { return rank_of(s->at, s->count, s->count / 2); }
 
-/* Returns the median of the ratios of samples taken in the same round: both were affected
-   by what the machine did in that round. */
+/* Returns the median of the ratios of samples taken in the same round. What the machine
+   did in a round affected both samples. */
 static double median_ratio(const struct series *a, const struct series *b) {
   static double ratios[SAMPLES_MAX];
   if (a->count != b->count) return median(a) / median(b);

@@ -4,7 +4,7 @@
  * results). For each family and function:
  *
  *   collisions  keys whose place was taken, in percent: mean and worst of all tables
- *   probes      nodes visited to find a key, with the best possible chains: likewise
+ *   probes      nodes visited to find a key, with the best possible chains: the same two
  *   longest     keys in one place
  *
  * `prime` is what runtime/table.c does. */
@@ -22,7 +22,7 @@ __extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UnsignedWide;
 
 static int bits;      /* the present table has 2^bits nodes */
-static uint64_t mask; /* its nodes - 1 */
+static uint64_t mask; /* number of nodes - 1 */
 
 /* ---- functions -------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static const struct Function {
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 
-/* ---- families: member j, n keys; false: there is none ----------------------------- */
+/* ---- families: make n keys of member j; return false if there is none -------------- */
 
 static uint64_t random_state;
 static uint64_t draw(void) {

@@ -7,7 +7,7 @@
  * into rings as the variables SAROS_EVENTRING_* say, for a recorder beside it (eventring
  * record -- kinds ...). One thread writes into all domains, in an order that a generator
  * with a fixed seed draws, so the structure of a recording is the same each time; the
- * times are real ones. */
+ * times are real. */
 #include "eventring/probe.h"
 
 #include <inttypes.h>
@@ -84,7 +84,7 @@ static eventring_domain *domain[DOMAINS];
 static struct flow flows[DOMAINS][CONTEXTS];
 static unsigned present[DOMAINS]; /* the present context of each domain */
 
-enum value { NOTHING, INTEGER, TEXT, EACH /* any of these, by the depth */ };
+enum value { NOTHING, INTEGER, TEXT, EACH /* any of these, depending on the depth */ };
 
 static const char *text_of(uint32_t n) {
   static const char *const texts[STRINGS] = {
@@ -128,8 +128,8 @@ static void end_span(unsigned slot, enum value value) {
   eventring_user_end(domain[slot], id_of(value_at(value, n), n));
 }
 
-/* Writes the next begin or end of a loop that serves requests, two of three
-   without a query. */
+/* Writes the next begin or end of a loop that serves requests. Two of three requests have
+   no query. */
 static void step(unsigned slot, enum value value) {
   enum { END = 4 };
   static const uint8_t loop[] = {0, 1, END, END, 0, 1, END, END, 0, 1, END, 2, 3, END, END, END};

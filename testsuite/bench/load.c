@@ -4,13 +4,14 @@
  *   load [--threads=N] [--rate=EVENTS] [--seconds=S]
  *
  * Each of N threads (1) writes spans into its user ring: EVENTS a second, begins and
- * ends, in bursts twice a millisecond; 0: as fast as it can. After S seconds (10) it
+ * ends, in bursts twice a millisecond; with 0, as fast as it can. After S seconds (10) it
  * prints a line of JSON: events of each thread, and for all threads the time on a
- * processor, how often they were taken off one, and wall time. SAROS_EVENTRING_* says
- * where it records.
+ * processor, how often threads were taken off a processor, and wall time.
+ * SAROS_EVENTRING_* says where it records.
  *
  * A thread that was kept off its processor for longer than a few bursts does not make up
- * for them: it would fill a ring at full speed, which is not the requested rate. */
+ * for the bursts. Otherwise it would fill a ring at full speed instead of the requested
+ * rate. */
 #include "bench.h"
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 
 /* ---- Loops -------------------------------------------------------------------- */
 
-/* Stores two clock reads, the least that a record can be. */
+/* Stores two clock reads, the least that a recorded span can be. */
 static LOOP void pair_stored(eventring_domain *d) {
   static uint64_t sink[2];
   (void)d;
@@ -73,12 +73,12 @@ static long page_faults(void) {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* Measures a new recording: its pages must be there before a probe touches them. The loop
-   fills one ring and no more; the next one goes over the same pages again. */
+/* Measures a new recording, whose pages must be there before a probe touches them. The
+   first loop fills exactly one ring; the second loop goes over the same pages again. */
 static long first_touch(const char *place, struct series *first, struct series *second) {
   start_recording(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);
-  eventring_user_begin(d, user_span_id); /* the costs of the first probe */
+  eventring_user_begin(d, user_span_id); /* pays the costs of the first probe */
   eventring_user_end(d, user_span_id);
   bench_pair(d);
   long before = page_faults();

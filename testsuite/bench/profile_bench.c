@@ -2,9 +2,9 @@
 /* profile_bench.c: what the profile of calls costs: an entry and an exit
  * (<eventring/calls.h>) compared with two bare readings of the clock, measured in turn.
  * `pairs`, measured twice, is the A/A control. `2 lines` is what any counter for each of
- * 10,000 callees would cost; it depends on how much of the nearest caches this thread
- * has. `min` is the least time of all rounds divided by the least pair; `median` is the
- * median of the ratios to the adjacent pairs, with its 95 % interval.
+ * 10,000 callees would cost; this cost depends on how much of the nearest caches this
+ * thread has. `min` is the least time of all rounds divided by the least pair; `median`
+ * is the median of the ratios to the adjacent pairs, with its 95 % interval.
  *
  * The cases of the first table evict each other's memory from the caches. In the second
  * table each case runs once before it is measured: callees at random and, for comparison,

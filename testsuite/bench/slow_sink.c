@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* slow_sink.c: preloaded into `eventring record`, makes each write take SLOW_SINK_US
- * longer, as a disk with that latency does: writes that are under way at the same time
+ * longer, as a disk with this latency does. Writes that are under way at the same time
  * wait together. This applies to the front of the file, too, which is rewritten now and
  * then. A program that `eventring` launches is not affected. */
 #define _GNU_SOURCE

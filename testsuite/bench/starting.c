@@ -117,8 +117,8 @@ static void report_program(const char *name, const struct program *program) {
   }
 }
 
-/* Returns the i-th place of a round. Each place follows each of the others equally often:
-   what runs after a file was written on the disk takes 50 us longer. */
+/* Returns the i-th place of a round. Each place follows each other place equally often,
+   because what runs after a file was written on the disk takes 50 us longer. */
 static int place_at(int round, int i, int places) {
   return (round + (round / places % 2 ? places - i : i)) % places;
 }

@@ -2,10 +2,10 @@
 /* streams.c: what a stream costs its producer, how fast it fills, and how fast it is
  * read.
  *
- * Beside each rate stands the rate of memcpy into a file of the same kind, or of a read
- * from one, in the same run. The last table has the alternatives that were not chosen,
- * which only store words: into blocks of 4 KiB of a mapped file, claimed one at a time,
- * and into four buffers that a thread writes with pwrite. */
+ * Each rate is shown with the rate of memcpy into a file of the same kind, or of a read
+ * from such a file, in the same run. The last table has the alternatives that were not
+ * chosen. They only store words: into blocks of 4 KiB of a mapped file, claimed one at a
+ * time, and into four buffers that a thread writes with pwrite. */
 #include "bench.h"
 #include "eventring/read.h"
 
@@ -90,8 +90,8 @@ static long switches(void) {
   return usage.ru_nivcsw + usage.ru_nvcsw;
 }
 
-/* Measures single probes. Those interrupted by another thread are left out; time that the
-   host of this machine takes cannot be recognized. */
+/* Measures single probes. Probes interrupted by another thread are left out; time that
+   the host of this machine takes cannot be recognized. */
 static void measure_probes(const char *place) {
   const int probes = bench.brief ? PROBES / 20 : PROBES;
   uint64_t *took = malloc((size_t)probes * sizeof *took), kept = 0, dropped = 0;
@@ -126,7 +126,7 @@ static void measure_probes(const char *place) {
 struct filler {
   pthread_t thread;
   uint64_t loops;
-  double cpu_ns; /* per event */
+  double cpu_ns; /* ns of processor time per event */
 };
 
 static void *fill(void *argument) {
@@ -174,9 +174,9 @@ static void *watch_memory(void *argument) {
 
 struct filled {
   uint64_t events;    /* written */
-  double seconds;     /* of wall time */
-  double cpu_ns;      /* of a thread, per event */
-  long more_resident; /* KiB, at most, above those before the recording */
+  double seconds;     /* seconds of wall time */
+  double cpu_ns;      /* ns of processor time of a thread, per event */
+  long more_resident; /* most resident KiB above those before the recording */
 };
 
 static struct filled fill_stream(const char *place, unsigned threads, uint64_t bytes) {
@@ -203,7 +203,7 @@ static struct filled fill_stream(const char *place, unsigned threads, uint64_t b
   return filled;
 }
 
-/* Reads the file again, and returns the number of events of the fillers. */
+/* Reads the file again, and returns the number of events that the fillers wrote. */
 static uint64_t read_again(double *seconds) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   uint64_t heard = 0, begun = wall_ns();
@@ -231,7 +231,8 @@ static void measure_rate(const char *place, unsigned threads, uint64_t bytes) {
          (double)heard / reading / 1e6);
 }
 
-/* Measures how fast as many bytes go into a file of the same kind, by pwrite of 1 MiB. */
+/* Measures how fast `bytes` bytes are written to a file of the same kind, by pwrite of 1
+   MiB. */
 static void measure_write(const char *place, uint64_t bytes) {
   enum { PIECE = 1 << 20 };
   char *piece = malloc(PIECE);
@@ -304,7 +305,7 @@ static double block_at_a_time(const char *place) {
 
 enum { BUFFER = 1 << 20, BUFFERS = 4 };
 
-struct handed { /* handed from the producer to the thread that writes */
+struct handed { /* buffers that the producer hands to the thread that writes */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint64_t filled, written; /* buffers */

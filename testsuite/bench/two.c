@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* two.c: does a second producer slow the first one down?
+/* two.c: measures whether a second producer slows the first one down.
  *
  * Each thread times its loop in intervals of 16,000 spans, by its processor time. It
  * drops an interval in which it was taken off its processor, or in which the host of the
  * machine took time (steal). In each round, one thread and two are measured in turn, with
  * three kinds of work: spans into a stream, spans into rings, and as a control the pair
- * of bare clock reads, which shares nothing at all. If the control costs more with two
- * threads, that is due to the machine. */
+ * of bare clock reads, for which the threads share nothing. If the control costs more
+ * with two threads, that is due to the machine. */
 #include "bench.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { INTERVALS = 2000 /* of each thread and round; 0.6 s */ };
+enum { INTERVALS = 2000 /* for each thread and round; 0.6 s */ };
 static int intervals(void) { return bench.brief ? INTERVALS / 20 : INTERVALS; }
 
 enum doing { STREAM, RINGS, CLOCKS, DOINGS };

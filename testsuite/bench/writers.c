@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* writers.c: the enabled span with one and two producing threads, with the ring in a file
- * on disk and on /dev/shm, and with no reader, one now and then, or one all the time:
- * through the mapping from a thread, and through the file from a process.
+ * on disk and on /dev/shm, and without a reader, or with a reader that polls now and then
+ * or all the time. The reader is a thread that reads the mapping, or a process that reads
+ * the file.
  *
  * All combinations take turns, each with a recording of its own. Threads measure their
  * own processor time, so that sharing two processors with the reader does not count as a

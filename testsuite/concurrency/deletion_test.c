@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* deletion_test.c: threads write numbered events while the file of their recording is
-   deleted again and again. Each goes on in a new file of the same name, no event is lost
-   between two files or is in both, and each file says why it ended. Every other time all
-   threads are asleep: then the library puts a copy of the file in its place, until a
-   thread goes on. It is also run under ThreadSanitizer. */
+   deleted again and again. Each thread goes on in a new file of the same name, no event
+   is lost between two files or is in both, and each file says why it ended. Every other
+   time all threads are asleep. Then the library puts a copy of the file in its place,
+   until a thread goes on. It is also run under ThreadSanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static unsigned warnings;          /* atomic */
 
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
-/* Sleeps if asked to, like a program that is asleep in C: it calls nothing
-   of the library. */
+/* Sleeps if asked to, like a program that is asleep in C and does not call the
+   library. */
 static void sleep_if_asked(void) {
   if (!__atomic_load_n(&asleep, __ATOMIC_RELAXED)) return;
   __atomic_fetch_add(&sleepers, 1, __ATOMIC_RELAXED);
@@ -96,9 +96,9 @@ static void let_all_sleep(void) {
   while (__atomic_load_n(&sleepers, __ATOMIC_RELAXED) < WRITERS) sleep_ms(1);
 }
 
-/* Opens the recording of this name when it is no longer the one that began at `former`
-   or, with `same`, when it is a copy of that one. A file that is still being made is no
-   recording yet. */
+/* Opens the recording of this name when it is no longer the recording that began at
+   `former` or, with `same`, when it is a copy of that recording. A file that is still
+   being made is no recording yet. */
 static eventring_cursor *open_next(const char *path, uint64_t former, bool same, uint64_t *began) {
   eventring_cursor *cursor;
   struct eventring_error error;
@@ -134,7 +134,7 @@ static void delete_asleep(const char *path, uint64_t former) {
   for (int i = 0; i < 2; i++) { /* the second time the copy is deleted */
     CHECK(unlink(path) == 0);
     cursor = open_next(path, former, true, &began);
-    while (count_events(cursor) < events) { /* it is being made */
+    while (count_events(cursor) < events) { /* the copy is being made */
       eventring_close(cursor);
       cursor = open_next(path, former, true, &began);
     }

@@ -4,10 +4,10 @@
  *   eventring_points_test [ROUNDS]       (default 4)
  *
  * The library is compiled with EVENTRING_TESTPOINTS, and with a clock that tests set;
- * here it is the clock of the system. Each step of the producer (W1 .. W6) and each of a
- * reader (R1 .. R5) is tried alone, and each step of the producer together with one of a
- * reader, which changes from round to round. Readers read own rings, a mapped file, and a
- * file that is not mapped. The producer is held once at its step until the readers have
+ * here this is the clock of the system. Each step of the producer (W1 .. W6) and each of
+ * a reader (R1 .. R5) is tried alone, and each step of the producer together with one of
+ * a reader, which changes from round to round. Readers read own rings, a mapped file, and
+ * a file that is not mapped. The producer is held once at its step until the readers have
  * polled, and a reader is held once at its step until the producer has filled the whole
  * ring. What is read must be whole, and emitted = missed + delivered + lost to the unit.
  * Meant for ThreadSanitizer, too.
@@ -47,12 +47,14 @@ enum way { OWN, WINDOW, CALLS, WAYS };
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = WAYS, EVENTS = 3000, WAIT_MS = 20 };
 
-/* of the rings: the smallest, or a larger one, with which blocks are read ahead */
+/* log2 of the words of a ring: the smallest, or a larger one, for which blocks are read
+   ahead */
 static unsigned wsize;
-static int writer_step, reader_step; /* held there; -1: not. Set between rounds */
+static int writer_step, reader_step; /* the steps at which the threads are held, or -1;
+                                        set between rounds */
 static bool done;                    /* atomic: the writer is done */
 static unsigned polls, transitions;  /* atomic: the waiting threads watch these */
-static unsigned held;                /* atomic: times that someone was held */
+static unsigned held;                /* atomic: number of times that a thread was held */
 static __thread bool is_writer, has_been_held;
 
 static unsigned now(const unsigned *counter) {
@@ -78,12 +80,12 @@ static void hold(const unsigned *counter, unsigned by) {
 }
 
 /* A block whose number is missing once, from a reader's R3 to its R4. No producer causes
-   that, but a block that is refused among several is read again alone before it is
-   reported as damaged. */
+   this. It tests that a block that is refused among several is read again alone before it
+   is reported as damaged. */
 static struct {
   int fd;
   off_t offset;
-  uint64_t sequence; /* 0: nothing is to be done */
+  uint64_t sequence; /* number of the block; 0 if nothing is to be done */
 } absent;
 
 static void show_absent(enum evr_step step) {
@@ -106,9 +108,10 @@ static void write_lives(void) {
   }
 }
 
-/* The last span during whose begin the writer has changed blocks, and when. */
+/* The last span during whose begin the writer has changed blocks, and the time of the
+   change. */
 static struct {
-  int64_t now; /* being written; 0: nothing is to be noted */
+  int64_t now; /* number of the span being written; 0 if nothing is to be noted */
   int64_t number;
   uint64_t ns;
 } change;
@@ -155,7 +158,8 @@ void eventring_testpoint(enum evr_step step) {
   if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
-  has_been_held = true; /* once only, until the next poll or the next hundred events */
+  has_been_held = true; /* only once until the reader's next poll or the writer's next 500
+                           spans */
   if (is_writer) hold(&polls, 2 * READERS);
   else hold(&transitions, 1 + (1u << wsize) / FORMAT_BLOCK_WORDS); /* once round */
 }
@@ -194,7 +198,7 @@ struct reader {
   pthread_t thread;
   enum way way;
   int64_t last;   /* number of the last event */
-  bool following; /* nothing was lost since */
+  bool following; /* nothing was lost since the last event */
   uint64_t real, lost;
 };
 
@@ -310,7 +314,7 @@ static off_t block_offset(int fd, uint64_t sequence) {
   return (off_t)format_block_offset(ring.first + sequence - 1);
 }
 
-/* Checks blocks that are read ahead: one that has another number afterwards is no
+/* Checks blocks that are read ahead: a block that has another number afterwards is no
    damage. */
 static void number_away(void) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
@@ -339,7 +343,8 @@ static void number_away(void) {
 
 /* ---- A block of records that is finished between two reads ------------------------ */
 
-/* Checks that such a block is not damage, and that none of its records is missed. */
+/* Checks that a block that is finished between two reads is not damage, and that none of
+   its records is missed. */
 static void block_finished_while_read(void) {
   enum { FIRST = 3, MORE = 100 * LIVES_AT_ONCE };
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
@@ -366,8 +371,8 @@ static void block_finished_while_read(void) {
 
 /* ---- A ring that grows between the loads of its head and of its runs -------------- */
 
-/* Checks runs that are newer than the head that the reader knows: that is no damage, and
-   nothing is lost except what was overwritten. */
+/* Checks that runs that are newer than the head that the reader knows are no damage, and
+   that nothing is lost except what was overwritten. */
 static void grows_while_read(enum way way) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   enum { FEW = 10 };

@@ -8,18 +8,19 @@
  * Part 1: one writer, six readers (own rings, a file mapped and not, each with and
  * without a pause). Writer's pattern: begin(n), count(n), end, with n = 0, 1, ... Each
  * reader checks that numbers only grow, that between losses nothing is missing or
- * changed, that a matched end has the time of the begin that came last, and, when the
- * writer is done, that emitted = missed + delivered + lost to the unit.
+ * changed, that a matched end has the time of the last begin, and, when the writer is
+ * done, that emitted = missed + delivered + lost to the unit.
  *
  * Part 2: domains come and go in slots that are reused; readers stay, or attach and
- * detach. Each finds that for each ring of each slot, over all incarnations, the sum is
- * at most what was emitted while the writers run, and equal to it when they are done.
+ * detach. Each reader finds that for each ring of each slot, over all incarnations, the
+ * sum is at most the number of emitted events while the writers run, and equal to it when
+ * they are done.
  *
  * Part 3: domains start and stop, the recording is paused, resumed, stopped and started,
  * while readers come and go: there is nothing to count, but nothing may break.
  *
- * Part 4: two threads start and stop recordings, two note errors: these must not use a
- * recording that the others have freed.
+ * Part 4: two threads start and stop recordings, two note errors: noting an error must
+ * not use a recording that the other threads have freed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -107,10 +108,10 @@ struct reader {
   unsigned pause_us;
   /* State of the callbacks: */
   int64_t last;       /* greatest number seen */
-  /* the last event, too, has this number */
+  /* the last event has this number */
   bool known;
   unsigned expected;  /* kind that must come next; 0 after a loss */
-  uint64_t begin_ns;  /* of the open span, 0: not seen */
+  uint64_t begin_ns;  /* time of the begin of the open span; 0 if it was not seen */
   uint64_t last_ns, real, lost, matched;
 };
 
@@ -246,7 +247,7 @@ static void *come_and_write(void *argument) {
   return NULL;
 }
 
-/* Checks the sums of each ring; they are exact when nothing is written any more. */
+/* Checks the sums of each ring; the sums are exact when nothing is written any more. */
 static void check_sums(eventring_cursor *cursor, bool exact) {
   struct eventring_ring_info info = {.size = sizeof info};
   uint64_t counters = 0, lifecycle_and_gc = 0;

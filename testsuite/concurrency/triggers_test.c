@@ -2,7 +2,7 @@
 /* triggers_test.c: threads with domains fire triggers while others set and remove them,
    from within and through the control page, with two tools at once, and while recordings
    begin and end. It is also run under ThreadSanitizer, and under AddressSanitizer with
-   its check for leaks at exit: at that time triggers are set, and nothing waits for the
+   its check for leaks at exit: at exit triggers are set, and nothing waits for the
    helper. */
 #include <dirent.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* _compat.c: the names of Lua 5.3, and those that programs of several files use. */
+/* _compat.c: the names of Lua 5.3, and names that programs of several files use. */
 #define LUA_COMPAT_5_3
 #define LUAI_ASSERT
 #include <lauxlib.h>

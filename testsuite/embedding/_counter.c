@@ -15,8 +15,8 @@ static int counter_new(lua_State *L) {
   return 1;
 }
 
-/* Returns the sum, and whether the object's function yielded. Is the continuation of
-   counter_add, which calls that function with the sum. */
+/* Returns the sum, and whether the object's function yielded. It is the continuation of
+   counter_add, which calls the object's function with the sum. */
 static int counted(lua_State *L, int status, lua_KContext sum) {
   lua_pushinteger(L, (lua_Integer)sum);
   lua_pushboolean(L, status == LUA_YIELD);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _differences.c: what doc/LUA.md lists of the C API as different from the reference, and
- * what is not different. Prints the line of each check that fails. */
+/* _differences.c: checks what doc/LUA.md lists as different from the reference in the C
+   API, and what is not different. Prints the line of each check that fails. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
       refused = strstr(why, "static TLS") != NULL;
       if (!refused) fprintf(stderr, "%s\n", why);
     }
-  /* This libc has more static TLS than the fillers take. */
+  /* the libc has more static TLS than the fillers take */
   if (argc > 2 && !refused) return 77;
   return run(argv[1]) != 0 || run(argv[1]) != 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* _one_recording.c: a program that records with libeventring and embeds Lua: frames in
- * the domain of the state, a span in a domain of its own, and a note of the error with
- * which it ends. With the argument "first" it starts the recording itself, before Lua
- * does. */
+ * the domain of the state, a span in a domain of the program's own, and a note of the
+ * error with which the program ends. With the argument "first" it starts the recording
+ * itself, before Lua does. */
 #include <eventring.h>
 #include <eventring/probe.h>
 #include <lauxlib.h>

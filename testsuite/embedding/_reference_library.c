@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* _reference_library.c: the module `T` that the reference's test scripts use to call
- * Lua's C API, written anew from how they use it; and a program that runs one of those
- * scripts with it.
+ * Lua's C API, written anew from how the scripts use it; and a program that runs one of
+ * these scripts with the module.
  *
  *   reference SCRIPT EXPECTED
  *
@@ -28,7 +28,7 @@
 
 static struct {
   size_t used, most, limit; /* limit 0: no limit */
-  long left;                /* allocations that are granted; -1: all */
+  long left;                /* number of allocations that are granted, or -1 for all */
   bool fail_next;
 } memory = {.left = -1};
 
@@ -41,7 +41,8 @@ static bool is_refused(size_t more) {
 
 static void *allocate(void *ud, void *p, size_t old, size_t size) {
   (void)ud;
-  if (p == NULL) old = 0; /* then it says what kind of object this is for */
+  if (p == NULL) old = 0; /* without a block, `old` says what kind of object is
+                             allocated */
   if (size == 0) {
     free(p);
     memory.used -= old;
@@ -58,10 +59,11 @@ static void *allocate(void *ud, void *p, size_t old, size_t size) {
 /* ---- the language -------------------------------------------------------- */
 
 typedef struct Run {
-  lua_State *L;      /* the caller's: has what is pushed for it, and numbers of `.` */
+  lua_State *L;      /* the caller's state: has results for the caller, and the numbers
+                        that `.` pops */
   lua_State *on;     /* the state that the program works on */
   const char *code;  /* the rest of the program */
-  int status;        /* of the last call */
+  int status;        /* status of the last call */
   char word[512];
 } Run;
 
@@ -127,7 +129,7 @@ static int stack_index(Run *r) {
   return lua_upvalueindex(number(r));
 }
 
-/* Continues with the program at the index that the context is. */
+/* Continues with the program at the index given by the context. */
 static int go_on(lua_State *L, int status, lua_KContext context) {
   lua_pushstring(L, status_name(status));
   lua_setglobal(L, "status");
@@ -147,7 +149,7 @@ static lua_State *thread_at(Run *r, int index) {
 #define COMMAND(name) static int command_##name(Run *r)
 #define ON r->on
 
-/* A call that takes an index, and pushes what it returns. */
+/* A command that calls a function of the API with an index, and pushes the result. */
 #define PUSHES(name, push, call) \
   COMMAND(name) {                \
     int i = stack_index(r);      \
@@ -419,8 +421,8 @@ COMMAND(sethook) {
   return GO_ON;
 }
 
-/* Returns results. Those of a thread are moved; if they are in another state, their text
-   is copied. */
+/* Returns results. Results of another thread are moved; results in another state are
+   copied, as text unless they are booleans. */
 COMMAND(return) {
   int n = number(r);
   if (lua_topointer(ON, LUA_REGISTRYINDEX) == lua_topointer(r->L, LUA_REGISTRYINDEX)) {
@@ -496,7 +498,7 @@ static int make_c_function(lua_State *L) {
   return 1;
 }
 
-/* The address is a key of the registry. */
+/* The address of this array is a key of the registry. */
 static const char hooks[] = "programs of hooks";
 
 static void on_hook(lua_State *L, lua_Debug *ar) {
@@ -504,7 +506,7 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, hooks);
   lua_pushthread(L);
   lua_rawget(L, -2);
-  /* The table keeps it, unless another one takes its place. */
+  /* The table keeps the string, unless another string takes its place. */
   const char *code = lua_tostring(L, -1);
   char copy[1024];
   snprintf(copy, sizeof copy, "%s", code != NULL ? code : "");

@@ -3,18 +3,18 @@
  * collector find no room.
  *
  * The n-th allocation fails, alone or with all that follow it, for n = 1, 2, 3, ... until
- * the program ends before its n-th allocation. This is done while a state is made, and
+ * the program ends before its n-th allocation. This is tested while a state is made, and
  * while allocations.lua runs. A failure must arrive as the error "not enough memory" or
  * be absorbed. Then the heap must verify, and the same state must run the program without
  * failures to its usual result. This is repeated with a program of several domains
  * (domains.lua), where chance decides which allocation is the n-th.
  *
  * Then records.lua runs while each n-th record of the collector finds no room
- * (gc_overflow.c), with collections everywhere and the heap verified after each. It must
- * come to its end.
+ * (gc_overflow.c), with collections everywhere and the heap verified after each. The
+ * program must run to its end.
  *
- * Needs a build with --enable-stress. An argument is the step from n to n; by default it
- * is 1, in a slow build (TEST_SLOWNESS) more. */
+ * Needs a build with --enable-stress. An argument is the step by which n grows; the
+ * default is 1, in a slow build (TEST_SLOWNESS) more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

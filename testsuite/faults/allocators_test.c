@@ -18,11 +18,11 @@
 enum { CANARY = 0x5a105, MIB = 1 << 20, BLOCK = 64 << 10 };
 
 typedef struct Counts {
-  size_t bytes, peak, most; /* most: the bytes allowed in use; 0: any */
+  size_t bytes, peak, most; /* bytes in use, most so far, and most allowed (0 for any) */
   size_t largest;           /* the largest block that was requested */
-  uint64_t asked;           /* number of requests for more */
+  uint64_t asked;           /* number of requests for more memory */
   uint64_t fail_at;         /* number of the request that is refused; 0: none */
-  uint64_t fail_more;       /* how many after it are refused, too */
+  uint64_t fail_more;       /* number of requests after this one that are refused, too */
   uint64_t blocks;
 } Counts;
 
@@ -73,7 +73,7 @@ static void *counting(void *ud, void *p, size_t osize, size_t nsize) {
     free(head);
     return NULL;
   }
-  /* moved each time, so that a pointer to the former place is found */
+  /* moved each time, so that a use of the former place is found */
   Head *moved = malloc(sizeof(Head) + nsize);
   if (moved == NULL) abort();
   *moved = (Head){nsize, CANARY};
@@ -188,7 +188,7 @@ enum { DEEP = 6000 };
 #endif
 
 /* Checks calls that allocate nothing but frames and stack: a collection of what was
-   dropped before makes room for them. */
+   dropped before makes room for these calls. */
 static void deep_calls_collect(void) {
   const char *text =
     "local most, depth = ... "
@@ -214,7 +214,7 @@ static void deep_calls_collect(void) {
   }
 }
 
-/* Checks that pcall in the guest catches the same error. */
+/* Checks that pcall in the guest catches an out-of-memory error. */
 static void the_guest_catches_it(void) {
   Counts c = {.most = 8 * MIB};
   lua_State *L = open_state(&c);
@@ -300,7 +300,7 @@ static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
     int status = lua_pcall(L, 0, 0, 0);
     if (status != LUA_OK) {
       ++*caught;
-      /* luaL_checkstack raises the second of these errors. */
+      /* the second error is raised by luaL_checkstack */
       const char *message = lua_tostring(L, -1);
       CHECK(strstr(message, "not enough memory") != NULL ||
               strstr(message, "stack overflow") != NULL,
@@ -355,7 +355,7 @@ static void has_several_states(void) {
 
 /* ---- lua_setallocf ------------------------------------------------------- */
 
-/* An allocator around the state's own. */
+/* An allocator that calls the state's own allocator. */
 typedef struct Around {
   lua_Alloc f;
   void *ud;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* brim_test.c: random programs under a cap. Each fills it with live data of random kinds
- * until the allocator refuses or the program fails, drops everything, and goes on with
- * work that takes a third of the cap. The garbage has room for that, so no error may
- * occur. Only the API of Lua is used, so the test also runs with the reference's
- * library. */
+/* brim_test.c: random programs under a cap. Each program fills the cap with live data of
+ * random kinds until the allocator refuses or the program fails, drops everything, and
+ * goes on with work that takes a third of the cap. The garbage leaves room for this work,
+ * so no error may occur. Only the API of Lua is used, so the test also runs with the
+ * reference's library. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +120,8 @@ static int load_all(lua_State *L) {
   return 3;
 }
 
-/* Leaves out strings that a luaL_Buffer builds: the reference does not collect for
-   these. */
+/* Leaves out strings that are built in a luaL_Buffer, because the reference does not
+   collect for these. */
 static int plain;
 
 static int try_program(uint64_t seed, size_t cap, char *message, size_t room) {
@@ -135,7 +135,7 @@ static int try_program(uint64_t seed, size_t cap, char *message, size_t room) {
   if (lua_pcall(L, 0, 3, 0) != LUA_OK) goto out;
   if (!run(L, prelude, (lua_Integer)seed, (lua_Integer)cap)) goto out;
   lua_pushvalue(L, 1);
-  /* an error may occur or not; that of a luaL_Buffer is an ordinary one, with a
+  /* an error may occur or not; an error of a luaL_Buffer is an ordinary error, with a
      position */
   if (lua_pcall(L, 0, 0, 0) != LUA_OK && strstr(lua_tostring(L, -1), "not enough memory") == NULL)
     goto out;
@@ -168,7 +168,7 @@ static int try_programs(size_t cap, unsigned long first, unsigned long n) {
   return counts[RIGHT] != n;
 }
 
-/* Runs brim_test [CAP [PROGRAMS [FIRST [plain]]]]. TEST_SLOWNESS: how many times slower
+/* Runs brim_test [CAP [PROGRAMS [FIRST [plain]]]]. TEST_SLOWNESS is how many times slower
    this build is. */
 int main(int argc, char **argv) {
   const char *text = getenv("TEST_SLOWNESS");

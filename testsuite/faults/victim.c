@@ -4,22 +4,22 @@
  *
  *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
  *     forks while it records: the child is silent or has a ring of its own, a program
- *     that it starts has nothing of ours open, the parent's events are all there
+ *     that it starts has nothing of the recording open, the parent's events are all there
  *   victim fork-follow
- *     the same with children that are recorded as their parent is, among busy threads
+ *     forks children that are recorded as their parent is, among busy threads
  *   victim raw-clone
- *     the same with clone(2) itself, which no handler of fork sees
+ *     makes children with clone(2) itself, which no handler of fork sees
  *   victim smallest
- *     rings of the least size, payloads of the greatest, and all kinds
+ *     rings of the least size, payloads of the greatest size and of all kinds
  *   victim full
- *     registers definitions until there is no room: no two alike
+ *     registers different definitions until there is no room
  *   victim twice
  *     registers one name several times: the same id, or an error
  *   victim foreign-handler
  *     has a SIGBUS handler of its own, under and above the library's
  *   victim later-handler
- *     sets SIGBUS handlers of its own while it records, the last of which calls the one
- *     that it has replaced
+ *     sets SIGBUS handlers of its own while it records, the last of which calls the
+ *     handler that it has replaced
  *
  * Exit status 0: all is as it must be.
  */
@@ -172,8 +172,8 @@ static void vfork_exec(void) {
   eventring_domain_stop(d);
 }
 
-/* Checks a child that fork's handlers do not know of, which has its parent's rings.
-   However it ends, nothing of the recording is touched, marked as ended or taken away. */
+/* Checks a child that fork's handlers do not see, which has its parent's rings. However
+   it ends, nothing of the recording is touched, marked as ended or taken away. */
 static void raw_clone(void) {
   enum { EXIT_AT_ONCE, EXIT, EXEC, STOP, WAYS };
   start(EVENTRING_MIN_WSIZE, false);
@@ -204,8 +204,9 @@ static void raw_clone(void) {
   eventring_domain_stop(d);
 }
 
-/* Checks that a child that outlives its parent does not keep it live: it has none of the
-   parent's descriptors, and so not its lock. The parent is the caller's child. */
+/* Checks that a child that outlives its parent does not keep the parent's recording live.
+   The child has none of the parent's descriptors, and so not the lock. The parent is the
+   caller's child. */
 static void orphan(void) {
   int fd[2];
   char path[4096];
@@ -221,7 +222,7 @@ static void orphan(void) {
     }
     eventring_path(path, sizeof path);
     CHECK(write(fd[1], path, sizeof path) == sizeof path);
-    usleep(200000); /* so that the child has come out of fork() */
+    usleep(200000); /* so that fork() has returned in the child */
     kill(getpid(), SIGKILL);
   }
   CHECK(read(fd[0], path, sizeof path) == sizeof path);
@@ -265,7 +266,7 @@ static void threads_fork(void) {
   eventring_domain_stop(d);
 }
 
-/* ---- Children that are recorded as their parent ----------------------------------- */
+/* ---- Children that are recorded as their parent is -------------------------------- */
 
 /* The ways in which a child goes on, in the order in which they are tried. */
 enum going_on { GO_EXEC, GO_STOP, GO_EVENT, GO_CHECK, GO_ASK, GO_GRANDCHILD, WAYS_TO_GO };
@@ -278,7 +279,7 @@ static bool own_file(char path[4096]) {
          access(path, F_OK) == 0;
 }
 
-/* Writes three events, the first of which starts the recording if nothing has before. */
+/* Writes three events. The first starts the recording if it has not started before. */
 static void record_as_child(eventring_domain *d) {
   char path[4096];
   for (int i = 0; i < 3; i++) eventring_user_counter(d, count_id, i);
@@ -475,7 +476,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* Causes a fault of the host's own, in a file that it maps and that is cut. */
+/* Causes a fault of the host's own, in a file that the host maps and that is cut
+   short. */
 static void fault_once(void) {
   int fd = open("foreign", O_RDWR | O_CREAT | O_TRUNC, 0600);
   CHECK(fd >= 0 && ftruncate(fd, 4096) == 0);
@@ -495,7 +497,8 @@ static void cut_own_file(bool leave_sigbus) {
   for (int i = 0; i < 10000; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_STOPPED);
   unsigned before = warnings;
-  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a lost file prevents no start */
+  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* the start succeeds although the file is
+                                               lost */
   CHECK(warnings == before + 1);            /* and the host is warned */
   for (int i = 0; i < 5; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_RUNNING && counters_seen() == 5);
@@ -529,7 +532,7 @@ static void chained_handler(void) {
   CHECK(foreign_faults == 2);
 }
 
-/* Handles a fault without any use of the library. */
+/* Handles a fault without the library. */
 static void on_own_fault(int number, siginfo_t *info, void *context) {
   (void)number;
   (void)context;
@@ -543,7 +546,7 @@ static struct sigaction replaced;
 static volatile sig_atomic_t chained;
 
 static void on_fault_chained(int number, siginfo_t *info, void *context) {
-  CHECK(++chained < 10); /* else the handlers call each other in a circle */
+  CHECK(++chained < 10); /* otherwise the handlers call each other in a circle */
   replaced.sa_sigaction(number, info, context);
 }
 
@@ -578,8 +581,8 @@ static void later_handler(void) {
   CHECK(foreign_faults == 4 && chained == 1);
 }
 
-/* Checks a tool that changes the control page of another process, whose file is cut
-   between the check and the change: with a valid front, but without that page. */
+/* Checks a tool that changes the control page of another process, whose file is cut short
+   between the check and the change. The front is then valid, but the page is missing. */
 static void cut_control(void) {
   struct sigaction before, now;
   struct eventring_error error = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/ffi/fixture.c: the C side of the tests of module ffi (testsuite/lua/ffi).
  *
- * Layouts: each struct below is compiled here and given to the tests as text. They
- * compare what the module makes of it with what this compiler does: size, alignment, and
- * for each member the bytes that change when it is set to -1. */
+ * Layouts: each struct below is compiled here and given to the tests as text. The tests
+ * compare the module's layout with this compiler's: size, alignment, and for each member
+ * the bytes that change when it is set to -1. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -215,7 +215,7 @@ static void *on_thread(void *argument) {
   return NULL;
 }
 
-/* Calls the kept function in another thread, and waits for that. */
+/* Calls the kept function in another thread, and waits for the thread. */
 int call_kept_on_thread(int v) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, on_thread, &v) != 0) return -1;
@@ -223,7 +223,7 @@ int call_kept_on_thread(int v) {
   return v;
 }
 
-/* Takes a while and returns nothing: a C function for Lua that no module has. */
+/* Takes a while and returns nothing. A C function for Lua that no module has. */
 int fixture_pause(void *state) {
   const struct timespec while_ = {.tv_nsec = 20000000};
   (void)state;

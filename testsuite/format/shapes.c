@@ -8,9 +8,9 @@
  * suspended and go on in turn, with up to 300 spans open at once; async spans and a flow
  * between domains; events with several values; and the classes user and load switched off
  * and on with spans open. Meanwhile short-lived domains follow each other in another
- * slot; some of them are renamed. --die: the process kills itself at the end. --wait: it
- * prints `ready` and waits for the end of its input, while a span and two contexts are
- * open.
+ * slot; some of them are renamed. With --die, the process kills itself at the end. With
+ * --wait, it prints `ready` and waits for the end of its input, while a span and two
+ * contexts are open.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -68,12 +68,12 @@ static void define_all(void) {
 enum { CONTEXTS = 10, DEEPEST = 30 };
 
 struct contexts {
-  unsigned depth[CONTEXTS]; /* spans open */
+  unsigned depth[CONTEXTS]; /* number of open spans */
   int suspended[CONTEXTS];
 };
 
-/* Returns a random number, which decides which context is next and what it does. The
-   sequence is always the same, and has no short period. */
+/* Returns a random number below `below`, which decides which context is next and what it
+   does. The sequence is always the same, and has no short period. */
 static unsigned draw(unsigned below) {
   static uint64_t state = 0x5a05;
   state ^= state << 13;
@@ -101,7 +101,7 @@ static void run_context(eventring_domain *d, struct contexts *c, unsigned contex
       else eventring_user_begin(d, (unsigned)inner);
       c->depth[context]++;
     } else if (c->depth[context]) {
-      /* This span may not be open. */
+      /* the span that ends here need not be open */
       eventring_user_end(d, (unsigned)(draw(2) ? work : inner));
       c->depth[context]--;
     }

@@ -6,10 +6,11 @@
  *                                               processes)
  *
  * Records with several domains: a recording that ended in order, one that was killed, one
- * that was killed after rings had grown, a copy of that, and streams, ended and killed.
- * Then it flips single bits, reads everything, and compares with what the file said
- * before. If that is different, and the reader has reported no damage, the flip must lie
- * in one of the places that no checksum covers (is_exempt); otherwise the test fails.
+ * that was killed after rings had grown, a copy of the latter, and streams, ended and
+ * killed. Then it flips single bits, reads everything, and compares the result with what
+ * the file said before. If the result is different, and the reader has reported no
+ * damage, the flip must lie in one of the places that no checksum covers (is_exempt);
+ * otherwise the test fails.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -108,8 +109,8 @@ static void add_front(eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) add_def(eventring_cursor_def(cursor, id));
 }
 
-/* Returns the digest of a file's contents. *is_sound: whether all of it was found
-   sound. */
+/* Returns the digest of a file's contents. Sets *is_sound to whether all contents were
+   found sound. */
 static uint64_t read_file(const char *path, bool *is_sound) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, add_event, add_loss};
   eventring_cursor *cursor;
@@ -140,7 +141,7 @@ struct file {
   uint8_t *bytes;
   size_t size;
   uint64_t said;
-  uint32_t *blocks; /* those that are used */
+  uint32_t *blocks; /* numbers of the used blocks */
   uint32_t block_count;
 };
 
@@ -166,7 +167,7 @@ static enum place place_of(const struct file *file, uint64_t offset) {
 
    - the control page, which tools write;
    - status page, domain and run table, unless the recording ended in order, with all
-     domains detached, or is a copy: then they have a checksum;
+     domains detached, or is a copy (then these have a checksum);
    - the block of a ring that was being filled.
 
    (Impossible values there are reported in any case: reader/end_check.c.) */

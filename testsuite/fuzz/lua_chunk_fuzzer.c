@@ -4,10 +4,10 @@
  *
  * The input is a source text, a zero byte, and edits of four bytes each. The text is
  * compiled. Edits that name a field change the functions before they are dumped, so that
- * the result is well-formed and wrong in one place; the others change bytes of the dump.
+ * the result is well-formed and wrong in one place; other edits change bytes of the dump.
  * So the corpus outlives changes of the instruction set, and most inputs get as far as
- * the verifier. An input that begins with a zero byte is the body of a chunk as it is,
- * behind a good header. */
+ * the verifier. An input that begins with a zero byte is taken as the body of a chunk,
+ * with a good header before it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "lua_mutate.h"
 #include "opinfo.h"
 
-#define HEADER_BYTES 35 /* of a chunk: chunk.c */
+#define HEADER_BYTES 35 /* bytes of the header of a chunk (chunk.c) */
 #define MOST_FUNCTIONS 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -104,7 +104,7 @@ static void edit_function(Prototype *const *functions, size_t n, const Edit *e) 
 }
 
 /* Makes a function that can be dumped. The dump goes from instruction to instruction:
- * each must be a valid one, and the last one must have its second word. */
+ * each must be valid, and the last must have its second word. */
 static void make_dumpable(Prototype *p) {
   uint32_t pc = 0, last = 0;
   while (pc < p->ncode) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_code_fuzzer.c: functions that the compiler never makes and the verifier accepts.
+/* lua_code_fuzzer.c: runs functions that the compiler never makes and the verifier
+ * accepts.
  *
  * The input is a source text, a zero byte, and edits of eight bytes each. The text is
  * compiled; each edit then changes one function: an operand, an instruction, a jump, a
@@ -10,8 +11,8 @@
  *
  * The result is dumped, loaded (which must succeed) and called, and so are the functions
  * that it returns. AddressSanitizer, the asserts before each instruction
- * (check_instruction.c) and the heap verifier find what breaks. No hook is set while it
- * runs, so that the fast paths are tested; a timer sets one if it takes long.
+ * (check_instruction.c) and the heap verifier find what breaks. No hook is set while the
+ * code runs, so that the fast paths are tested; a timer sets a hook if a run takes long.
  *
  * SHOW_CODE=1 ./lua_code_fuzzer FILE shows what an input became.
  */
@@ -52,11 +53,12 @@ typedef struct Edit {
 typedef struct Item {
   Instruction i;
   uint32_t aux;
-  int target; /* the item that it jumps to, or -1 */
+  int target; /* index of the item to which it jumps, or -1 */
 } Item;
 
 typedef struct Function {
-  Prototype p; /* as it is dumped; the arrays are those below, or the compiler's */
+  Prototype p; /* the function as it is dumped; its arrays are the arrays below, or the
+                  compiler's */
   int parent;
   bool editable;
   int n;
@@ -152,8 +154,8 @@ static void read_inner(lua_State *L, Program *program, const Prototype *from, in
   f->p.p = f->inner;
 }
 
-/* Returns the number of functions from this one on down; a function that is too large
-   counts as too many. */
+/* Returns the number of functions in this function, including it; a function that is too
+   large counts as too many. */
 static int count_functions(const Prototype *from) {
   bool fits = from->ncode < MOST_ITEMS && from->nconstants + 7 < MOST_CONSTANTS &&
               from->nupvalues < MOST_UPVALUES;
@@ -211,7 +213,7 @@ static Item synthesize(const Function *f, OpCode op, const Edit *e) {
   return item;
 }
 
-/* Inserts n items at `at`; their targets are relative to `at` already. */
+/* Inserts n items at `at`; the items' targets are already relative to `at`. */
 static bool insert_items(Function *f, int at, const Item *items, int n) {
   if (f->n + n > MOST_ITEMS) return false;
   for (int i = 0; i < f->n; i++)
@@ -376,8 +378,8 @@ static bool apply(Function *f, const Edit *e) {
   }
 }
 
-/* Tells whether the verifier accepts a function. It checks what a function captures when
-   it verifies the enclosing one. */
+/* Tells whether the verifier accepts a function. The verifier checks what a function
+   captures when it verifies the enclosing function. */
 static bool is_accepted(const Program *program, const Function *f) {
   if (verify_prototype(NULL, &f->p) != NULL) return false;
   return f->parent < 0 || verify_prototype(NULL, &program->functions[f->parent].p) == NULL;
@@ -440,8 +442,8 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
   luaL_error(L, "time is over");
 }
 
-/* Sets a hook when the run takes long: from now on each instruction
-   raises, whatever runs. */
+/* Sets a hook when the run takes long. From then on each instruction raises an error,
+   whatever runs. */
 static void on_timer(int signal) {
   (void)signal;
   if (running != NULL) lua_sethook(running->domain->current, on_hook, LUA_MASKCOUNT, 1);
@@ -453,8 +455,8 @@ static void set_timer(lua_State *L) {
   setitimer(ITIMER_VIRTUAL, L != NULL ? &period : &none, NULL);
 }
 
-/* The arguments for the guest; those in the middle are what TBC, TFORPREP
-   and FORPREP need. */
+/* The arguments for the guest; the arguments in the middle are what TBC, TFORPREP and
+   FORPREP need. */
 static const char arguments[] =
     "local function step(...) collectgarbage 'step' return ... end\n"
     "local mt = {__index = function(t, k) step() return k end,\n"

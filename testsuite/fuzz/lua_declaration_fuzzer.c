@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* lua_declaration_fuzzer.c: any C declarations for the module ffi, and objects of what
- * they declare.
+/* lua_declaration_fuzzer.c: tests the module ffi with any C declarations, and with
+ * objects of the declared types.
  *
- * Input: the text. It is declared twice, parsed as a type and as a constant; then each
- * word of it is tried as the name of a type, and objects of these types have all words
- * read and written as members. No C function is called. */
+ * The input is a text. It is declared twice, and parsed as a type and as a constant. Then
+ * each word of the text is tried as the name of a type, and all words are read and
+ * written as members of objects of these types. No C function is called. */
 #include "lauxlib.h"
 #include "lualib.h"
 #include "lua_harness.h"

@@ -8,8 +8,8 @@
  * - a count hook in every thread ends the run when its time is over. It reads the clock,
  *   so that many calls of slow functions count with their true time. When the time is
  *   over it is called at each instruction: no pcall keeps the guest alive;
- * - hooks do not reach into finalizers. Here these run in a coroutine of their own, where
- *   hooks do;
+ * - hooks do not reach into finalizers. Here finalizers run in a coroutine of their own,
+ *   which hooks reach;
  * - library functions that may be busy for very long with a single call (patterns that
  *   backtrack, string.rep, table functions with a __len) refuse the arguments that make
  *   them so (guards, below);
@@ -72,8 +72,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
 
 /* ---- guards ---------------------------------------------------------------------- */
 
-/* Calls the function that a guard replaces, upvalue 1. Guards do so unless the call may
-   take long. */
+/* Calls the function that a guard replaces, upvalue 1. Guards call this unless the call
+   may take long. */
 static int pass_on(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
@@ -206,7 +206,7 @@ static int open_libraries(lua_State *L) {
 lua_State *harness_open(void) {
   buffer_bytes = 0;
   deadline = thread_nanoseconds() + RUN_NANOSECONDS;
-  lua_State *L = api_new_state(allocate); /* only buffers come from there */
+  lua_State *L = api_new_state(allocate); /* only buffers come from this allocator */
   if (L == NULL) abort();
   lua_pushcfunction(L, open_libraries);
   if (lua_pcall(L, 0, 0, 0) != LUA_OK) abort();
@@ -225,7 +225,8 @@ void harness_close(lua_State *L) {
 
 lua_State *harness_shared(void) {
   static lua_State *L;
-  static Domain *volatile domain; /* here LeakSanitizer finds what the state owns */
+  static Domain *volatile domain; /* through this, LeakSanitizer finds what the state
+                                     owns */
   static unsigned uses;
   if (L != NULL && ++uses % RENEW_EVERY == 0) {
     harness_close(L);

@@ -26,7 +26,7 @@ static inline uint64_t input_word(Input *in) {
   return word;
 }
 
-/* Pushes the next n bytes, or those that are left. */
+/* Pushes the next n bytes, or as many as are left. */
 static inline const char *input_push_string(Input *in, lua_State *L, size_t n) {
   if (n > in->left) n = in->left;
   const char *s = lua_pushlstring(L, (const char *)in->next, n);

@@ -171,7 +171,7 @@ static const char *const vocabulary[] = {
 typedef struct Text {
   char *bytes;
   size_t size, room;
-  size_t starts[MAX_TOKENS + 1]; /* of each token, and the end of the last */
+  size_t starts[MAX_TOKENS + 1]; /* offset of each token, and of the end of the last */
   size_t ntokens;
   uint64_t random;
 } Text;

@@ -2,8 +2,8 @@
 /* lua_number_fuzzer.c: numerals, in strings (tonumber, arithmetic) and in source text.
  *
  * tonumber is compared with the reference interpreter if there is one; the lexer is
- * compared with tonumber: if a text is one numeral in source, both must make the same
- * number of it.
+ * compared with tonumber: if a text is one numeral in source, both must read it as the
+ * same number.
  *
  * Input: a base, a text. */
 #include <ctype.h>

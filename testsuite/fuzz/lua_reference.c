@@ -2,8 +2,9 @@
 /* lua_reference.c: a reference interpreter as a process beside this one.
  *
  * For each call the process reads the function's name and its arguments, and replies with
- * the status and the results, all of them packed with string.pack as below. It ends when
- * its standard input does. The caller ensures that no request takes it long.
+ * the status and the results, all of them packed with string.pack as shown below. The
+ * process ends when its standard input ends. The caller ensures that no request takes
+ * long.
  *
  *   request   s4 packed { z name, B number of arguments, values }
  *   reply     s4 packed { B 1: fine, 0: an error; B number of values, values }
@@ -140,8 +141,8 @@ static bool push_answer(lua_State *L) {
   return true;
 }
 
-/* Pushes the results of the reference interpreter. It may have been killed; then it is
-   started once more. */
+/* Pushes the results of the reference interpreter. If it has been killed, it is started
+   once more. */
 static void push_its_results(lua_State *L, const char *interpreter, const char *function,
                              int nargs) {
   for (int tries = 0; tries < 2; tries++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lua_source_fuzzer.c: source text, compiled and run. (Builds with asserts verify all
- * that the code generator makes.)
+ * code that the code generator makes.)
  *
  * Half of the mutations are of whole tokens (lua_mutate.c), because a text that is
  * changed byte by byte seldom compiles. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mutations_read.c: how mutations_test reads each file: with everything that
-   the library has. */
+/* mutations_read.c: reads each file of mutations_test with everything that the library
+   has. */
 #include "eventring/read.h"
 #include "recording_input.h"
 

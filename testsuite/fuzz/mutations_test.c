@@ -11,15 +11,15 @@
  *                                                footprints, `merged` one of it)
  *
  * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped rings
- * of the smallest size) and damages each in turn in one of six ways. No crash and no read
- * that takes 4 s (times TEST_SLOWNESS) is allowed, and damage of the structure must be an
- * error: a header with a changed magic, version, byte order, size or offset; a file that
- * is shorter than its blocks. In most other cases the checksums are corrected, so that
- * what lies behind them is reached. The compressed file is damaged in ways of its own.
- * `make check-mutations` runs 20,000 under AddressSanitizer.
+ * of the smallest size) and damages each in turn in one of six ways. No read may crash or
+ * take 4 s (times TEST_SLOWNESS), and damage of the structure must be an error: a header
+ * with a changed magic, version, byte order, size or offset; a file that is shorter than
+ * its blocks. In most other cases the checksums are corrected, so that the reader gets
+ * past them. The compressed file is damaged in ways of its own. `make check-mutations`
+ * runs 20,000 under AddressSanitizer.
  *
  * mutations_read.c defines how a file is read. With questions_read.c in its place this
- * program is questions_test, which asks each file all that commands answer.
+ * program is questions_test, which asks each file all questions that commands answer.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -103,7 +103,7 @@ static bool damage_header(uint8_t *packed, size_t *size) {
   size_t i = below(sizeof fields / sizeof fields[0]);
   uint64_t value = extreme(), before = 0;
   memcpy(&before, place(packed, *size, fields[i].offset), fields[i].bytes);
-  /* This is no other layout. */
+  /* so that the value is not another valid layout */
   if (fields[i].offset == 24 && value <= FORMAT_STREAM) value += FORMAT_STREAM;
   store(packed, *size, fields[i].offset, value, fields[i].bytes);
   if (fields[i].bytes == 4) value = (uint32_t)value;
@@ -116,7 +116,7 @@ static uint64_t some_block(const uint8_t *packed, size_t size) {
   return some_page(packed, size, FIRST_BLOCK);
 }
 
-/* Corrects the checksums for the lengths that the blocks state, so that these do not
+/* Corrects the checksums for the lengths that the blocks state, so that checksums do not
    protect a reader. */
 static void seal_blocks(uint8_t *packed, size_t size) {
   for (size_t at = 4; at + 4 + INPUT_PAGE <= size; at += 4 + INPUT_PAGE) {
@@ -195,7 +195,7 @@ static bool cut_short(uint8_t *packed, size_t *size) {
   memcpy(&length, packed, 4);
   shorter = (uint32_t)(below(4) ? below(length) : below(16) * INPUT_PAGE + below(16) * 8);
   memcpy(packed, &shorter, 4);
-  return shorter < length; /* its blocks are all claimed */
+  return shorter < length; /* all blocks of the file are claimed */
 }
 
 static bool random_bytes(uint8_t *packed, size_t *size) {
@@ -221,7 +221,7 @@ static bool move_bytes(uint8_t *packed, size_t size, uint64_t offset, void *byte
   return true;
 }
 
-/* Reads the packet that begins at a place. Returns false: there is none. */
+/* Reads the packet that begins at a place. Returns false if there is none. */
 static bool read_packet(uint8_t *packed, size_t size, uint64_t at, struct packet *packet) {
   return move_bytes(packed, size, at, &packet->header, sizeof packet->header, false) &&
          evr_packet_header_valid(&packet->header) &&
@@ -294,9 +294,9 @@ static double seconds(void) {
 
 struct tally { unsigned runs, reported, unreported; };
 
-static double slowest, most_seconds = 4; /* of processor time, for one file */
+static double slowest, most_seconds = 4; /* seconds of processor time for one file */
 
-/* Reads a file in all ways. Returns the first error; 0: there was none. */
+/* Reads a file in all ways. Returns the first error, or 0. */
 int read_mutation(const char *path, unsigned number);
 /* The default number of files that are read. */
 extern const unsigned mutations_by_default;
@@ -382,7 +382,7 @@ static int run_all(unsigned count) {
 
 /* ---- The corpus ------------------------------------------------------------------- */
 
-/* Uses a short-lived domain; these share blocks. */
+/* Uses a short-lived domain. Such domains share blocks. */
 static void use_another_domain(unsigned span) {
   eventring_domain *other = eventring_domain_start("another", NULL);
   eventring_user_begin(other, span);
@@ -446,9 +446,10 @@ int main(int argc, char **argv) {
     make_file(argv[2], "wrapped", 2000, 0, NULL);
     make_file(argv[2], "unwrapped", 60, 0, NULL);
     make_file(argv[2], "standby", 0, 0, NULL);
-    /* Its ring grows to 16 blocks, and wraps several times. */
+    /* the ring of this file grows to 16 blocks, and wraps several times */
     make_file(argv[2], "grown", 4000, 64, NULL);
-    make_file(argv[2], "streamed", 2500, 0, "streamed"); /* has units of several chunks */
+    make_file(argv[2], "streamed", 2500, 0, "streamed"); /* this file has units of several
+                                                            chunks */
     return 0;
   }
   if (argc == 4 && strcmp(argv[1], "--add") == 0) {

@@ -16,9 +16,9 @@
 #include "recording_input.h"
 #include "tools/tool.h"
 
-/* The questions: X(command, what it prints, words before the file). TEXT: text, and JSON
- * with --json; PAIR: likewise, about the file and itself; NOTHING: it only writes a file.
- * Damage is an error of the first four. */
+/* The questions: X(command, what it prints, words before the file). TEXT prints text, and
+   JSON with --json. PAIR does so, too, and compares the file with itself. NOTHING only
+   writes a file. For the first four, damage is an error. */
 #define MADE "questions.made"
 #define QUESTIONS(X) \
   X(pauses, TEXT, NULL) X(pauses, TEXT, "--frames", "0", "--frame-span", "request") \
@@ -257,7 +257,7 @@ static void redirect(void) {
   setvbuf(stderr, NULL, _IONBF, 0); /* the message before an abort must be seen */
 }
 
-enum { DAMAGE_IS_AN_ERROR = 4 }; /* the number of such questions */
+enum { DAMAGE_IS_AN_ERROR = 4 }; /* number of questions for which damage is an error */
 
 extern const unsigned mutations_by_default;
 const unsigned mutations_by_default = 200;
@@ -269,7 +269,7 @@ int read_mutation(const char *path, unsigned number) {
   for (unsigned i = 0; i < COUNT; i++) {
     int status = ask(&questions[i], path, (number + i) % 2);
     if (status != STATUS_OK && status != STATUS_WRONG) abort();
-    /* a file without samples is no error of the file */
+    /* that a file has no samples is no error of the file */
     if (status == STATUS_WRONG && i < DAMAGE_IS_AN_ERROR) reported = -1;
   }
   for (unsigned i = 0; i < FORMATS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_input.c: packed recordings, and everything that is done
-   with one (recording_input.h). */
+/* recording_input.c: packed recordings, and everything that is done with a recording
+   (recording_input.h). */
 #include "recording_input.h"
 
 #include <fcntl.h>
@@ -83,7 +83,7 @@ uint8_t *input_pack(const char *path, size_t *size) {
 
 /* ---- Reading ---------------------------------------------------------------------- */
 
-static uint64_t sink; /* results must be used, or they are not computed */
+static uint64_t sink; /* uses the results, which otherwise would not be computed */
 
 static void use_values(const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
@@ -162,7 +162,7 @@ static int use_footprint(void *context, const struct eventring_footprint *footpr
   return 0;
 }
 
-/* Checks that callers have smaller numbers, so that each walk ends. */
+/* Checks that callers have smaller numbers than their callees, so that each walk ends. */
 static void use_stacks(eventring_cursor *cursor) {
   struct eventring_stack_info stack, caller;
   struct eventring_function_info function;
@@ -238,8 +238,8 @@ static void ask_for_everything(eventring_cursor *cursor) {
   ask_what_was_sampled(cursor);
 }
 
-/* Reads backwards: the last events come first. A file without damage must have as
-   many as forwards. */
+/* Reads backwards, with the last events first. An undamaged file must have as many events
+   as forwards. */
 static void read_backwards(const char *path, unsigned flags, int status,
                            const struct eventring_totals *forwards) {
   struct eventring_totals totals = {.size = sizeof totals};
@@ -257,7 +257,7 @@ static void read_backwards(const char *path, unsigned flags, int status,
 
 /* ---- Batches ---------------------------------------------------------------------- */
 
-/* Adds a value to a hash, which is one number for all that was delivered, in its
+/* Adds a value to a hash, a number that depends on all that was delivered, and on its
    order. */
 static void mix(uint64_t *hash, uint64_t value) { *hash = (*hash ^ value) * 0x100000001b3u; }
 
@@ -293,7 +293,8 @@ struct batch_check {
   uint64_t *hash;
   uint64_t before_ns;
   size_t count, ended, outer, began, points;
-  struct { /* the spans that are open; the first is the innermost that began before */
+  struct { /* the open spans; the first is the innermost span that began before the
+              batch */
     uint64_t ns, within;
     uint16_t id;
   } open[EVENTRING_BATCH + 1];
@@ -373,7 +374,7 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
   REQUIRE(check.count == batch->count && check.before_ns == batch->latest_ns);
   REQUIRE(check.ended == batch->ended_count && check.began == batch->opened_count);
   REQUIRE(check.points == batch->point_count);
-  /* with several contexts it is not known where each begins */
+  /* with several contexts it is not known where the depths of each begin */
   if (batch->depth_around == UINT32_MAX) return 0;
   for (size_t i = 0; i < check.began; i++) {
     const struct eventring_brief *brief = &batch->opened[i];
@@ -386,8 +387,8 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
 }
 
 enum { ONE_BY_ONE = -1 };
-/* Returns the hash of what is delivered in batches of these contents, or without batches:
-   a hash of what both ways have in common. */
+/* Returns the hash of what is delivered in batches with these contents, or without
+   batches. It covers only what these two ways have in common. */
 static uint64_t mix_all(const char *path, unsigned flags, int contents, int *status,
                         struct eventring_totals *totals) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, mix_event, mix_loss};
@@ -414,7 +415,7 @@ static void compare_batches(const char *path, unsigned flags) {
   struct eventring_totals in_batches = {.size = sizeof in_batches};
   int status, status_in_batches;
   uint64_t hash = mix_all(path, flags, ONE_BY_ONE, &status, &one_by_one);
-  /* only one of them, because each opens a file that may be large */
+  /* tests only one of these, because each opens a file that may be large */
   static const int some[] = {0, EVENTRING_BATCH_ALL & ~EVENTRING_BATCH_CONTEXTS,
                              EVENTRING_BATCH_ALL};
   const int contents = some[hash % 3];

@@ -4,10 +4,10 @@
  *   remote_test [PROCESSES [SEED]]
  *
  * Each process has an introspection that is valid except for its numbers, which are
- * random, or is damaged in places. It points to an arena of random words, many of which
- * point into the arena or are small, and which change all the time. The reader must end,
- * each time within bounds of time and memory, and (in a build with sanitizers) make no
- * wrong read. Whether it finds stacks does not matter; what it found is printed.
+ * random, or is damaged in places. It points to an arena of random words, which change
+ * all the time. Many of them are small or point into the arena. The reader must end, each
+ * time within bounds of time and memory, and (in a build with sanitizers) make no wrong
+ * read. Whether it finds stacks does not matter; what it found is printed.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 
 enum { ARENA = 1 << 16, WORDS = ARENA / 8, DOMAINS = 4, READS = 30, MOST_MB = 512 };
 
-/* At the same address in the test and in its children. */
+/* This has the same address in the test and in its children. */
 struct eventring_introspection hostile_introspection;
 EVENTRING_INTROSPECTION_NOTE(hostile_introspection);
 
@@ -189,8 +189,8 @@ static void put(uint64_t address, uint32_t offset, uint64_t word) {
   if (at + 8 <= ARENA) memcpy((char *)arena + at, &word, 8);
 }
 
-/* Makes a function's frame. Random words seldom form stacks, so some are made, with
-   random words around them. */
+/* Makes a function's frame. Random words seldom form stacks, so some frames are made,
+   with random words around them. */
 static void make_function(uint64_t at, uint64_t frame, uint64_t value) {
   const struct eventring_introspection *in = &hostile_introspection;
   uint64_t closure = at, prototype = at + 128;
@@ -326,7 +326,7 @@ int main(int argc, char **argv) {
   uint64_t processes = argc > 1 ? strtoull(argv[1], NULL, 10) : 60;
   uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000;
   struct rusage used;
-  /* SIGALRM means that it hangs. */
+  /* SIGALRM means that the reader hangs */
   alarm(250u * (slowness ? (unsigned)strtoul(slowness, NULL, 10) : 1));
   arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (arena == MAP_FAILED) return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* watch.c: does the reader account for every event? For soak.sh.
+/* watch.c: checks that the reader accounts for every event. For soak.sh.
  *
  *   watch --file FILE              reads a file to its end and compares once
  *   watch --live PID SECONDS OUT   follows a process to its end; every SECONDS it pauses
@@ -7,8 +7,8 @@
  *                                  resumes. OUT has: COMPARISONS DELIVERED LOST MISSED
  *                                  RESIDENT_KIB
  *
- * For each ring, emitted = missed + delivered + lost must hold. Status 1: it does not, or
- * the file cannot be read; the difference is printed.
+ * For each ring, emitted = missed + delivered + lost must hold. Otherwise, or if the file
+ * cannot be read, the status is 1, and the difference is printed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void poll_all(eventring_cursor *cursor) {
   } while (n > 0 && eventring_wait(cursor, 0) > 0 && !eventring_finished(cursor));
 }
 
-/* Tells whether ring `ring` of a slot is accounted for. With `shown`, a
+/* Tells whether all events of ring `ring` of a slot are accounted for. With `shown`, a
    difference is printed. */
 static bool is_even(eventring_cursor *cursor, unsigned slot, unsigned ring, bool shown) {
   struct eventring_ring_info info = {.size = sizeof info};
@@ -67,7 +67,7 @@ static void compare(eventring_cursor *cursor) {
   comparisons++;
 }
 
-/* ---- Of a live process ------------------------------------------------------------ */
+/* ---- A live process --------------------------------------------------------------- */
 
 static bool control(eventring_cursor *cursor, enum eventring_control what) {
   struct eventring_error error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* _moments.c: preloaded into `eventring`, makes things happen at moments that are too
+/* _moments.c: preloaded into `eventring`, makes events happen at moments that are too
  * short to be hit from outside:
  *
  *   MOMENT=directory-SIGNAL   the signal arrives when the new directory has been made

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* _older.c: a program compiled with an older header, whose structures end earlier: it
- * gets what it knows, and nothing after its structures is touched. test_older_header.sh
- * makes the header. With an argument it prints the sizes of the structures. */
+/* _older.c: a program compiled with an older header, whose structures end earlier. It
+ * gets the members that it knows, and nothing after its structures is touched.
+ * test_older_header.sh makes the header. With an argument it prints the sizes of the
+ * structures. */
 #include <eventring.h>
 #include <eventring/probe.h>
 #include <eventring/read.h>

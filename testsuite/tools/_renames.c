@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* _renames.c: preloaded into a program, runs the command BEFORE_RENAME, without being
- * preloaded into it, before the program renames a file. */
+/* _renames.c: preloaded into a program, runs the command BEFORE_RENAME (without
+   preloading itself into the command) before the program renames a file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* _syncs.c: preloaded into a program, notes in the file SYNCS in their order what it
- * writes with pwrite, and what it waits for until it is on its disk: "write PATH", "sync
- * PATH". With SYNC_FAILS=file or =directory such a wait fails. */
+/* _syncs.c: preloaded into a program, notes in the file SYNCS, in order, what the program
+   writes with pwrite ("write PATH"), and what it waits for to be on disk ("sync PATH").
+   With SYNC_FAILS=file or =directory such a wait fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

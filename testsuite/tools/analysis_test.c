@@ -16,7 +16,8 @@
 /* ---- Allocations that fail ------------------------------------------------------- */
 
 static bool armed;
-static unsigned until_failure; /* number of allocations up to the one that fails */
+static unsigned until_failure; /* number of allocations up to and including the failing
+                                  one */
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -263,8 +264,8 @@ static void domains_are_counted_and_summed(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks a tally that is given all blocks of the runtime rings as lost: it is not known
-   what the collector did. */
+/* Checks a tally to which all blocks of the runtime rings are reported as lost, so that
+   it is not known what the collector did. */
 static void only_runtime_rings_are_watched(void **state) {
   (void)state;
   struct eva_tally *tally = eva_tally_new();
@@ -347,7 +348,7 @@ static void runs_are_compared_at_equal_speed(void **state) {
   assert_true(equal.low < equal.change && equal.change < equal.high && equal.low > 0);
   struct eva_comparison same = eva_compare_at_equal(a, slow_a, 5, c, slow_b, 5);
   assert_true(same.p > 0.05 && same.low < 0 && same.high > 0);
-  /* speeds without meaning, and too few runs: compared as they are */
+  /* with meaningless speeds, or too few runs, values are compared as they are */
   const double ones[] = {1, 1, 1, 1, 1};
   struct eva_comparison none = eva_compare_at_equal(a, ones, 5, b, ones, 5);
   assert_true(none.tested && fabs(none.change - plain.change) < 1e-9 && none.p > 0.05);

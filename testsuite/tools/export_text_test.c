@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* export_text_test.c: numbers are written as printf writes them. Texts of which several
- * bytes are written at once come out as if their bytes were written one by one. */
+/* export_text_test.c: numbers are written as printf writes them. Texts are the same
+   whether several bytes are written at once or one by one. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* intervals_test.c: the figures of `eventring stats` on intervals that are given here:
- * the cases of measureme's analysis (E10), with its figures, as one table.
+/* intervals_test.c: the figures of `eventring stats` on given intervals: the cases of
+ * measureme's analysis (E10), with its figures, as one table.
  *
- * An interval is a span, an instant an event, a size a counter. A label is a definition
- * of each of these, a thread is a domain. Each case is recorded, with times that the test
- * sets (set_clock.h), and a tally is made of what a cursor delivers. */
+ * An interval is a span, an instant an event, a size a counter. A label has a definition
+ * of each of these kinds, a thread is a domain. Each case is recorded, with times that
+ * the test sets (set_clock.h), and a tally is made of what a cursor delivers. */
 #include "../unit/eventring_common.h"
 
 #include "../unit/set_clock.h"
@@ -16,10 +16,10 @@ enum what { NOTHING, INTERVAL, INSTANT, SIZE };
 struct thing {
   enum what what;
   unsigned label, thread;
-  uint64_t from, to; /* of an instant: `from`; of a size: the bytes in `to` */
+  uint64_t from, to; /* ns; an instant has only `from`, a size has its bytes in `to` */
 };
 
-struct figures { /* of a label; -1: there are none */
+struct figures { /* figures of a label; -1 if it has none */
   int64_t own, total, count, instants, size;
 };
 #define NONE {-1, -1, -1, -1, -1}
@@ -27,7 +27,7 @@ struct figures { /* of a label; -1: there are none */
 
 static const struct test_case {
   const char *name;
-  struct thing things[MOST]; /* an interval after those around it */
+  struct thing things[MOST]; /* an interval comes after the intervals around it */
   struct figures expected[LABELS];
 } cases[] = {
     {"nested",
@@ -60,7 +60,8 @@ static const struct test_case {
     {"a label within itself",
      {{INTERVAL, 0, 0, 100, 200}, {INTERVAL, 0, 0, 120, 180}, {INTERVAL, 0, 0, 140, 160}},
      {SPAN(100, 180, 3), NONE, NONE, NONE}},
-    {"blocked", /* others wait during a part of label 1; that is not their own time */
+    {"blocked", /* other spans wait during a part of label 1; the wait is not their own
+                   time */
      {{INTERVAL, 0, 0, 100, 300}, {INTERVAL, 1, 0, 150, 240}, {INTERVAL, 0, 1, 200, 360},
       {INTERVAL, 1, 1, 300, 340}},
      {SPAN(230, 360, 2), SPAN(130, 130, 2), NONE, NONE}},
@@ -77,12 +78,12 @@ static const struct test_case {
 
 struct moment { /* the begin or the end of a thing, or an instant */
   uint64_t ns;
-  size_t number; /* of the thing */
+  size_t number; /* index of the thing */
   bool is_end;
 };
 
-/* Compares two moments. At the same time ends come before begins, those of inner
-   intervals first. */
+/* Compares two moments. At the same time ends come before begins, and ends of inner
+   intervals come first. */
 static int by_time(const void *left, const void *right) {
   const struct moment *a = left, *b = right;
   if (a->ns != b->ns) return a->ns < b->ns ? -1 : 1;

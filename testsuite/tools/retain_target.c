@@ -37,7 +37,7 @@ static bool is_how(const char *name) { return strcmp(how, name) == 0; }
 
 /* ---- the child: system calls only ------------------------------------------------- */
 
-/* Copies the file. Returns true if its last line is "end". */
+/* Copies the file. Returns true if the file's last line is "end". */
 static bool copy_file(int to) {
   static char bytes[65536];
   char last[5] = "";
@@ -81,7 +81,7 @@ _Noreturn static void be_child(void) {
 static uint32_t answer(void) {
   if (is_how("stranger")) return (uint32_t)getpid();
   if (is_how("huge")) return UINT32_MAX;
-  /* So no handler of fork runs. */
+  /* a system call, so that no handler of fork runs */
   long pid = syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
   if (pid == 0) be_child();
   return pid > 0 ? (uint32_t)pid : 1;

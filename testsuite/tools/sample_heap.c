@@ -7,11 +7,11 @@
  *
  * Ten sites allocate blocks of 1 to 16 words (and site 9 some of 5000), through `--depth`
  * functions. Some die before their first collection, some after several, some never. Each
- * word is sampled with probability R (HEAP_MEMPROF, or 0.01). It prints the truth as one
- * JSON object: words allocated and alive by site. --die: then it kills itself. --forever:
- * after the line `ready` it goes on until it is killed. --again N: then another profile
- * of N collections begins, without the blocks of the first one; the truth that is printed
- * is of the first one.
+ * word is sampled with probability R (HEAP_MEMPROF, or 0.01). It prints the exact figures
+ * as one JSON object: words allocated and alive by site. With --die it then kills itself.
+ * With --forever it prints the line `ready` and goes on until it is killed. With --again
+ * N another profile of N collections follows, without the blocks of the first profile;
+ * the figures that are printed are still those of the first profile.
  */
 #include <math.h>
 #include <signal.h>
@@ -23,11 +23,13 @@
 
 #include "eventring/memory.h"
 
-enum { SITES = 10, KINDS = 3, MOST_DEPTH = 64, EACH = 2000 /* allocations a collection */ };
+enum { SITES = 10, KINDS = 3, MOST_DEPTH = 64, EACH = 2000 /* allocations between two
+                                                              collections */ };
 
 struct block {
-  struct eventring_tracked tracked; /* samples 0: none of its words was sampled */
-  uint64_t dies; /* number of the collection at which it is found dead */
+  struct eventring_tracked tracked; /* its `samples` is 0 if none of the block's words was
+                                       sampled */
+  uint64_t dies; /* number of the collection at which the block is found dead */
   uint32_t words;
   uint8_t site;
   bool old;
@@ -37,7 +39,7 @@ struct block {
 static struct host {
   eventring_domain *domain;
   double rate;
-  uint64_t seed, until; /* words to the next sample */
+  uint64_t seed, until; /* state of the random numbers; words to the next sample */
   uint64_t collections, words, live_words;
   uint64_t allocated[SITES], live[SITES];
   uint32_t function[SITES], caller[MOST_DEPTH];

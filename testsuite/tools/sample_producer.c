@@ -4,7 +4,7 @@
  * The tests of the `eventring` command compare what it shows with what this program
  * wrote; no virtual machine is needed. It uses the environment variables
  * SAROS_EVENTRING_* (or those of --env-prefix). Without any argument it records a little,
- * reads that back, and fails if the numbers differ.
+ * reads the recording, and fails if the numbers differ.
  *
  * In each of --rounds rounds each of --domains threads writes
  *
@@ -221,8 +221,8 @@ static void use(eventring_domain *d) {
 
 #define IN_USER(d) d, EVENTRING_USER, EVENTRING_CLASS_USER
 
-/* Writes in two contexts: context 1 has a span open while it is suspended, and context 2
-   one of its own. */
+/* Writes in two contexts: context 1 is suspended with an open span, while context 2 has a
+   span of its own. */
 static void use_contexts(eventring_domain *d) {
   eventring_set_context(d, EVENTRING_USER, 1);
   eventring_user_begin(d, (unsigned)coroutine);
@@ -330,7 +330,7 @@ static int count_minor_ends(void *context, const struct eventring_event *event) 
   return 0;
 }
 
-/* Checks, without arguments, that what was written is what is read. */
+/* Checks that a reader finds what was written. Called if there are no arguments. */
 static int check_self(void) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_minor_ends, NULL};
   struct eventring_error error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_batch_test.c: statistics of events in batches equal those of the same events one
- * by one: time under spans of the collector and of finalizers, which nest and cross the
- * ends of batches. */
+/* tally_batch_test.c: statistics of events in batches equal the statistics of the same
+   events one by one: time under spans of the collector and of finalizers, which nest and
+   cross the ends of batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

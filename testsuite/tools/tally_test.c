@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_test.c: the statistics of the `eventring` command on made-up events: quantiles,
- * the clock of time in the collector across losses, pauses and torn spans, the two ends
- * of async spans, and the domains that a slot had in turn. */
+ * the clock of time in the collector across losses, pauses and torn spans, begins and
+ * ends of async spans, and the domains that used a slot in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,8 +87,8 @@ static void is_equal(const struct eva_histogram *a, const struct eva_histogram *
     assert_int_equal(eva_histogram_quantile(a, q), eva_histogram_quantile(b, q));
 }
 
-/* Checks that two histograms are added up in one that borrows from both, and stay
-   as they were. */
+/* Checks that a histogram that borrows from two others has their sum, and that these two
+   stay as they were. */
 static void borrowed_is_added(void **state) {
   struct eva_histogram all = {0}, part[2] = {{0}, {0}}, like[2] = {{0}, {0}}, sum = {0};
   (void)state;
@@ -109,7 +109,7 @@ static void borrowed_is_added(void **state) {
   eva_histogram_free(&all);
 }
 
-/* Checks a bucket that gets more values than one of its words can count. */
+/* Checks a bucket that gets more values than its word can count. */
 static void a_bucket_counts_beyond_its_word(void **state) {
   struct eva_histogram one = {0}, sum = {0};
   (void)state;
@@ -124,7 +124,7 @@ static void a_bucket_counts_beyond_its_word(void **state) {
   assert_int_equal(eva_histogram_at(&sum, 0, 5), 2 * ((uint64_t)UINT32_MAX + 3));
   assert_int_equal(eva_histogram_at(&sum, 0, 9), 2);
   eva_histogram_free(&sum);
-  one.carried[5] = 0; /* as before the first one was carried */
+  one.carried[5] = 0; /* as before the first carry */
   one.octaves[0][5] = UINT32_MAX;
   one.count = UINT32_MAX;
   for (int i = 0; i < 2; i++) assert_int_equal(eva_histogram_merge(&sum, &one), 0);
@@ -192,14 +192,14 @@ static void nested_spans_count_once(void **state) {
   end(GC, 120);
   end(GC, 150);
   begin(LOAD, 200);
-  begin(GC, 210); /* top level: what encloses it is not gc */
+  begin(GC, 210); /* top level, since the enclosing span is not gc */
   end(GC, 220);
   end(LOAD, 300);
   eva_gc_clock_stop(&clock_, 400);
   expect(300, 60);
 }
 
-/* Checks a host that collects in a finalizer, and has finalizers in a collection. */
+/* Checks a host that collects in a finalizer, and runs finalizers in a collection. */
 static void finalizers_count_apart(void **state) {
   (void)state;
   begin(FINALIZERS, 100);
@@ -213,7 +213,7 @@ static void finalizers_count_apart(void **state) {
   end(FINALIZERS, 350);
   end(GC, 400);
   begin(FINALIZERS, 400);
-  eva_gc_clock_stop(&clock_, 500); /* it is open at the end */
+  eva_gc_clock_stop(&clock_, 500); /* the span is open at the end */
   expect(400, 10 + 100);
   assert_int_equal(clock_.times.in_finalizers, 100 + 40 + 100);
 }
@@ -271,7 +271,7 @@ static void a_collection_across_a_gap_counts_where_it_was_seen(void **state) {
   (void)state;
   begin(GC, 100);
   begin(GC, 150);
-  lose(1000); /* the outer one goes on, as the reader knows from the block */
+  lose(1000); /* the outer span goes on, as the reader knows from the block */
   end(GC, 1010);
   end(GC, 1030);
   eva_gc_clock_stop(&clock_, 1100);
@@ -361,7 +361,8 @@ static void what_is_taken_twice_is_torn(void **state) {
   expect_waits(take(B, 20, 1, 100));
   struct eva_link_outcome second = take(B, 20, 1, 200);
   assert_true(!second.paired && second.torn.there && second.torn.ns == 100);
-  expect_waits(take(E, 20, 1, 150)); /* before the begin: the end of the torn one */
+  expect_waits(take(E, 20, 1, 150)); /* an end before the begin, which belongs to the torn
+                                        span */
   struct eva_link_outcome third = take(E, 20, 1, 160);
   assert_true(!third.paired && third.torn.there && third.torn.ns == 150);
   expect_pair(take(E, 20, 1, 300), 200, 300);
@@ -388,8 +389,8 @@ static void many_wait(void **state) {
 
 enum { RINGS = 4, EVENTS = 4000 };
 
-/* What was found: pairs and torn ends. The sum depends on each of them, but not on their
-   order. */
+/* What was found: pairs and torn ends. The sum depends on each pair and torn end, but not
+   on their order. */
 struct found {
   uint64_t pairs, torn, sum;
 };
@@ -432,8 +433,8 @@ static void draw_events(unsigned links_used, unsigned step) {
   }
 }
 
-/* Returns the ring with the earliest of the events that are left, without the ring `but`;
-   RINGS if none is left. */
+/* Returns the ring with the earliest of the remaining events, leaving out the ring `but`;
+   RINGS if there are none. */
 static unsigned earliest_ring(const size_t *at, unsigned but) {
   unsigned best = RINGS;
   for (unsigned ring = 0; ring < RINGS; ring++) {
@@ -505,7 +506,7 @@ static void nobody_knows_what_runs_in_a_gap(void **state) {
   assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), 5);
   event.depth = 1, event.ns = 12, event.id = 7;
   assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
-  /* This is in the gap. */
+  /* this event is in the gap */
   event.kind = EVENTRING_END, event.flags = EVENTRING_SYNTHETIC | EVENTRING_TORN;
   assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
   assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), -1);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* timed_host.c: records what its standard input says, at the times that it says, so that
+/* timed_host.c: records what its standard input lists, at the times given there, so that
  * the results of a command are known to the nanosecond. A line is
  *
- *   work NS          NS pass, on a processor
- *   away NS          NS pass, on none
+ *   work NS          NS pass on a processor
+ *   away NS          NS pass without a processor
  *   begin NAME       the begin of a span of the program
  *   end NAME
  *   pause NS OFF     a pause of the collector; for OFF ns of NS it has no processor
- *   unsaid NS        a pause for which that is not measured
- *   repeat N         the lines up to `again`, N times (not within another one)
+ *   unsaid NS        a pause for which the time without a processor is not measured
+ *   repeat N         the lines up to `again`, N times (not within another `repeat`)
  *   again
  *   leave            the domain stops, and another one starts in its place
  *
@@ -42,7 +42,7 @@ static struct line {
 static size_t line_count;
 
 static eventring_domain *domain;
-/* off_at_begin: off_in_all at the begin of the measured span that is open */
+/* off_at_begin is off_in_all at the begin of the open measured span */
 static uint64_t off_since, off_in_all, off_at_begin;
 
 static void die(const char *what, const char *why) {
@@ -138,7 +138,7 @@ static void run(const struct line *line) {
   }
 }
 
-/* Runs the block that begins at `first`; returns the line behind it. */
+/* Runs the block that begins at `first`; returns the line after the block. */
 static size_t run_block(size_t first) {
   const uint64_t rounds = lines[first - 1].number;
   size_t end = first;

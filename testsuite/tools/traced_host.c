@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* traced_host.c: records what its standard input says, for tests of how traces are
+/* traced_host.c: records what its standard input lists, for tests of how traces are
  * handled. It uses the variables TRACED_EVENTRING_*. A line is
  *
- *   context N             what follows belongs to context N (0: none)
+ *   context N             the following lines belong to context N (0: none)
  *   leave                 the context is suspended
  *   begin NAME [TEXT]     the begin of a span, with a value
  *   end NAME [TEXT]       its end (TEXT as in its begin)
@@ -13,7 +13,7 @@
  *   async ROLE LINK       begin or end of an async span `transfer`
  *   pause                 a step of the collector
  *   spans N NAME          N spans, one after the other
- *   repeat N              the lines up to `again`, N times (not within another one)
+ *   repeat N              the lines up to `again`, N times (not within another `repeat`)
  *   again
  */
 #include <stdio.h>
@@ -127,7 +127,7 @@ static void run(const char *line) {
   }
 }
 
-/* Runs the block that begins at `first`; returns the line behind it. */
+/* Runs the block that begins at `first`; returns the line after the block. */
 static size_t repeat(size_t first) {
   unsigned long times = strtoul(lines[first] + strlen("repeat"), NULL, 10);
   size_t end = first + 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* writer_test.c: the writers of `eventring record`, each over a backend into whose
- * results this test puts failures: short writes, EINTR, EAGAIN, no space in the middle,
- * all buffers busy.
+/* writer_test.c: the writers of `eventring record`, each over a backend whose results
+ * this test changes to failures: short writes, EINTR, EAGAIN, no space in the middle, all
+ * buffers busy.
  *
- * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap),
- * and, for the results of the system itself, pwrite. */
+ * The linker replaces the tools' write_backend_open by the function below (-Wl,--wrap),
+ * and also pwrite, for the results of the system itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ enum { MOST = 64, UNIT = 65536 };
 
 static struct {
   unsigned short_writes, interrupts, refusals, again; /* one of this many; 0: none */
-  uint64_t full_from, full_to; /* offsets at which there is no space */
+  uint64_t full_from, full_to; /* range of offsets at which there is no space */
   bool always_again;
   unsigned in_flight, most_in_flight;
 } faults;
@@ -54,7 +54,7 @@ static int start(struct write_backend *backend, const void *from, size_t size, u
   if (happens(faults.again)) return fake(self, token, -EAGAIN);
   if (offset < faults.full_to && offset + size > faults.full_from) {
     if (offset >= faults.full_from) return fake(self, token, -ENOSPC);
-    size = faults.full_from - offset; /* the part with room */
+    size = faults.full_from - offset; /* the part for which there is space */
   } else if (size > 1 && happens(faults.short_writes)) {
     size = 1 + draw((unsigned)size - 1);
   }
@@ -99,7 +99,7 @@ static struct {
   unsigned count;                           /* number of calls, by any thread */
 } system_faults;
 
-/* Tells whether a call fails: each n-th one, because threads have no random numbers of
+/* Tells whether a call fails: every n-th call, because threads have no random numbers of
    their own. */
 static bool is_due(unsigned one_of, unsigned number) { return one_of && number % one_of == 0; }
 
@@ -167,7 +167,7 @@ static char *random_bytes(size_t size) {
 
 enum { JOBS = 64, MOST_BYTES = 3 * UNIT };
 
-/* Checks that pieces of all sizes that do not touch each other are all there at the
+/* Checks that all pieces, of all sizes and apart from each other, are there at the
    end. */
 static void write_apart(unsigned depth) {
   static struct write_job jobs[JOBS];
@@ -208,8 +208,8 @@ static void test_hindered(void **state) {
   write_apart(3);
 }
 
-/* Checks the same with failures of system calls. (Those of POSIX AIO are the
-   C library's own.) */
+/* Checks the writers with failures of system calls. (The calls of POSIX AIO are the C
+   library's own.) */
 static void test_system(void **state) {
   (void)state;
   for (unsigned depth = 1; depth <= 8; depth *= 2) {
@@ -244,7 +244,7 @@ static void test_order(void **state) {
   end();
 }
 
-/* Checks that only those pieces fail that find no space, or wait for one that finds
+/* Checks that only pieces fail that find no space, or that wait for a piece that finds
    none. */
 static void test_full(void **state) {
   (void)state;
@@ -259,7 +259,7 @@ static void test_full(void **state) {
                                  .offset = i * sizeof bytes};
     writer_submit(writer, &jobs[i]);
     if (i != 10) continue;
-    /* the second half of the same piece again */
+    /* writes the second half of the same piece again */
     jobs[JOBS - 1] = (struct write_job){.from = bytes, .size = 10,
                                         .offset = i * sizeof bytes + UNIT};
     writer_submit(writer, &jobs[JOBS - 1]);

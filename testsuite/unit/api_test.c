@@ -281,7 +281,8 @@ static void threads(void **state) {
   lua_gc(L, LUA_GCSTEP, 0);
   assert_string_equal(lua_tostring(co, 1), "moved");
   assert_false(lua_pushthread(co));
-  for (int i = 0; i < 100; i++) { /* its stack is written while it does not run */
+  for (int i = 0; i < 100; i++) { /* values are pushed onto the thread's stack while it
+                                     does not run */
     lua_settop(co, 0);
     lua_pushfstring(co, "value number %d", i);
     lua_gc(L, LUA_GCSTEP, 100);
@@ -389,8 +390,8 @@ static void arguments_of_a_resume(void **state) {
   lua_close(L);
 }
 
-/* Checks a hook that yields: it stops the coroutine before each line, and the
-   line runs once. */
+/* Checks a hook that yields. The hook stops the coroutine before each line, and the line
+   runs once. */
 static void hooks_that_yield(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
@@ -450,8 +451,8 @@ static void collect_then_push(lua_State *L, lua_Debug *ar) {
 }
 
 /* Checks that the room that a hook made stays the hook's while frames above it are
- * scanned. (If more was used than the collector knows of, the heap verifier reports
- * it.) */
+ * scanned. (If the hook uses more than the collector has scanned, the heap verifier
+ * reports it.) */
 static void room_of_a_hook(void **state) {
   (void)state;
   setenv("SAROS_VERIFY", "1", 1);
@@ -509,8 +510,8 @@ static int count_results(lua_State *L, int status, lua_KContext bottom) {
   return lua_gettop(L);
 }
 
-/* Calls its first argument with the others, from C: no frame of the interpreter is
- * between the two C functions. */
+/* Calls its first argument with the other arguments, from C. No frame of the interpreter
+   is between the two C functions. */
 static int call_from_c(lua_State *L) {
   lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, count_results);
   return count_results(L, LUA_OK, 0);
@@ -657,8 +658,8 @@ static void *make_recorded_state(void *unused) {
   return L;
 }
 
-/* Checks that a state that goes on after its first thread has ended is
-   recorded as before. */
+/* Checks that a state that is used after its first thread has ended is recorded as
+   before. */
 static void another_thread(void **state) {
   (void)state;
   pthread_t thread;
@@ -674,8 +675,8 @@ static void another_thread(void **state) {
   lua_close(L);
 }
 
-/* Checks a reset of the main thread within a span: its context is gone, and the next span
-   makes one. */
+/* Checks a reset of the main thread within a span: the thread's context is gone, and the
+   next span makes a new context. */
 static void spans_after_a_reset(void **state) {
   lua_State *L = *state;
   static const char *const warm_up =

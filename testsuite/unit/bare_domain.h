@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/unit/bare_domain.h: a domain without libraries, for tests of the runtime
- * alone. Its collector is stopped; the heap is verified at the end. Include after
- * cmocka.h. */
+ * alone. The domain's collector is stopped; its heap is verified at the end. Include
+ * after cmocka.h. */
 #ifndef SAROS_TESTSUITE_BARE_DOMAIN_H
 #define SAROS_TESTSUITE_BARE_DOMAIN_H
 #include "func.h"
@@ -10,7 +10,8 @@
 #include "gc_internal.h"
 #include "table.h"
 
-/* Makes a domain and stores its lua_State in *state. Returns 0, or -1: no memory. */
+/* Makes a domain and stores its lua_State in *state. Returns 0, or -1 when out of
+   memory. */
 static inline int bare_domain_set_up(void **state) {
   lua_State *L = domain_new(NULL, NULL);
   if (L == NULL) return -1;

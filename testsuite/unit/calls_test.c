@@ -481,7 +481,7 @@ static void full_buckets_are_carried(void **state) {
 /* Checks that all buckets are halved if there is no memory for a carry. */
 static void full_buckets_are_halved(void **state) {
   (void)state;
-  /* It has room for the carry of some nodes. */
+  /* the profile has room for the carry of some nodes */
   eventring_calls *c = eventring_calls_new(1);
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
   eventring_calls_start(c, 0);
@@ -527,7 +527,8 @@ static void recursion_has_two_nodes(void **state) {
   eventring_calls_free(c);
 }
 
-/* Checks recursion through others: 1 enters 2 or 3, each of which enters 1 or ends. */
+/* Checks recursion through other functions: 1 enters 2 or 3, each of which enters 1 or
+   ends. */
 static void mutual_recursion_has_few_nodes(void **state) {
   (void)state;
   eventring_calls *c = begin(0), *into = begin(0);
@@ -657,8 +658,8 @@ static uint64_t all_counts(const eventring_calls *c) {
   return sum;
 }
 
-enum { EVERY = 0 }; /* instead of an id */
-/* Returns the calls and time that are known by function alone. */
+enum { EVERY = 0 }; /* stands for all ids */
+/* Returns the number and time of the flat calls of a function, or of all functions. */
 static struct eventring_calls_lost flat_of(const eventring_calls *c, uint64_t id) {
   struct eventring_calls_lost sum = {0, 0};
   Node *node;
@@ -690,7 +691,8 @@ static void counts_what_finds_no_room(void **state) {
   eventring_calls_start(c, 0);
   uint64_t now = 0, calls = 0;
   eventring_calls_enter(c, 1, now);
-  for (uint64_t id = 100; id < 5100; id++) { /* with another one in each */
+  for (uint64_t id = 100; id < 5100; id++) { /* each call has a call of another function
+                                                in it */
     eventring_calls_enter(c, id, now++);
     eventring_calls_enter(c, id + 10000, now++);
     eventring_calls_exit(c, id + 10000, now++);
@@ -701,7 +703,7 @@ static void counts_what_finds_no_room(void **state) {
   Node *one = child(c, root(c), 1);
   assert_true(lost_calls(c) > 5000);
   expect_flat_to_agree(c);
-  /* There are too many names for them. */
+  /* there are too many functions for flat nodes of their own */
   assert_true(flat_of(c, EVENTRING_CALLS_NO_ID).calls > 5000);
   assert_int_equal(lost_calls(c) + all_counts(c), calls + 1);
   assert_int_equal(inclusive_of(c, one), now);
@@ -778,7 +780,7 @@ static void counts_flat_calls_by_function(void **state) {
   uint64_t now = 5, before;
   eventring_calls *c = full_trie(&now);
   before = flat_of(c, EVERY).calls;
-  eventring_calls_enter(c, 1000, now); /* it has a node */
+  eventring_calls_enter(c, 1000, now); /* 1000 has a node */
   for (int i = 0; i < 3; i++) {
     eventring_calls_enter(c, 1, now += 10);
     eventring_calls_enter(c, 2, now += 100);
@@ -818,7 +820,7 @@ static void flat_calls_may_be_open(void **state) {
   assert_int_equal(flat_node(c, 2)->exclusive, 40);
   expect_flat_to_agree(c);
   eventring_calls_enter(c, 4, 60);
-  eventring_calls_exit(c, 2, 70); /* with all within it */
+  eventring_calls_exit(c, 2, 70); /* with all calls within it */
   eventring_calls_charge(c, 100);
   assert_int_equal(flat_node(c, 1)->exclusive, 40);
   assert_int_equal(flat_node(c, 2)->exclusive, 50);
@@ -839,7 +841,8 @@ struct truth {
   eventring_calls *calls;
   eventring_calls_stack *stacks[STACKS];
   uint64_t ids[STACKS][DEEPEST];
-  size_t depth[STACKS], chain[STACKS], chain_length; /* what waits, then what runs */
+  size_t depth[STACKS], chain[STACKS], chain_length; /* stacks that wait, and at the end
+                                                        the running one */
   uint64_t count[MOST_IDS + 1], ticks[MOST_IDS + 1], now;
   uint64_t random;
 };
@@ -849,7 +852,7 @@ static uint64_t draw(struct truth *t, uint64_t below) {
   return (t->random >> 33) % below;
 }
 
-/* Returns the innermost function of the chain; 0: none. */
+/* Returns the innermost function of the chain, or 0. */
 static uint64_t running(const struct truth *t) {
   for (size_t i = t->chain_length; i-- > 0;)
     if (t->depth[t->chain[i]]) return t->ids[t->chain[i]][t->depth[t->chain[i]] - 1];
@@ -929,14 +932,14 @@ static void flat_counts_are_the_truth(void **state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++) {
     run_random_program(seed, 20, true);
-    run_random_program(seed, MOST_IDS, false); /* more than flat nodes */
+    run_random_program(seed, MOST_IDS, false); /* more functions than flat nodes */
   }
 }
 
 /* Checks that the inclusive time of each node of a chain of 10,000 takes one pass over
-   the nodes below it. If each of these walked up the chain as well, that would be 10^11
-   steps, and the runner's time would be up. The figures are known: each function takes
-   one tick itself. */
+   the nodes below it. If each of these nodes walked up the chain as well, that would take
+   10^11 steps, and the runner would stop the test. The figures are known: each function
+   takes one tick itself. */
 static void sums_a_deep_path(void **state) {
   enum { DEEP = 10000 };
   (void)state;
@@ -1000,7 +1003,7 @@ static void copies(void **state) {
   assert_true(evc_merge(copy, c));
   assert_int_equal(eventring_calls_count(copy), 4);
   Node *one = child(copy, root(copy), 1);
-  child(copy, one, 2); /* its parent is the copy's own */
+  child(copy, one, 2); /* the parent of node 2 is the copy's own node */
   child(copy, one, 3);
   eventring_calls_free(c);
   eventring_calls_free(copy);
@@ -1018,7 +1021,7 @@ static void merges_in_part(void **state) {
   assert_int_equal(all_counts(into) + lost_calls(into), 2000);
   expect_flat_to_agree(into);
   assert_int_equal(inclusive_of(into, root(into)), now - 1);
-  /* All its paths are here; what is flat there stays flat. */
+  /* all paths of `into` are in `c`; flat calls of `into` stay flat */
   assert_true(evc_merge(c, into));
   assert_int_equal(all_counts(c) + lost_calls(c), 4000);
   assert_int_equal(inclusive_of(c, root(c)), 2 * (now - 1));
@@ -1049,7 +1052,7 @@ static void collects(void **state) {
     assert_int_equal(pthread_create(&threads[i], NULL, post_nest, (void *)(i % 2 + 1)), 0);
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
   assert_int_equal(evc_collected(collector), 2);
-  for (int round = 0; round < 2; round++) { /* it begins anew */
+  for (int round = 0; round < 2; round++) { /* the collector begins anew */
     uint64_t seen = 0;
     for (int i = 0; i < 2; i++) {
       struct evc_buffer b = evc_serialize(collector);

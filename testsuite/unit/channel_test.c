@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/channel_test.c: holders of channels, and when channels are freed: by
- * their counts, and when they contain each other. */
+/* testsuite/unit/channel_test.c: holders of channels, and when channels are freed, by
+   their counts and when they contain each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,8 +90,8 @@ static void those_that_lie_in_each_other_go(void **state) {
   assert_int_equal(channel_count(), 0);
 }
 
-/* Checks that a cycle stays, with all that it holds, while a message in a domain's
- * channel holds it. */
+/* Checks that a cycle of channels stays, with all that it holds, while a message in a
+   domain's channel holds the cycle. */
 static void a_cycle_that_can_be_reached_stays(void **state) {
   (void)state;
   Channel *held = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_ahead_test.c: a cursor with OPEN_AHEAD delivers what one without it does: for
- * sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
- * and wherever reading ends. In each order that a cursor can keep, each ring's events are
- * the same. */
+/* eventring_ahead_test.c: a cursor with OPEN_AHEAD delivers what a cursor without it
+ * delivers: for sound, damaged and truncated files, merged and ring by ring, in batches
+ * and one by one, and wherever reading ends. In each order that a cursor can keep, each
+ * ring's events are the same. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* SPANS of each thread: 1.1 MB of one ring, and 2.3 MB of the other. */
+/* The SPANS of each thread take 1.1 MB in one ring and 2.3 MB in the other. */
 enum { THREADS = 3, SPANS = 46000 };
 
 static char file[] = "ahead.eventring", other[] = "other.eventring";
 
 /* ---- Writing ---------------------------------------------------------------------- */
 
-static pthread_barrier_t all_started; /* so that each has a slot of its own */
+static pthread_barrier_t all_started; /* so that each thread has a slot of its own */
 
 /* Writes nested spans of the user, and now and then something that ends a batch: a span
    that stays open for long, another context, a suspended span. */
@@ -96,7 +96,7 @@ static void copy_file(unsigned damage) {
 struct heard {
   uint64_t events, losses, hash, most;
   uint64_t batched; /* number of `events` that came in batches */
-  int status[8]; /* of the polls that reported something */
+  int status[8]; /* status of the polls that reported something */
   struct eventring_error trouble[8];
   unsigned polls;
 };
@@ -124,7 +124,7 @@ static int hear_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* A batch, and what was heard of it: first and last time, and number of points. */
+/* A batch, and what was delivered of it: first and last time, and number of points. */
 struct hearing_batch {
   struct heard *heard;
   const struct eventring_batch *batch;
@@ -144,7 +144,7 @@ static int hear_on(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Takes a batch. (A poll ends after a batch, so all of it is heard.) */
+/* Takes a batch. (A poll ends only after a batch, so all of the batch is heard.) */
 static int hear_batch(void *context, const struct eventring_batch *batch) {
   struct heard *heard = context;
   struct hearing_batch of = {heard, batch, 0, 0, 0};
@@ -219,7 +219,7 @@ static void sound_file(void **state) {
   assert_true(heard.batched > 2 * SPANS * THREADS);
 }
 
-/* Checks batches that begin after some events were read, and end again. */
+/* Checks batches that are switched on after some events were read, and off again. */
 static void batches_for_a_while(void **state) {
   (void)state;
   struct heard alone, heard = {.most = 30000};
@@ -310,9 +310,10 @@ static void forked(void **state) {
 struct orders {
   eventring_cursor *cursor;
   enum eventring_order order;
-  uint64_t hash[THREADS + 1][EVENTRING_RINGS]; /* of the events of each ring */
-  uint64_t events, latest; /* latest: ns of the newest event of the present domain */
-  /* before this time no ring but that of `domain` and `ring` has events left */
+  uint64_t hash[THREADS + 1][EVENTRING_RINGS]; /* hash of the events of each ring */
+  uint64_t events, latest; /* number of events; ns of the newest event of the present
+                              domain */
+  /* no ring but `ring` of `domain` has events left before this time */
   uint64_t settled;
   uint32_t domain, ring;
   unsigned changes;                            /* changes from domain to domain */

@@ -214,8 +214,8 @@ static void domains(void **state) {
   eventring_domain_stop(d);
 }
 
-/* Calls what a handler of a signal that ends the process calls, while another thread may
-   hold the library's mutex. */
+/* Makes the calls that a handler of a fatal signal makes, while another thread may hold
+   the library's mutex. */
 static void *pause_and_resume(void *until) {
   while (!__atomic_load_n((bool *)until, __ATOMIC_RELAXED)) {
     eventring_register_user(EVENTRING_DEF_SPAN, "again", 5, EVENTRING_NONE, NULL);

@@ -43,12 +43,12 @@ static void check_mirror(const char *path, bool brief) {
 /* ---- E8 of measureme, literally ---------------------------------------------------
  *
  * Each thread writes 10,000 call stacks of depth 4, at each level a span, a counter and
- * an event: 120,000 of these. */
+ * an event: 120,000 altogether. */
 
 enum { STACKS = 10000, DEPTH = 4, MOST_THREADS = 8 };
 
 static int stacks;
-static pthread_barrier_t all_are_done; /* each thread has a slot of its own */
+static pthread_barrier_t all_are_done; /* so each thread has a slot of its own */
 
 static void write_level(eventring_domain *d, int stack, int level) {
   const enum eventring_class class = EVENTRING_CLASS_USER;
@@ -71,7 +71,7 @@ static void *write_stacks(void *argument) {
   return NULL;
 }
 
-struct expected { /* of a thread, in the order of writing */
+struct expected { /* events of a thread, in the order of writing */
   struct step { uint8_t kind; uint32_t depth; int64_t value; } *step;
   size_t count;
 };
@@ -90,7 +90,7 @@ static void expect_level(struct expected *e, int stack, int level) {
 struct reading {
   const struct expected *expected;
   bool backwards;
-  size_t at[EVENTRING_MAX_DOMAINS]; /* steps seen */
+  size_t at[EVENTRING_MAX_DOMAINS]; /* number of steps seen, by slot */
   uint64_t ns[EVENTRING_MAX_DOMAINS];
   uint64_t spans, counters, points;
 };
@@ -220,7 +220,7 @@ static void check_mixture(bool stream, unsigned deep, bool switches, int events)
   char path[4096];
   start(&config);
   snprintf(path, sizeof path, "%s", own_path());
-  for (int i = 0; i < 4; i++) { /* one after the other in the same slot */
+  for (int i = 0; i < 4; i++) { /* four domains, one after the other in the same slot */
     eventring_domain *d = start_domain("mixture");
     write_mixture(d, events / 4, deep, switches);
     eventring_domain_stop(d);
@@ -297,7 +297,7 @@ static void test_damage(void **state) {
 
 struct own { eventring_domain *d; uint64_t events, lost, before; int64_t last; };
 
-/* Writes an event for each event that it gets. */
+/* Writes an event for each event that is delivered. */
 static int feed_itself(void *context, const struct eventring_event *e) {
   struct own *own = context;
   if (e->id != T_COUNT) return 0;

@@ -43,7 +43,7 @@ static uint64_t emitted_so_far(void) {
   return evr_domain_emitted(domain, EVENTRING_USER);
 }
 
-/* Counts the events of the block that is held, and moves behind it. */
+/* Counts the events of the present block, and moves behind the block. */
 static uint64_t pass_block(struct raw *raw) {
   uint64_t events = evr_block_events(raw->blocks.held);
   raw->blocks.position += events;
@@ -102,7 +102,7 @@ static void gaps_hold_what_was_overwritten(enum way way) {
   read += read_all(&raw, &lost, &count);
   assert_true(lost > 0 && count == evr_metadata_blocks(&raw.meta, 0, EVENTRING_USER));
   uint64_t before = lost;
-  /* the block that is held was not full when it was copied */
+  /* the present block was not full when it was copied */
   uint64_t sequence = raw.blocks.sequence;
   emit(30000);
   assert_true(evr_block_cursor_head(&raw.blocks) - sequence >
@@ -113,8 +113,8 @@ static void gaps_hold_what_was_overwritten(enum way way) {
   stop(&raw);
 }
 
-/* Checks that the newest block grows under the cursor, and is known to be complete when
-   it is. */
+/* Checks that the newest block grows under the cursor, and is reported as complete when
+   it is complete. */
 static void continues_with_what_was_added(enum way way) {
   struct raw raw;
   unsigned budget = 100;
@@ -145,8 +145,8 @@ static void continues_with_what_was_added(enum way way) {
   stop(&raw);
 }
 
-/* Checks that damage is skipped, counted in the gap, and noted where the user wants
-   it. */
+/* Checks that damage is skipped, counted in the gap, and noted where the user of the
+   cursor wants. */
 static void passes_over_damage(enum way way) {
   struct raw raw;
   unsigned budget = 100, blocks = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_chunks_test.c: the writer (lane.c) with a source that is not a ring: chunks,
- * which are new runs of blocks that are never reused, as a stream has them. It is linked
- * without rings, files, domains and clock, so it needs none of them. What it wrote is
- * checked by a separate walk against a list of what was emitted. */
+/* eventring_chunks_test.c: the writer (lane.c) with a source of blocks that is not a
+   ring: chunks, which are new runs of blocks that are never reused, as in a stream. The
+   test is linked without rings, files, domains and clock, so the writer needs none of
+   them. What the writer wrote is checked by a separate walk against a list of what was
+   emitted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,10 +19,10 @@
 #include "producer/lane.h"
 
 enum {
-  EVENTS = 1000000, /* emitted into each ring */
+  EVENTS = 1000000, /* number of events emitted into each ring */
   SLOT = 5,
   INCARNATION = 3,
-  MAX_WORDS = 40,     /* of payload */
+  MAX_WORDS = 40,     /* most words of payload */
   MAX_CHUNK = 16,     /* blocks */
   MAX_BLOCKS = 20000,
   MARGIN = 512,       /* words before and behind a chunk that stay zero */
@@ -32,7 +33,8 @@ enum {
 /* ---- The clock -------------------------------------------------------------------- */
 
 static uint64_t now = 1000000;
-static unsigned jumps; /* beyond what times of 41 bits can express */
+static unsigned jumps; /* number of steps of the clock beyond what times of 41 bits can
+                          express */
 
 uint64_t evr_clock_ticks(enum format_clock clock) {
   (void)clock;
@@ -54,8 +56,8 @@ static void let_time_pass(void) {
 
 struct chunks {
   struct evr_block_source source; /* must be first */
-  uint64_t *chunk;   /* the present one */
-  unsigned left;     /* blocks of it not given out yet */
+  uint64_t *chunk;   /* the present chunk */
+  unsigned left;     /* number of its blocks not given out yet */
   bool fails;        /* there is no memory at present */
   uint64_t *block[MAX_BLOCKS];
   uint64_t *margin[2 * MAX_BLOCKS];
@@ -112,7 +114,7 @@ struct stream {
   struct evr_writer *writer;
   struct emitted *event;
   size_t count, refused;
-  unsigned rebases; /* seen by the walk */
+  unsigned rebases; /* number of rebases that the walk has seen */
   int nested;       /* begins less ends */
 };
 
@@ -155,14 +157,14 @@ static unsigned some_words(void) { return draw(3) ? 0 : draw(MAX_WORDS + 1); }
    crossing spans, ends without a begin, and counters. */
 static void emit_something(struct stream *s) {
   static unsigned depth;
-  if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* the depth aimed at */
+  if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* the depth that is aimed at */
   unsigned id = draw(40);
   switch (draw(8)) {
     case 0:
       emit(s, EVENTRING_COUNTER, id, some_words());
       break;
     case 1:
-      /* (more than EVR_MAX_OPEN would need a model: eventring_openspans_test has it) */
+      /* (more than EVR_MAX_OPEN would need a model, as in eventring_openspans_test) */
       if (draw(100) < depth && s->nested < EVR_MAX_OPEN / 2) {
         emit(s, EVENTRING_BEGIN, id, 0);
         s->nested++;
@@ -373,7 +375,7 @@ static void check_shared_block(const uint64_t *words, uint64_t sequence, struct 
   assert_int_equal(h->sequence, sequence);
   assert_int_equal(h->before, shared->events);
   assert_int_equal(h->checksum, evr_checksum(words, h->committed));
-  /* at most the spans of its own domain are open */
+  /* only spans of the block's own domain may be open */
   assert_int_equal(h->open + h->open_brief + h->open_hidden,
                    h->incarnation == shared->position.incarnation ? shared->events % EACH : 0);
   shared->position = (struct format_position){h->base_ticks, h->context, h->incarnation};
@@ -416,7 +418,8 @@ static void lanes_one_after_the_other(void **state) {
   free_stream(&stream);
 }
 
-/* Checks that incarnations that wrote nothing here leave a gap in the numbers. */
+/* Checks that incarnations that wrote nothing into this lane leave a gap in the
+   numbers. */
 static void an_incarnation_that_is_not_the_next(void **state) {
   (void)state;
   static struct stream stream;

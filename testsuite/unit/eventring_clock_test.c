@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_clock_test.c: a live process in which the 41 bits of time in an event wrap.
  *
- * The time is the test's (test_clock.h). It begins shortly before bit 41 of the ticks
- * changes, advances by some ticks at each reading, and is set forward by up to several
- * times 2^41, as in a program that is idle for an hour. Every reader (of this process, of
- * the file, mapped or not, of a copy of it) must deliver the times, begins, durations and
- * suspensions that the test has noted.
+ * The test sets the time (test_clock.h). The clock begins shortly before bit 41 of the
+ * ticks changes, advances by some ticks at each reading, and is set forward by up to
+ * several times 2^41, as in a program that is idle for an hour. Every reader (of this
+ * process, of the file, mapped or not, of a copy of it) must deliver the times, begins,
+ * durations and suspensions that the test has noted.
  *
  * With TEST_MONOTONIC the kernel does not list the counter as a clock source, so the same
  * happens with CLOCK_MONOTONIC, whose nanoseconds wrap after 37 minutes.
@@ -87,7 +87,7 @@ static bool is_near(uint64_t one, uint64_t other) {
   return distance < 2000;
 }
 
-/* ---- What readers say ------------------------------------------------------------- */
+/* ---- What readers deliver --------------------------------------------------------- */
 
 /* Checks that a log has the last events that were noted. */
 static void check_log(struct log *log) {
@@ -213,7 +213,7 @@ static void wraps_while_busy(void **state) {
   check_readers();
 }
 
-/* Checks idle times longer than 41 bits can say. */
+/* Checks idle times longer than 41 bits can express. */
 static void wraps_while_idle(void **state) {
   (void)state;
   static const uint64_t idle[] = {ROUND_NS / 2 - 1000, ROUND_NS / 2, ROUND_NS / 2 + 1000,
@@ -234,8 +234,8 @@ static void wraps_while_idle(void **state) {
   check_readers();
 }
 
-/* Checks spans that are open across several rounds: blocks list them with the time of
-   their begin, which was overwritten long ago. */
+/* Checks spans that are open across several rounds: blocks list these spans with the
+   times of their begins, which were overwritten long ago. */
 static void lists_of_open_spans(void **state) {
   (void)state;
   struct log log = {0};
@@ -302,7 +302,7 @@ static void followed_and_switched(void **state) {
     now_ns += ROUND_NS;
     eventring_switch_classes(user, true);
     now_ns += ROUND_NS / 3;
-    eventring_user_end(d, T_FLOOD); /* its span is torn by then */
+    eventring_user_end(d, T_FLOOD); /* the span of this end is torn by then */
     uint64_t at = now_ns;
     poll_log(cursor, &log, 0);
     const struct eventring_event *e = &log.seen[log.count - 1].event;
@@ -320,7 +320,7 @@ static void followed_and_switched(void **state) {
 static void the_clock_goes_back(void **state) {
   static const uint64_t by[] = {100, 40000, 3000000, 5000000000};
   (void)state;
-  now_ns += 20000000000; /* so that it is not set back to before the start */
+  now_ns += 20000000000; /* so that the clock is not set back to before the start */
   for (unsigned n = 0; n < 4; n++) {
     uint64_t outer = begin(T_FLOOD);
     point();

@@ -131,10 +131,10 @@ struct seen {
   uint8_t bytes[EVENTRING_MAX_PAYLOAD];
 };
 struct log {
-  struct seen *seen; /* real and synthetic events, in order */
+  struct seen *seen; /* all events, real and synthetic, in order */
   size_t count, room;
   uint64_t lost[EVENTRING_RINGS], before[EVENTRING_RINGS];
-  uint64_t events[EVENTRING_RINGS]; /* real ones */
+  uint64_t events[EVENTRING_RINGS]; /* number of real events, by ring */
 };
 
 static UNUSED int log_event(void *context, const struct eventring_event *event) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_conditions_test.c: the language of conditions: what each text means, what
-   is wrong and where, and that no bytes do harm. With arguments SEED and COUNT it
-   makes more mutations. */
+/* eventring_conditions_test.c: the language of conditions: what each text means, where an
+   error is reported and which, and that any bytes are harmless. With arguments SEED and
+   COUNT it makes more mutations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 static const struct {
   const char *text;
   struct eventring_condition means;
-  const char *written; /* NULL: equals the text */
+  const char *written; /* NULL if it equals the text */
 } good[] = {
     {"pause > 5ms", C(PAUSE, EACH, MORE, TIME, 5e6, "", ""), NULL},
     {"  pause>5.5us ", C(PAUSE, EACH, MORE, TIME, 5500, "", ""), "pause > 5500ns"},
@@ -158,7 +158,7 @@ static void test_bad_texts(void **state) {
     snprintf(column, sizeof column, "column %u: ", bad[i].column);
     if (!strstr(error.text, column) || !strstr(error.text, bad[i].part))
       fail_msg("%s: %s (not %s... %s)", bad[i].text, error.text, column, bad[i].part);
-    assert_true(c.number == 42); /* untouched */
+    assert_true(c.number == 42); /* `c` was not changed */
     if (eventring_condition_parse(&c, bad[i].text, size, &end, NULL) != EVENTRING_OK)
       assert_true(end <= size);
   }
@@ -193,8 +193,8 @@ static void test_comparisons(void **state) {
 
 /* ---- Any bytes -------------------------------------------------------------------- */
 
-/* Checks that a text that parses is written as one that means the same. The bytes lie at
-   the end of an allocation, so that AddressSanitizer sees a read beyond them. */
+/* Checks that a text that parses is written as a text with the same meaning. The bytes
+   lie at the end of an allocation, so that AddressSanitizer sees a read beyond them. */
 static void try_bytes(const char *bytes, size_t size) {
   struct eventring_condition c, again;
   struct eventring_error error = {0};

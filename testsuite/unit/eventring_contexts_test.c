@@ -150,8 +150,8 @@ static void an_event_ends_a_suspension(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks that a span inside another was suspended only for its own part, and that without
-   open spans nothing is noted. */
+/* Checks that a span inside another counts a suspension only from its own begin on, and
+   that without open spans nothing is noted. */
 static void inner_spans_stand_still_for_their_part(void **state) {
   (void)state;
   struct log log = {0};
@@ -234,7 +234,7 @@ static void compare_ends(const struct log *all, const struct log *part) {
     assert_int_equal(a->flags, EVENTRING_MATCHED);
     assert_int_equal(e->begin_ns, a->begin_ns);
     assert_int_equal(e->depth, a->depth);
-    /* sums of ticks are the same; they are converted at the rate of the moment */
+    /* the sums of ticks are equal, but are converted at the rate of the moment */
     uint64_t apart = e->suspended_ns > a->suspended_ns ? e->suspended_ns - a->suspended_ns
                                                        : a->suspended_ns - e->suspended_ns;
     assert_true(apart <= 1);
@@ -254,7 +254,7 @@ static void late_and_lossy_readers_agree(unsigned flags) {
       if (i % 100 == 0) poll_log(first, &all, 0);
     }
     poll_log(first, &all, 0);
-    poll_log(lossy, &part, 0); /* has lost most of it */
+    poll_log(lossy, &part, 0); /* this cursor has lost most events */
     assert_true(round == 0 || part.lost[EVENTRING_USER] > 0 || part.before[EVENTRING_USER] > 0);
     struct log late = {0};
     eventring_cursor *cursor =
@@ -321,7 +321,7 @@ static void open_spans_of_all_contexts(void **state) {
 struct switches {
   struct eventring_switch seen[8];
   unsigned count;
-  uint64_t newest_ns; /* of the events */
+  uint64_t newest_ns; /* time of the newest event */
 };
 
 static int on_switch(void *context, const struct eventring_switch *change) {
@@ -346,7 +346,7 @@ static void switches_are_delivered(void **state) {
   struct switches switches = {0};
   begin(5, T_FLOOD);
   leave(5);
-  leave(6); /* has no spans */
+  leave(6); /* context 6 has no spans */
   count(6);
   go_on(5);
   end(5, T_FLOOD);

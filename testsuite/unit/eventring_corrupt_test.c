@@ -26,7 +26,7 @@ static uint64_t random64(void) {
   return seed;
 }
 
-/* ---- The sample: a wrapped user ring, a runtime ring that is not, two domains ---- */
+/* ---- The sample: a wrapped user ring, an unwrapped runtime ring, two domains ---- */
 
 static void write_sample(void) {
   start_preserved(EVENTRING_MIN_WSIZE);
@@ -61,7 +61,7 @@ static void write_sample(void) {
 
 static const char *mutant_path = "mutant.eventring";
 
-/* Writes a file. Leaves its holes out, which are most of it. */
+/* Writes a file without its holes, which are most of the file. */
 static void write_file(const uint8_t *bytes, size_t size) {
   static const uint8_t zeros[4096];
   int fd = open(mutant_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -164,17 +164,17 @@ static void status_fields(void **state) {
   assert_int_equal(with_u32(at, 7), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u32(at, 0), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u32(at + 4, 129), EVENTRING_E_CORRUPT);
-  /* A possible value, but not the one that was there. */
+  /* a possible value, but not the original one */
   assert_int_equal(with_u32(at + 4, 128), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, UINT64_MAX), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, claimed + 1), EVENTRING_E_CORRUPT);
-  /* The place of the rings is then unknown. */
+  /* this makes the place of the rings unknown */
   assert_int_equal(with_u64(at + 8, 1), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(at + 8, 0), EVENTRING_E_CORRUPT);
 }
 
-/* Checks a file that is one hole and claims 64 GiB: neither time nor memory
-   grow with that. */
+/* Checks a file that is one hole and claims 64 GiB: neither time nor memory grow with the
+   claimed size. */
 static void a_hole_that_is_claimed(void **state) {
   (void)state;
   const uint64_t claimed = 1 << 24;
@@ -221,14 +221,14 @@ static void ring_places(void **state) {
   assert_int_equal(with_user_ring(r.head, r.first, r.blocks), EVENTRING_OK);
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     assert_int_equal(with_user_ring(r.head, r.first, sizes[i]), EVENTRING_E_CORRUPT);
-  /* These are records. */
+  /* the blocks at this place are records */
   assert_int_equal(with_user_ring(r.head, 0, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(r.head, 0xfffffffe, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(r.head, r.first - 4, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(UINT64_MAX, r.first, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring((uint64_t)1 << 63, r.first, r.blocks), EVENTRING_E_CORRUPT);
   assert_int_equal(with_user_ring(r.head + 1, r.first, r.blocks), EVENTRING_E_CORRUPT);
-  /* The blocks of the ring are there. */
+  /* the ring is said to have no blocks, but has some */
   assert_int_equal(with_user_ring(0, 0, 0), EVENTRING_E_CORRUPT);
 }
 
@@ -299,7 +299,7 @@ static void checksums(void **state) {
     assert_int_equal(with_u32(at + 52, h.checksum ^ 1), EVENTRING_E_CORRUPT);
     assert_int_equal(with_u32(at + 48, h.committed - 1), EVENTRING_E_CORRUPT);
     assert_int_equal(with_u32(at + 48, 513), EVENTRING_E_CORRUPT);
-    /* the newest block of a dead process has none */
+    /* the newest block of a dead process has no checksum */
     assert_int_equal(with_u64(at + 48, 0), s == head ? EVENTRING_OK : EVENTRING_E_CORRUPT);
   }
 }
@@ -314,7 +314,7 @@ static void event_words(void **state) {
   assert_int_equal(with_sealed(at, first, (uint64_t)1 << 40, 8), EVENTRING_E_CORRUPT);
   /* an event that would reach beyond its block */
   assert_int_equal(with_sealed(at, 8 * (h.committed - 1u), 4 | 127 << 3, 8), EVENTRING_E_CORRUPT);
-  /* an unknown remark is skipped; one without its payload has no meaning */
+  /* an unknown remark is skipped; a remark without its payload has no meaning */
   uint64_t word;
   memcpy(&word, original + at + first, sizeof word);
   uint64_t time = word >> EVENTRING_WORD_TIME_SHIFT << EVENTRING_WORD_TIME_SHIFT;
@@ -344,7 +344,7 @@ static void definition_fields(void **state) {
 #define DEFINED_WITH(field, value) \
   with_sealed(at, first + offsetof(struct format_definition, field), value, \
               sizeof(((struct format_definition *)0)->field))
-  assert_int_equal(DEFINED_WITH(first, 0), EVENTRING_E_CORRUPT); /* its block is longer */
+  assert_int_equal(DEFINED_WITH(first, 0), EVENTRING_E_CORRUPT); /* the block is longer */
   /* A record without words. */
   assert_int_equal(DEFINED_WITH(first, (uint64_t)1 << 16), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(first, format_record(1, 1, 0)), EVENTRING_E_CORRUPT);
@@ -353,17 +353,18 @@ static void definition_fields(void **state) {
   assert_int_equal(DEFINED_WITH(kind, 7), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(event_class, 64), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(ring, 8), EVENTRING_E_CORRUPT);
-  assert_int_equal(DEFINED_WITH(payload, 77), EVENTRING_OK); /* this kind is not known */
+  assert_int_equal(DEFINED_WITH(payload, 77), EVENTRING_OK); /* this kind of payload is
+                                                                not known */
   assert_int_equal(DEFINED_WITH(name_bytes, 0), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(name_bytes, 96), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(name_bytes, 0xffff), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(unit_bytes, 24), EVENTRING_E_CORRUPT);
   assert_int_equal(DEFINED_WITH(doc_bytes, 120), EVENTRING_E_CORRUPT);
-  /* The record ends before that. */
+  /* the record ends before these bytes */
   assert_int_equal(DEFINED_WITH(fields_bytes, 119), EVENTRING_E_CORRUPT);
   uint32_t words = record_words(*(const uint64_t *)(original + at + first));
   assert_int_equal(DEFINED_WITH(first, format_record(words, 1, 8192)), EVENTRING_E_CORRUPT);
-  /* This is the checksum. */
+  /* this word is the checksum */
   assert_int_equal(with_u32(at + first + 32, 0x12345678), EVENTRING_E_CORRUPT);
 }
 
@@ -482,7 +483,7 @@ static void mutate(uint8_t *bytes, size_t *size) {
       case 5: if (random64() % 8 == 0) *size = random64() % original_size; break;
     }
   }
-  if (random64() % 4) /* a correct checksum must not be what saves a reader */
+  if (random64() % 4) /* corrects the checksum, so that it does not protect the reader */
     for (size_t at = FORMAT_BLOCKS_OFFSET; at < original_size; at += FORMAT_BLOCK_BYTES)
       seal(bytes + at);
 }

@@ -12,7 +12,7 @@ enum { NOTHING = -1 /* no file is left */ };
 static char name[64]; /* name of the file of the last child */
 
 /* Runs `body` in a child that records with this configuration, and stores what the file
-   says in *info. Returns its liveness, or NOTHING. */
+   says in *info. Returns the liveness of the recording, or NOTHING. */
 static int run(void (*body)(void), unsigned preserve, struct eventring_info *info) {
   pid_t child = fork();
   int status;
@@ -185,7 +185,7 @@ static void former_configurations(void **state) {
   struct eventring_error error;
   eventring_config_init(&config);
   config.size = offsetof(struct eventring_config, keep);
-  config.keep = EVENTRING_MAX_KEEP + 1; /* out of range, if it were read */
+  config.keep = EVENTRING_MAX_KEEP + 1; /* out of range, but must not be read */
   assert_int_equal(config.preserve, EVENTRING_PRESERVE_ON_ERROR);
   assert_int_equal(true, EVENTRING_PRESERVE_ALWAYS);
   config.start = EVENTRING_START_ON;

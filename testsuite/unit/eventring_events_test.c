@@ -166,8 +166,8 @@ static void payload_at_and_beyond_its_limit(void **state) {
   eventring_close(cursor);
 }
 
-/* Returns how many bytes are kept of a text that is too long: `size` bytes of 'x', and
-   `tail`. */
+/* Returns how many bytes are kept of a text that is too long. The text is `size` bytes of
+   'x', and `tail`. */
 static size_t kept_of(eventring_cursor *cursor, size_t size, const char *tail) {
   char text[EVENTRING_MAX_PAYLOAD + 8];
   struct log log = {0};
@@ -273,8 +273,8 @@ static void check_end(struct open_spans *open, const struct eventring_event *eve
   assert_int_equal(event->depth, open->count);
 }
 
-/* Emits spans up to 40 deep, sometimes crossing, or an end of nothing, or something
-   else. */
+/* Emits spans up to 40 deep, sometimes crossing, or an end without a span, or another
+   event. */
 static void emit_nested(unsigned *stack, size_t *depth) {
   unsigned sort = draw(50), id = draw(2) ? T_FLOOD : T_CALL;
   if (sort == 0) eventring_user_counter(domain, T_COUNT, -1);
@@ -356,7 +356,7 @@ static void a_callback_may_stop_the_poll_but_not_nest_it(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks that what a callback asks its cursor agrees with what it has been given so
+/* Checks that what a callback learns from its cursor agrees with the events delivered so
    far. */
 struct counting {
   eventring_cursor *cursor;
@@ -429,7 +429,7 @@ static void merged_by_time(void **state) {
     eventring_counter_double(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, i);
   }
   assert_int_equal(poll_log(cursor, &log, 0), 100);
-  /* If the clocks of two processors differ a little, some are missing. */
+  /* if the clocks of two processors differ a little, some turns are missing */
   int turns = 0;
   for (size_t i = 1; i < log.count; i++) {
     assert_true(log.seen[i].event.ns >= log.seen[i - 1].event.ns);
@@ -493,7 +493,8 @@ static void registering(void **state) {
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   int id = eventring_register(&def, &error);
   assert_true(id >= T_NAMES);
-  assert_int_equal(eventring_register(&def, &error), id); /* it is the same one */
+  assert_int_equal(eventring_register(&def, &error), id); /* the same definition has the
+                                                             same id */
   def.payload = EVENTRING_DOUBLE;
   assert_int_equal(eventring_register(&def, &error), EVENTRING_E_CONFLICT);
   def.event_class = EVENTRING_CLASS_IO; /* each class has names of its own, ... */
@@ -542,7 +543,7 @@ static int registered(enum eventring_def_kind kind, enum eventring_payload paylo
   if (status < 0) {
     assert_non_null(strstr(error.text, name[1]));
     assert_int_equal(eventring_register(&defs[1], &error), status);
-    /* All are registered, or none. */
+    /* either all definitions of a table are registered, or none */
     assert_int_equal(eventring_register_table(defs, 1, &first, &error), 0);
   }
   return status;
@@ -565,7 +566,7 @@ static void refused_definitions(void **state) {
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_FINALIZERS + 1),
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), EVENTRING_E_ARGUMENT);
-  /* This is allowed while recording. */
+  /* defining a class is allowed while recording */
   assert_int_equal(eventring_define_class(40, "forty", true), EVENTRING_OK);
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), 0);
 }
@@ -588,7 +589,7 @@ static void full_catalogue(void **state) {
   static const struct eventring_def late = {.name = "a late one", .kind = EVENTRING_DEF_INSTANT};
   assert_int_equal(eventring_register_table(&late, 1, &first, &error), EVENTRING_E_FULL);
   assert_true(eventring_register_user(EVENTRING_DEF_INSTANT, "event 0", 7, EVENTRING_NONE,
-                                      &error) > 0); /* existing ones are found */
+                                      &error) > 0); /* existing definitions are found */
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   struct log log = {0};
   eventring_instant(domain, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)last);
@@ -632,7 +633,7 @@ static void many_domains_one_after_the_other(void **state) {
       torn++;
     }
   }
-  /* they share blocks; the last one is still open */
+  /* the domains share blocks; the last domain is still open */
   assert_int_equal(begins, 20);
   assert_int_equal(torn, 19);
   assert_int_equal(incarnation, 20);

@@ -2,11 +2,12 @@
 /* eventring_failures_test.c: each system call and each allocation of the library fails
  * once.
  *
- * The linker replaces functions of the C library with those of CALLS below (-Wl,--wrap,
- * testsuite/unit/eventring.mk). For each function, and each way in which it fails, a
- * scenario is repeated with its first, second ... call failing, until it makes no more
- * calls. Whatever fails: the status is one of the documented codes and has a text, the
- * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
+ * The linker replaces functions of the C library with the functions of CALLS below
+ * (-Wl,--wrap, testsuite/unit/eventring.mk). For each function, and each way in which it
+ * fails, a scenario is repeated with its first, second ... call failing, until the
+ * scenario makes no more calls. Whatever fails: the status is one of the documented codes
+ * and has a text, the program goes on, no descriptor stays open, and the same scenario
+ * succeeds afterwards.
  */
 #include "eventring/saver.h"
 #include "eventring/tools.h"
@@ -34,8 +35,8 @@ typedef __rlimit_resource_t Resource;
 typedef int Resource;
 #endif
 
-/* X(name, type of the result, parameters, arguments, result of a failure). The parameters
-   of variadic functions are those that the library passes. */
+/* X(name, type of the result, parameters, arguments, result of a failure). Variadic
+   functions have the parameters that the library passes. */
 #define CALLS(X) \
   X(ftruncate, int, (int fd, off_t size), (fd, size), -1) \
   X(mmap, void *, (void *at, size_t size, int prot, int flags, int fd, off_t from), \
@@ -84,7 +85,8 @@ static const char *const call_names[CALL_COUNT] = {
     [CALL_syscall] = "syscall"};
 
 static enum call victim = CALL_COUNT;
-static unsigned left; /* calls until one fails; 0: it has failed, or none will */
+static unsigned left; /* number of calls up to the one that fails; 0 after it has failed,
+                         or if none will */
 static int injected_errno;
 
 static bool fails(enum call call) {
@@ -93,7 +95,8 @@ static bool fails(enum call call) {
   return true;
 }
 
-/* A call that fails has no effect, except that close closes, as in Linux. */
+/* A call that fails has no effect, except that a failed close has closed the file, as in
+   Linux. */
 #define WRAP(name, result, parameters, arguments, failed) \
   result __real_##name parameters; \
   result __wrap_##name parameters; \
@@ -232,7 +235,7 @@ static int save_round(eventring_saver *saver, uint8_t *buffer, bool is_last) {
   return status < 0 ? status : 0;
 }
 
-/* Saves the rings of a live recording, into one file and then into another. */
+/* Saves the rings of a live recording into one file, and then into another file. */
 static int save_live(void) {
   static uint64_t buffer[SAVED_BYTES / 8];
   struct eventring_config config = config_of("saved");
@@ -347,7 +350,8 @@ static int count_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* Polls until there is no more, however often that fails. Returns the first failure. */
+/* Polls until there are no more events, however often a poll fails. Returns the first
+   failure. */
 static int poll_to_the_end(eventring_cursor *cursor, struct heard *heard) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, count_loss};
   int worst = 0, status;
@@ -359,14 +363,14 @@ static int poll_to_the_end(eventring_cursor *cursor, struct heard *heard) {
   return worst;
 }
 
-/* A stream at two moments, and at its end. Each has some more units, so that MOST_CALLS
-   reaches beyond them. */
+/* A stream at two moments, and at its end. The stream has some more units each time, few
+   enough for MOST_CALLS to reach beyond them. */
 enum { MOMENTS = 3, MOST_EVENTS_OF_BLOCK = 512 };
 static struct moment { char *bytes; size_t size; } stream_at[MOMENTS];
 static uint64_t events_of_stream;
 
-/* Copies the file of a stream. It grows in another thread, so its stated size must be
-   true of the copy. */
+/* Copies the file of a stream. It grows in another thread, so the size that the file
+   states must be right for the copy. */
 static struct moment moment_of(const char *path) {
   struct stat before, after;
   struct moment moment = {NULL, 0};
@@ -401,7 +405,7 @@ static int open_growing(void) {
 }
 
 /* Reads a stream that grows. A call that fails meanwhile loses at most the block that
-   could not be read, and that is counted: the next poll goes on. */
+   could not be read. This block is counted as lost, and the next poll goes on. */
 static int read_stream(void) {
   struct eventring_error error = {0};
   eventring_cursor *cursor = NULL;
@@ -522,12 +526,12 @@ static unsigned open_descriptors(void) {
   return count;
 }
 
-/* Calls of one function that a scenario makes fail, one after the other. */
+/* Most calls of one function in a scenario that fail, one after the other. */
 enum { MOST_CALLS = 250 };
 
 /* Returns the number of the next call to fail. In a plain build each call fails in turn.
-   In a slow build only every fifth does after the first 24: the later calls are mostly
-   rounds of one loop. */
+   In a slow build, after the first 24, only every fifth call fails: later calls are
+   mostly rounds of one loop. */
 static unsigned after(unsigned n) {
   const char *slowness = getenv("TEST_SLOWNESS");
   return n < 24 || !slowness || atoi(slowness) <= 1 ? n + 1 : n + 5;
@@ -629,8 +633,8 @@ static void note_more(int number, siginfo_t *info, void *context) {
   signals += number == SIGBUS && info && context;
 }
 
-/* Checks that a signal that was sent, and is no fault, is passed on to the handler that
-   was there before. */
+/* Checks that a signal that was sent, and is no fault, is passed on to the previous
+   handler. */
 static void signals_are_passed_on(void **state) {
   (void)state;
   struct sigaction held;
@@ -667,12 +671,12 @@ static void no_guard_is_left(void **state) {
   write_much(d);
   eventring_domain_stop(d);
   eventring_stop();
-  /* There may have been some before. */
+  /* there may have been some mappings before */
   while (evr_guard_add(&mapping[count], 1, PROT_READ, mapping)) count++;
   assert_true(eventring_start(&config, &error) < 0);
   check_status(error.code, &error);
   while (count-- > 0) evr_guard_remove(&mapping[count]);
-  evr_guard_remove(mapping); /* it is not in the list */
+  evr_guard_remove(mapping); /* `mapping` is not in the list */
   assert_int_equal(eventring_start(&config, &error), 0);
   eventring_stop();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_feedback_test.c: a reader, and a recorder, whose own work is recorded in what
- * they read (perf's R7). Each round reads what was there when it began. So each round
- * ends, and the last one leaves nothing behind.
+ * they read (perf's R7). Each round reads only what was there when the round began. So
+ * each round ends, and the last round leaves nothing behind.
  *
  * For each event that is read, and for each block that is saved, more is written than was
  * read. */
@@ -67,7 +67,8 @@ static void read_what_it_causes(unsigned wsize, bool stream, unsigned flags) {
   for (int round = 0; round < ROUNDS; round++) {
     int64_t there = written;
     assert_true(eventring_poll(cursor, &callbacks, &r, 0) > 0);
-    if (stream) assert_int_equal(r.next, there); /* what was there, and no more */
+    if (stream) assert_int_equal(r.next, there); /* the events that were there, and no
+                                                    more */
     else assert_true(r.next >= there);
   }
   r.quiet = true;
@@ -91,7 +92,7 @@ static void a_reader_ends_each_round(void **state) {
 
 enum { PIECES = 64, BUFFER = 64 << 10 };
 
-/* Saves its own process. What is saved is only counted, and thrown away. */
+/* Saves the recording of this process. What is saved is only counted, and thrown away. */
 static void save_what_it_causes(unsigned wsize) {
   static uint8_t buffer[BUFFER] __attribute__((aligned(8)));
   struct eventring_piece pieces[PIECES];
@@ -118,7 +119,8 @@ static void save_what_it_causes(unsigned wsize) {
     assert_true(count >= 0);
     for (int i = 0; i < count; i++)
       eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
-    for (size_t i = 0; i < used / 8; i++) write_one(); /* behind the end */
+    for (size_t i = 0; i < used / 8; i++) write_one(); /* events after
+                                                          eventring_saver_end */
     assert_true(++fills < 1000);
     eventring_saver_info(saver, &info);
   } while (count > 0 || info.backlog);

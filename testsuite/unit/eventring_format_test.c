@@ -48,7 +48,8 @@ static void checksum_is_as_defined(void **state) {
     }
 }
 
-/* Checks known values, so that the definition above agrees with existing files. */
+/* Checks known values, so that the definition of the checksum above agrees with existing
+   files. */
 static void checksum_of_known_words(void **state) {
   (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -99,7 +100,7 @@ static void gate_follows(void **state) {
   assert_int_equal(page.wanted, 0x0a);
   assert_int_equal(page.gate, 0);
   evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_ADD, 0x100 | 1);
-  assert_int_equal(page.wanted, 0x10a); /* bit 0 is no class here */
+  assert_int_equal(page.wanted, 0x10a); /* in `wanted`, bit 0 is no class */
   assert_int_equal(page.gate, 0);
   assert_int_equal(page.switches, 0); /* nothing was switched on so far */
   evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
@@ -127,13 +128,13 @@ static void entries_have_both_times(void **state) {
     evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, NAMED);
     evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
     if (n % 2) continue;
-    uint32_t last = page.switches - 2; /* the entry before the one of the resume */
+    uint32_t last = page.switches - 2; /* the entry before the entry of the resume */
     assert_true(evr_control_entry(&page, last, &entry));
     assert_int_equal(entry.number, last + 1);
     assert_int_equal(entry.classes, 1u << (1 + n % 15));
     assert_true(before <= entry.ticks && entry.ticks <= entry.until && entry.until <= after);
   }
-  /* neither entries that were pushed out nor future ones are there */
+  /* neither entries that were pushed out nor future entries are there */
   assert_true(page.switches > 64);
   assert_false(evr_control_entry(&page, page.switches - 65, &entry));
   assert_true(evr_control_entry(&page, page.switches - 64, &entry));
@@ -152,7 +153,7 @@ static void a_change_is_completed_by_the_next(void **state) {
   struct format_switch entry;
   assert_true(evr_control_entry(&page, 0, &entry));
   assert_int_equal(entry.classes, 0x14);
-  page.gate = UINT64_MAX; /* whatever someone stored there */
+  page.gate = UINT64_MAX; /* whatever value is stored there */
   assert_true(evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC));
   assert_int_equal(page.gate, 0x15);
 }
@@ -163,7 +164,7 @@ static void repairs(void **state) {
   page.wanted = (uint64_t)1 << 63 | 5;
   assert_false(evr_wanted_valid(page.wanted, NAMED));
   assert_true(evr_wanted_valid(0, NAMED) && evr_wanted_valid(NAMED, NAMED));
-  /* It is not replaced if it is no longer the invalid word that was seen, here 7. */
+  /* `wanted` is not replaced if it is no longer the invalid word that was seen, here 7 */
   assert_false(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, 7, 1));
   assert_true(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, (uint64_t)1 << 63 | 5, 9));
   assert_int_equal(page.wanted, 9);
@@ -172,7 +173,7 @@ static void repairs(void **state) {
 
 enum { CHANGERS = 4, CHANGES = 30000 };
 
-/* Switches a class of its own, and one that all threads switch. */
+/* Switches a class of its own, and a class that all threads switch. */
 static void *change_classes(void *argument) {
   unsigned own = (unsigned)(uintptr_t)argument;
   for (int i = 0; i < CHANGES; i++) {
@@ -200,7 +201,8 @@ static void several_change_at_once(void **state) {
   assert_int_equal(page.wanted & ~(uint64_t)1 & ~(uint64_t)(1 << 9), 0x1e);
   assert_int_equal(page.gate, format_gate(page.wanted));
   for (uint32_t n = page.switches - 64; n != page.switches; n++) {
-    if (!evr_control_entry(&page, n, &entry)) continue; /* its writer was overtaken */
+    if (!evr_control_entry(&page, n, &entry)) continue; /* other writers have overtaken
+                                                           the writer of this entry */
     assert_true(entry.until != UINT64_MAX && entry.until >= entry.ticks);
     assert_false(entry.classes & ~(uint64_t)NAMED);
   }
@@ -218,7 +220,8 @@ static void texts(void **state) {
   expect_text("plain", 5, EVR_TEXT_OK);
   expect_text("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, EVR_TEXT_OK);
   expect_text("\xf4\x8f\xbf\xbf", 4, EVR_TEXT_OK);          /* U+10FFFF */
-  expect_text("\xf4\x90\x80\x80", 4, EVR_TEXT_NOT_UTF8);    /* beyond */
+  expect_text("\xf4\x90\x80\x80", 4, EVR_TEXT_NOT_UTF8);    /* beyond the last
+                                                               character */
   expect_text("\xed\x9f\xbf", 3, EVR_TEXT_OK);              /* U+D7FF */
   expect_text("\xed\xa0\x80", 3, EVR_TEXT_NOT_UTF8);        /* a surrogate */
   expect_text("\xc1\xbf", 2, EVR_TEXT_NOT_UTF8);            /* longer than needed */
@@ -323,7 +326,8 @@ static void foreign_text_is_shown(void **state) {
 
 /* ---- Conversion of times over hours ----------------------------------------------- */
 
-/* The simulated clock: nominally 2.5 GHz, off by 28 parts in a million; it may drift. */
+/* The simulated clock has nominally 2.5 GHz. It is off by 28 parts in a million, and may
+   drift. */
 enum { HZ_MILLI = 2499931 }; /* kHz */
 
 static uint64_t true_ticks(uint64_t ns, bool drifts) {
@@ -428,7 +432,8 @@ static void segments_that_are_not_valid(void **state) {
   assert_false(evr_segment_valid(&b, &a));
   struct format_segment next[2];
   const struct evr_pair now = {200, 300};
-  assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* gives no rate */
+  assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* these readings give no
+                                                                  rate */
 }
 
 /* Checks two readings that yield no rate, and rates beyond what a segment can have. */
@@ -444,12 +449,12 @@ static void readings_without_sense(void **state) {
   /* The first new segment is too steep. */
   assert_false(evr_next_segments(&last, zero, steep, 10, 100, next));
   last.from_ns = (1 << 30) + 110 * (1 << 20) - 1034 - 50;
-  /* Now only the second one is. */
+  /* now only the second new segment is too steep */
   assert_false(evr_next_segments(&last, zero, steep, 10, 100, next));
-  last.from_ns = (uint64_t)1 << 50; /* far ahead: as slow as possible */
+  last.from_ns = (uint64_t)1 << 50; /* far ahead, so the rate is as slow as possible */
   assert_true(evr_next_segments(&last, zero, slow, 10, 100, next));
   assert_int_equal(next[0].multiplier, 1);
-  last.from_ticks = 5000; /* later than now */
+  last.from_ticks = 5000; /* the last segment begins later than now */
   assert_true(evr_next_segments(&last, zero, slow, 10, 100, next));
   assert_int_equal(next[0].from_ticks, 5001);
 }

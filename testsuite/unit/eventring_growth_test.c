@@ -45,8 +45,8 @@ static uint32_t places(void) {
   return blocks;
 }
 
-/* Checks that counters come in order, and that not more are missing between them than
-   were lost. */
+/* Checks that counters come in order, and that no more are missing between them than were
+   lost. */
 static void check_order(const struct log *log) {
   int64_t next = -1, missing = 0;
   for (size_t i = 0; i < log->count; i++) {
@@ -80,7 +80,7 @@ static void grows_until_its_share(void **state) {
     flood(250);
     assert_true(poll_log(live, &log, 0) > 0);
   }
-  /* a quarter of 1024 blocks beyond the first: 4, 16, 64, 256 */
+  /* sizes up to a quarter of the 1024 blocks: 4, 16, 64, 256 */
   assert_int_equal(places(), 256);
   check_account(live, &log);
   assert_int_equal(log.lost[EVENTRING_USER], 0);
@@ -89,7 +89,7 @@ static void grows_until_its_share(void **state) {
   check_account(late, &log);
   assert_int_equal(log.before[EVENTRING_USER], 0);
   assert_int_equal(log.lost[EVENTRING_USER], 0);
-  flood(200 * 256); /* now it wraps */
+  flood(200 * 256); /* now the ring wraps */
   assert_int_equal(places(), 256);
   check_account(late, &log);
   clear_log(&log);
@@ -159,7 +159,8 @@ static void set_hold(uint64_t ns) {
     fail_msg("%s", error.text);
 }
 
-/* Checks growth with readers that were there before, and new ones after each step. */
+/* Checks growth with readers that were opened before, and with new readers after each
+   step. */
 static void grows_later(uint64_t start) {
   enum { READERS = 3 };
   static const unsigned how[READERS] = {0, EVENTRING_OPEN_UNMAPPED, EVENTRING_OPEN_MERGED};
@@ -258,10 +259,10 @@ static void goes_on_without_room(void **state) {
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
   flood(20000);
   assert_int_equal(places(), FIRST);
-  assert_true(eventring_domain_slot(domain) >= 0); /* it is recorded as before */
+  assert_true(eventring_domain_slot(domain) >= 0); /* the domain is recorded as before */
   assert_int_equal(evr_domain_emitted(domain, EVENTRING_USER), written);
   setrlimit(RLIMIT_FSIZE, &limit);
-  flood(20000); /* and it grows when there is room again */
+  flood(20000); /* the ring grows when there is room again */
   assert_true(places() > FIRST);
   struct log log = {0};
   check_account(cursor, &log);
@@ -277,7 +278,7 @@ static void wrong_runs_are_damage(void **state) {
   (void)state;
   start_growing(0, 0);
   flood(9000);
-  /* somewhere in the ring: not among the records, which are needed to open the file */
+  /* a place in the ring, not among the records, which are needed to open the file */
   uint64_t offset = ring_block_offset(own_path(), 0, EVENTRING_USER, 1);
   uint32_t own = (uint32_t)((offset - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES) / 16 * 16;
   const struct format_growth wrong[] = {

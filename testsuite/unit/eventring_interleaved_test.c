@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_interleaved_test.c: bytes are written in chunks into three streams in turn,
- * and come out of each as they went in (E4 of measureme, with its sizes).
+ * and are read from each stream as they were written (E4 of measureme, with its sizes).
  *
  * A payload has at most EVENTRING_MAX_PAYLOAD bytes, so a longer chunk takes several
  * events. The first event of a chunk is one byte shorter than the others can be, so that
- * chunks do not end where payloads do. Byte n of a stream follows from n and the
- * stream. */
+ * chunks do not end where payloads do. Byte n of a stream is computed from n and the
+ * number of the stream. */
 #include "eventring_common.h"
 
 static char file[] = "interleaved.eventring";
@@ -70,7 +70,8 @@ static void read_all(unsigned flags, const uint64_t *written) {
   while (!eventring_finished(cursor)) assert_true(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
   for (unsigned stream = 0; stream < STREAMS; stream++) {
     assert_int_equal(r.bytes[stream], written[stream]);
-    if (rings[stream] != EVENTRING_RUNTIME) /* it has the library's own events, too */
+    if (rings[stream] != EVENTRING_RUNTIME) /* the runtime ring has the library's own
+                                               events, too */
       assert_int_equal(emitted(cursor, 0, rings[stream]), r.events[stream]);
   }
   eventring_close(cursor);

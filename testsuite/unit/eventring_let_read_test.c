@@ -2,14 +2,14 @@
 /* eventring_let_read_test.c: who may read the memory of a process that records, where the
  * kernel requires permission (PR_SET_PTRACER): nobody by default; with `lets_read', or
  * REMOTE=allow, everybody from the start to the end of the recording, also in a forked
- * child. The kernel of a test machine may not require it, so the test observes the
- * calls. */
+ * child. The kernel of a test machine may not require permission, so the test observes
+ * the calls. */
 #include "eventring_common.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-static unsigned long allowed; /* the process that was last named */
+static unsigned long allowed; /* the process that was last named in a call */
 static unsigned calls;
 
 int __real_prctl(int option, ...);
@@ -48,7 +48,7 @@ static void all_of_a_forked_child(void **state) {
   calls = 0;
   const pid_t child = fork();
   if (child == 0) {
-    eventring_state(); /* it must be recorded by now */
+    eventring_state(); /* the child must be recorded by now */
     _exit(calls == 1 && allowed == PR_SET_PTRACER_ANY ? 0 : 1);
   }
   int status;

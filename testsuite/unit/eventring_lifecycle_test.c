@@ -35,7 +35,8 @@ static void nothing_without_start(void **state) {
   eventring_cursor *cursor;
   struct eventring_config config;
   eventring_config_init(&config);
-  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK); /* its state is OFF */
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK); /* the state of the
+                                                                     recording is OFF */
   assert_int_equal(eventring_state(), EVENTRING_STOPPED);
   assert_int_equal(eventring_pause(), EVENTRING_E_STATE);
   assert_int_equal(eventring_resume(), EVENTRING_E_STATE);
@@ -220,7 +221,7 @@ static void settings_from_the_environment(void **state) {
   assert_int_equal(from_env(&c, &e), EVENTRING_E_CONFIG);
   assert_non_null(strstr(e.text, "class `alloc' has no events in this program; must be"));
   assert_null(strstr(e.text, ", alloc"));
-  setenv("T_CLASSES", "all,-alloc", 1); /* ... but may be off */
+  setenv("T_CLASSES", "all,-alloc", 1); /* ... but may be switched off */
   assert_int_equal(from_env(&c, &e), EVENTRING_OK);
   assert_false(c.classes & 1 << EVENTRING_CLASS_ALLOC);
   assert_true(c.classes & 1 << EVENTRING_CLASS_CALLS);
@@ -373,7 +374,8 @@ static void one_warning_for_a_ring_that_has_no_room_to_grow(void **state) {
   clear_log(&log);
   eventring_close(cursor);
   eventring_domain_stop(d);
-  eventring_domain *next = start_domain("next"); /* the part that is ready may suffice */
+  eventring_domain *next = start_domain("next"); /* the part of the ring that is ready may
+                                                    suffice */
   eventring_user_counter(next, T_COUNT, 1);
   assert_int_equal(eventring_domain_slot(next), 0);
   eventring_domain_stop(next);
@@ -459,7 +461,8 @@ static void forked_children(void **state) {
 
 /* ---- Other processes -------------------------------------------------------------- */
 
-/* Makes a child that records spans until it is killed. Returns its pid once it does. */
+/* Makes a child that records spans until it is killed. Returns the child's pid once it
+   records. */
 static pid_t spawn_producer(void) {
   int fd[2];
   char byte;
@@ -592,7 +595,8 @@ static void discovery(void **state) {
   assert_int_equal(search.live, 1); /* found by its mappings */
   search = (struct search){.pid = child};
   eventring_discover(NULL, 0, note_found, &search);
-  assert_int_equal(search.live, 1); /* once, though its file is here as well */
+  assert_int_equal(search.live, 1); /* found only once, though its file is in this
+                                       directory as well */
   assert_int_equal(eventring_open_any(&cursor, number, 0, &error), EVENTRING_OK);
   eventring_close(cursor);
   assert_int_equal(eventring_open_any(&cursor, path, 0, &error), EVENTRING_OK);
@@ -616,8 +620,8 @@ static void discovery(void **state) {
   unlink("foreign.eventring");
 }
 
-/* Checks that the pid finds the present recording while a thread still uses one that has
-   ended, which stays mapped. */
+/* Checks that the pid leads to the present recording while a thread still uses a
+   recording that has ended and stays mapped. */
 static void own_pid(void **state) {
   (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
@@ -771,14 +775,14 @@ static void classes_of_the_host(void **state) {
   eventring_get_classes(&mask);
   assert_true(mask & EVENTRING_CLASS_BIT(18));
   eventring_stop();
-  /* This applies to other recordings. */
+  /* the new default applies to other recordings */
   assert_int_equal(eventring_define_class(18, "late", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, "io", true), EVENTRING_OK);
 }
 
 /* Checks a table of definitions that a newer header has made longer, and a shorter
-   one. */
+   table. */
 static void sizes_of_definitions(void **state) {
   (void)state;
   const struct { struct eventring_def def; uint64_t more[2]; } table[] = {
@@ -810,7 +814,7 @@ static void versions(void **state) {
   (void)state;
   assert_int_equal(eventring_library_version(), EVENTRING_VERSION);
   assert_int_equal(eventring_check_version(EVENTRING_VERSION, &error), 0);
-  /* The next patch. */
+  /* the next patch version */
   assert_int_equal(eventring_check_version(EVENTRING_VERSION + 1, NULL), 0);
   unsigned others[] = {EVENTRING_VERSION + 10000, EVENTRING_VERSION + 100};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -844,8 +848,8 @@ static void store_word(const char *path, off_t offset, uint64_t word) {
   close(fd);
 }
 
-/* Checks that polls go on at once when somebody who may write to the file sets the number
-   of log entries back, or makes entries unreadable that were read before. */
+/* Checks that polls go on at once when a process that may write to the file sets the
+   number of log entries back, or makes entries unreadable that were read before. */
 static void log_goes_back(void **state) {
   (void)state;
   enum {
@@ -905,7 +909,7 @@ static void switched_again_and_again(void **state) {
   eventring_stop();
 }
 
-/* Checks what is written into the control page from outside. */
+/* Checks any values that are written into the control page from outside. */
 static void control_words(void **state) {
   (void)state;
   struct eventring_error error;
@@ -955,7 +959,7 @@ static void control_words(void **state) {
     assert_int_equal(eventring_cursor_info(cursor, &info), 0);
     assert_int_equal(info.control_rejected, sizeof malformed / sizeof *malformed);
   }
-  /* no class is on, and it does not run: a pause */
+  /* no class is on, and the recording does not run: a pause */
   store_word(file_name(), WANTED_OFFSET, 0);
   eventring_domain_check(d);
   assert_int_equal(eventring_state(), EVENTRING_PAUSED);
@@ -988,7 +992,7 @@ static void no_first_touch(void **state) {
     eventring_user_end(d, T_FLOOD);
   }
   getrusage(RUSAGE_THREAD, &after);
-  /* some may be caused by the kernel, for example when it writes pages back */
+  /* the kernel may cause some faults, for example when it writes pages back */
   assert_in_range(after.ru_minflt - before.ru_minflt, 0, blocks / 4);
   eventring_domain_stop(d);
   eventring_stop();

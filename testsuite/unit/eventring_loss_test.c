@@ -23,8 +23,8 @@ static int tear_down(void **state) {
 static int64_t numbers[64];
 
 static void check_matches(const struct log *log) {
-  /* each END with MATCHED must belong to the begin whose time it has; spans of one id
-     here never overlap, so that is the last begin of the id */
+  /* each END with MATCHED must belong to the begin whose time it has. Spans of one id
+     never overlap here, so this is the last begin of the id */
   for (size_t i = 0; i < log->count; i++) {
     const struct eventring_event *end = &log->seen[i].event;
     if (end->kind != EVENTRING_END || !(end->flags & EVENTRING_MATCHED)) continue;
@@ -136,8 +136,8 @@ static void lapped_first_through_the_file(void **state) {
   lapped_before_the_first_poll(true);
 }
 
-/* Checks which spans are open for a late reader: opens spans of several ids, and
-   floods. */
+/* Checks which spans are open for a reader that joins late, after spans of several ids
+   were opened and the ring was flooded. */
 static void late_join_sees_open_spans(void **state) {
   (void)state;
   int ids[5];
@@ -197,8 +197,8 @@ static void joining_now_skips_the_past(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks spans across a loss: one that outlasts it goes on; one that ended in it gets a
-   torn end; one that began in it gets a synthetic begin. */
+/* Checks spans across a loss. A span that outlasts the loss goes on, a span that ended in
+   the loss gets a torn end, and a span that began in the loss gets a synthetic begin. */
 static void spans_across_a_loss(void **state) {
   (void)state;
   int lasting = eventring_register_user(EVENTRING_DEF_SPAN, "lasting", 7, EVENTRING_NONE, NULL);
@@ -210,7 +210,7 @@ static void spans_across_a_loss(void **state) {
   eventring_user_begin(domain, (unsigned)ending);
   poll_log(cursor, &log, 0);
   eventring_user_end(domain, (unsigned)ending);
-  eventring_user_begin(domain, (unsigned)ending); /* another one, begun ... */
+  eventring_user_begin(domain, (unsigned)ending); /* another span, begun ... */
   eventring_user_end(domain, (unsigned)ending);   /* ... and ended unseen */
   eventring_user_begin(domain, (unsigned)coming);
   flood(2000);
@@ -233,7 +233,7 @@ static void spans_across_a_loss(void **state) {
       matched_coming += e->flags == EVENTRING_MATCHED;
   }
   assert_int_equal(matched_lasting, 1);
-  assert_int_equal(torn_ending, 2); /* a synthetic one, and the end of nothing */
+  assert_int_equal(torn_ending, 2); /* a synthetic end, and an end without a span */
   assert_int_equal(begun_coming, 1);
   assert_int_equal(matched_coming, 1);
   check_matches(&log);
@@ -261,7 +261,7 @@ static void very_deep_spans(void **state) {
     eventring_end(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
   poll_log(cursor, &log, 0);
   assert_int_equal(log.count, DEPTH);
-  for (int i = 0; i < DEPTH; i++) { /* only the number of the last ones is known */
+  for (int i = 0; i < DEPTH; i++) { /* the number is known only for the last spans */
     bool known = i < FORMAT_MAX_OPEN;
     assert_int_equal(log.seen[i].event.flags, known ? EVENTRING_MATCHED : EVENTRING_TORN);
     /* where a hidden span lies is not known */
@@ -296,11 +296,11 @@ static void pause_and_resume(void **state) {
   eventring_cursor *a = open_self(EVENTRING_OPEN_NOW);
   eventring_cursor *b = open_file(own_path(), EVENTRING_OPEN_NOW);
   struct log logs[2] = {{0}, {0}};
-  eventring_user_begin(domain, T_FLOOD); /* its end falls into the pause */
+  eventring_user_begin(domain, T_FLOOD); /* the end of this span falls into the pause */
   assert_int_equal(eventring_pause(), EVENTRING_OK);
   assert_int_equal(eventring_state(), EVENTRING_PAUSED);
   eventring_user_end(domain, T_FLOOD);
-  eventring_user_begin(domain, T_FLOOD); /* its begin falls into the pause */
+  eventring_user_begin(domain, T_FLOOD); /* the begin of this span falls into the pause */
   assert_int_equal(eventring_pause(), EVENTRING_OK);
   assert_int_equal(eventring_resume(), EVENTRING_OK);
   assert_int_equal(eventring_state(), EVENTRING_RUNNING);
@@ -339,7 +339,7 @@ static void pause_before_a_late_join(void **state) {
   struct log log = {0};
   poll_log(cursor, &log, 0);
   for (size_t i = 0; i < log.count; i++)
-    /* It is open where a block begins. */
+    /* the span is open where a block begins */
     if (log.seen[i].event.flags & EVENTRING_SYNTHETIC)
       assert_true(log.seen[i].event.begin_ns >= last_pause);
   check_matches(&log);
@@ -347,8 +347,8 @@ static void pause_before_a_late_join(void **state) {
   eventring_close(cursor);
 }
 
-/* Checks a span that a switch tears. 64 further entries push that switch out of the
-   log before the producer reads it; a reader that has seen it does not take the span
+/* Checks a span that a switch tears. 64 further entries push the switch out of the log
+   before the producer reads it; a reader that has seen the switch does not take the span
    for open again. */
 static void more_switches_than_the_log_holds(void **state) {
   (void)state;

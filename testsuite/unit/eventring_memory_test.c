@@ -123,7 +123,7 @@ static void stacks_share_their_callers(void **state) {
   end(d);
 }
 
-/* Checks many stacks, so that the table of the domain grows and is emptied. */
+/* Checks so many stacks that the table of the domain grows and is emptied. */
 static void many_stacks(void **state) {
   (void)state;
   enum { COUNT = 40000 };
@@ -178,7 +178,8 @@ static void events_are_delivered(void **state) {
   eventring_memory_collected(d, &(struct eventring_collection){100, UINT64_MAX});
   eventring_memory_freed(d, &small, true);
   eventring_memory_freed(d, &large, false);
-  eventring_memory_freed(d, &unknown, false); /* of another profile: does nothing */
+  eventring_memory_freed(d, &unknown, false); /* an allocation of another profile; does
+                                                 nothing */
   eventring_memory_stop(d);
   eventring_memory_freed(d, &large, false);
   eventring_cursor *c = open_self(0);
@@ -217,7 +218,7 @@ static void fates_are_delivered_in_order(void **state) {
   struct eventring_fate fates[BLOCKS + 1];
   for (int i = 0; i < BLOCKS; i++)
     fates[i] = (struct eventring_fate){&block[i], (enum eventring_fate_kind)(i % 3)};
-  /* This does nothing. */
+  /* this fate changes nothing */
   fates[BLOCKS] = (struct eventring_fate){&unknown, EVENTRING_FATE_FREED_OLD};
   eventring_memory_fates(d, fates, BLOCKS + 1);
   eventring_memory_fates(d, fates, 0);
@@ -281,7 +282,8 @@ struct sums {
   unsigned heaps, entries;
   struct eventring_heap last;
   uint64_t allocated, live, temporary, peak;
-  uint64_t other_live, other_allocated; /* of entries that found no room or lost theirs */
+  uint64_t other_live, other_allocated; /* words of entries that found no room or lost
+                                           their place */
   double objects;
 };
 
@@ -335,7 +337,8 @@ static void a_profile_is_kept(void **state) {
   assert_int_equal(sums.heaps, 1);
   assert_false(sums.last.torn);
   assert_false(sums.last.over);
-  assert_int_equal(sums.entries, STACKS * KINDS + 1); /* and one for those without room */
+  assert_int_equal(sums.entries, STACKS * KINDS + 1); /* and one entry for all without
+                                                         room */
   assert_int_equal(sums.live, STACKS * KINDS * EACH * 2);
   assert_int_equal(sums.peak, sums.live);
   assert_int_equal(sums.last.live.samples, sums.live);
@@ -349,7 +352,7 @@ static void a_profile_is_kept(void **state) {
       for (int i = 0; i < EACH; i++) eventring_memory_freed(d, &tracked[s][k][i], s > 2);
   eventring_memory_sampled(d, &(struct eventring_sample){6, 1, 99, 0, 0, 0}, &tracked[1][0][0]);
   eventring_memory_freed(d, &tracked[1][0][0], false);
-  assert_int_equal(read_heaps(c).live, sums.live); /* up to the last collection */
+  assert_int_equal(read_heaps(c).live, sums.live); /* as of the last collection */
   eventring_memory_collected(d, &(struct eventring_collection){5000, UINT64_MAX});
   sums = read_heaps(c);
   assert_int_equal(sums.live, KINDS * EACH * 2);
@@ -364,8 +367,8 @@ static void a_profile_is_kept(void **state) {
   end(d);
 }
 
-/* Checks as many profiles as the file has room for. Beyond that, the oldest ones of those
-   that have ended are removed. */
+/* Checks as many profiles as the file has room for. For further profiles, the oldest
+   ended profiles are removed. */
 static void many_profiles(void **state) {
   (void)state;
   enum { PROFILES = 300 };
@@ -408,8 +411,8 @@ static void what_finds_no_page_is_counted(void **state) {
   end(d);
 }
 
-/* Checks four times as many sites as there is room for. One in a hundred of them stays
-   alive: all of these are known, and so is a site that allocates much. */
+/* Checks four times as many sites as there is room for. One site in a hundred stays
+   alive. All live sites are known, and so is a site that allocates much. */
 static void a_dead_site_gives_up_its_place(void **state) {
   (void)state;
   enum { SITES = 260000, KEPT = 100, BUSY = 7 };
@@ -428,7 +431,8 @@ static void a_dead_site_gives_up_its_place(void **state) {
   eventring_cursor *c = open_self(0);
   struct sums sums = read_heaps(c);
   assert_false(sums.last.torn);
-  assert_true(sums.last.lost_entries < SITES / 1000); /* counted before pages ran out */
+  assert_true(sums.last.lost_entries < SITES / 1000); /* these were counted before pages
+                                                         ran out */
   assert_int_equal(sums.allocated + sums.last.lost_allocated.samples, 2 * SITES);
   assert_int_equal(sums.live + sums.last.lost_live.samples, SITES / KEPT);
   assert_true(sums.last.lost_live.samples < 10);

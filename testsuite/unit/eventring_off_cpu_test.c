@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_off_cpu_test.c: for how long a thread was not on a processor. The measurement
- * is compared with the thread's clocks: with restartable sequences and without (the
- * program runs itself again without them), where others use them, in threads and in a
- * forked child. Also checks the ends of spans that record it. */
+   is compared with the thread's clocks, with restartable sequences and without (the
+   program runs itself again without them), where other code uses them, in threads and in
+   a forked child. Also checks the ends of spans that record this time. */
 #include "eventring_common.h"
 
 #include <pthread.h>
@@ -17,8 +17,8 @@
 
 enum { US = 1000, MS = 1000 * US };
 
-/* Time that a hypervisor has taken. The kernel knows of it, the thread does not: it is
-   not in the CPU clock. */
+/* Time that a hypervisor has taken. The kernel counts it, but not in the thread's CPU
+   clock, so the thread does not see it. */
 static __thread uint64_t stolen_ns;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
@@ -42,13 +42,13 @@ static void sleep_for(uint64_t ns) {
   while (nanosleep(&t, &t) != 0) continue;
 }
 
-/* Works for a time on the CPU clock, which takes longer when others run. */
+/* Works for a time on the CPU clock, which takes longer when other threads run. */
 static void work_for(uint64_t ns) {
   uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
   while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
 }
 
-/* What a pair of calls measured, and what the clocks say. */
+/* What a pair of calls measured, and what the clocks show. */
 struct measured {
   uint64_t off, wall, cpu;
 };
@@ -62,7 +62,7 @@ static struct measured measure(void (*what)(void)) {
   return (struct measured){off, clock_ns(CLOCK_MONOTONIC) - wall, cpu};
 }
 
-/* Checks a measurement: nothing but short steal and interrupts may be missing from it. */
+/* Checks a measurement, in which only short steal and interrupts may be missing. */
 static void expect_between(struct measured m, uint64_t least) {
   uint64_t by_clocks = m.wall > m.cpu ? m.wall - m.cpu : 0;
   assert_true(m.off <= by_clocks + 300 * US);
@@ -130,7 +130,8 @@ static long switches_so_far(void) {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Checks that most short pieces measure no interruption. More do on a busy machine. */
+/* Checks that most short pieces of work measure no interruption. On a busy machine, more
+   do. */
 static void nothing_is_made_up(void **state) {
   long interrupted = 0, before = switches_so_far();
   (void)state;
@@ -167,7 +168,8 @@ static void a_child_measures_too(void **state) {
 }
 
 #ifdef RSEQ_SIG
-/* Another library's section, which leaves its mark. */
+/* Another library's restartable sequence, whose address stays in the thread's
+   structure. */
 static struct { uint32_t version, flags; uint64_t start, length, abort; }
     __attribute__((aligned(32))) foreign;
 static struct { uint32_t signature; char handler[4]; } foreign_abort = {.signature = RSEQ_SIG};
@@ -205,8 +207,8 @@ static int end_of_step(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Returns the end of a span `step` in which `what` is called. Its definition is valid as
-   long as the cursor. */
+/* Returns the end of a span `step` in which `what` is called. The event's definition is
+   valid as long as the cursor. */
 static struct eventring_event recorded(eventring_domain *domain, eventring_cursor *cursor,
                                        void (*what)(void)) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, end_of_step, NULL};

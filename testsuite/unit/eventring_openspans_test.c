@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_openspans_test.c: the open spans that a full block leaves (open_spans.c),
- * whose walk passes over runs of begin-end pairs at once (leaf_spans.c). They are
- * compared with the rules of FORMAT.md, section 9, applied word by word to a plain list
- * of all spans. Also checks the list in a block's header. */
+ * whose walk passes over runs of begin-end pairs at once (leaf_spans.c). The open spans
+ * are compared with the result of the rules of FORMAT.md, section 9, applied word by word
+ * to a plain list of all spans. Also checks the list in a block's header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,17 +23,17 @@ static uint64_t word_at(unsigned kind, unsigned id, unsigned length, uint64_t ti
 
 /* ---- The rules -------------------------------------------------------------------- */
 
-struct plain_span { /* in the order of their begins */
+struct plain_span { /* spans are kept in the order of their begins */
   unsigned id;
   uint64_t ticks, context;
-  uint64_t suspended; /* up to the last resume */
-  uint64_t since;     /* when it was suspended; 0: it is not */
+  uint64_t suspended; /* ticks suspended up to the last resume */
+  uint64_t since;     /* when it was suspended; 0 if it is not */
 };
 
 /* A producer without room may choose which spans to count as hidden, as long as it keeps
-   the 64 that began last. This model keeps the spans begun since the last remark apart;
-   all of them are of the present context. It makes room only for those of them that are
-   open at the next remark or at the end of the words. */
+   the 64 spans that began last. This model keeps the spans begun since the last remark
+   apart; all of these belong to the present context. The model makes room only for the
+   spans that are open at the next remark or at the end of the words. */
 static struct plain {
   struct plain_span span[EVR_MAX_OPEN];
   struct plain_span begun[WORDS];
@@ -171,7 +171,8 @@ static struct format_open plain_entry(const struct plain_span *s, uint64_t ticks
                               .suspended = suspended | (s->since ? (uint64_t)1 << 63 : 0)};
 }
 
-/* Lists the spans of this context, or of all others, that began last, at most `room`. */
+/* Lists the spans that began last in this context, or in all other contexts, at most
+   `room`. */
 static unsigned plain_part(bool own, unsigned room, uint64_t ticks, struct format_open *list) {
   unsigned all = 0, count = 0;
   for (uint32_t i = 0; i < plain.count; i++)
@@ -192,7 +193,7 @@ static void compare_lists(uint64_t ticks) {
   assert_int_equal(hidden, plain.count - count + plain.hidden);
 }
 
-/* It has no room: totals are counted elsewhere. */
+/* This has no room, because totals are counted elsewhere. */
 static struct evr_totals totals;
 
 static void apply_both(const uint64_t *words, size_t count) {
@@ -224,8 +225,7 @@ static void passes_over_pairs(void **state) {
   }
 }
 
-/* Checks a block of pairs with one wrong word: one of a kind, an id or a length that it
-   should not have. */
+/* Checks a block of pairs in which one word has a wrong kind, id or length. */
 static void sees_each_odd_word(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -242,8 +242,8 @@ static void sees_each_odd_word(void **state) {
     }
 }
 
-/* Checks pairs of which both words have a length: the second is the payload of the
-   first. */
+/* Checks pairs of which both words have a length: the second word is then the payload of
+   the first. */
 static void sees_each_payload(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -252,15 +252,15 @@ static void sees_each_payload(void **state) {
       fill_pairs(words, WORDS);
       words[at] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
       words[at + 1] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
-      /* The events of the block end here. */
+      /* the last event of the block */
       size_t last = at + 1 + word_length(words[at]);
       for (size_t more = 0; more <= WORDS; more += 41)
         if (last + more <= WORDS) check(words, last + more);
     }
 }
 
-/* Checks that what comes before the words has no influence: pairs whose first begin is
-   not among the words, but was applied before them. */
+/* Checks that what comes before the words has no influence: the first begin of the pairs
+   is not among the words, but was applied before them. */
 static void looks_at_nothing_before(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -274,8 +274,8 @@ static void looks_at_nothing_before(void **state) {
     }
 }
 
-/* Checks that the next event of a suspended context resumes it, also if that is a
-   pair. */
+/* Checks that the next event of a suspended context resumes the context, even if the
+   event is part of a pair. */
 static void a_pair_ends_a_suspension(void **state) {
   (void)state;
   uint64_t words[WORDS];
@@ -289,7 +289,7 @@ static void a_pair_ends_a_suspension(void **state) {
     check(words, at + 200);
     assert_int_equal(plain.span[0].suspended, 3000);
     clear();
-    apply_both(words, at); /* in the block before */
+    apply_both(words, at); /* the suspension is in the block before */
     apply_both(words + at, 200);
     compare_spans();
   }
@@ -297,7 +297,7 @@ static void a_pair_ends_a_suspension(void **state) {
 
 /* ---- Anything --------------------------------------------------------------------- */
 
-static unsigned contexts; /* to draw from */
+static unsigned contexts; /* number of contexts to draw from */
 
 /* Writes a remark: a base far from the last one, a context, a suspension, sometimes an
    incarnation; or an unknown remark, which is skipped. */
@@ -338,7 +338,8 @@ static void tear_both(uint64_t classes, uint64_t ticks) {
   evr_open_tear(&found, class_of, classes, ticks);
 }
 
-/* Compares both, block after block. Each block begins with what the former ones left. */
+/* Compares the open spans with the rules, block after block. Each block begins with the
+   spans that the blocks before left open. */
 static void agree_on_anything(unsigned of_contexts, bool deep, int rounds) {
   static uint64_t words[WORDS];
   uint32_t most = 0, hidden = 0;
@@ -377,7 +378,7 @@ static void agrees_beyond_what_is_kept(void **state) {
   agree_on_anything(3000, true, 500);
 }
 
-/* Checks a new incarnation, and the list of a block that begins with nothing open. */
+/* Checks a new incarnation, and the list of a block that begins without open spans. */
 static void clears(void **state) {
   (void)state;
   uint64_t words[WORDS];

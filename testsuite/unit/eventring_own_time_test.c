@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_own_time_test.c: how much of a span's time is its own. Compares what events
- * and batches say with what follows from the begins and ends that were delivered. */
+/* eventring_own_time_test.c: how much of a span's time is its own. Compares the own times
+   in events and batches with the times computed from the delivered begins and ends. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -26,7 +26,7 @@ static int tear_down(void **state) {
 
 /* ---- What is expected ------------------------------------------------------------- */
 
-struct open { /* a span; `within`: ns of the spans directly within it */
+struct open { /* an open span; `within` is the ns of the spans directly within it */
   uint64_t within;
   bool seen;
 };
@@ -34,10 +34,11 @@ struct open { /* a span; `within`: ns of the spans directly within it */
 struct model {
   struct open open[CONTEXTS + 1][MOST_DEPTH];
   uint32_t depth[CONTEXTS + 1];
-  uint64_t known, unknown; /* number of ends whose span's own time is known, or not */
+  uint64_t known, unknown; /* number of ends whose span's own time is known, and is not
+                              known */
 };
 
-/* Checks an end. No span is suspended here, and each end is that of the innermost span of
+/* Checks an end. No span is suspended here, and each end belongs to the innermost span of
    its context. */
 static void expect_end(struct model *model, const struct eventring_event *event) {
   struct open *open = model->open[event->context];
@@ -96,8 +97,8 @@ struct writer {
 };
 
 /* Writes begins and ends at random, many of them leaves, in several contexts, or in the
-   first alone, where readers decode more at once. With `others`, counters are between
-   them. */
+   first context only, for which readers decode more at once. With `others`, there are
+   counters between them. */
 static void write_spans(struct writer *w, int steps, bool others, unsigned contexts) {
   static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
   uint64_t context = 0;
@@ -128,8 +129,8 @@ static void end_all(struct writer *w, unsigned contexts) {
   if (contexts) eventring_set_context(domain, EVENTRING_USER, 0);
 }
 
-/* Compares the own times in a random recording with the model's. `room`: number of events
-   between polls; if there are more than the ring holds, some are lost. */
+/* Compares the own times in a random recording with the model's. `room` is the number of
+   events between polls; if the ring holds fewer, some are lost. */
 static void compare(uint64_t seed, int room, bool batches, bool others, unsigned contexts) {
   random_state = seed;
   struct writer writer = {0};
@@ -195,7 +196,7 @@ static int ignore_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Checks spans that nest as deep as a batch can say, and deeper. */
+/* Checks spans that nest as deep as a batch can express, and deeper. */
 static void batches_say_depths(void **state) {
   static const struct eventring_callbacks none = {sizeof none, ignore_event, NULL};
   struct depths depths = {0};

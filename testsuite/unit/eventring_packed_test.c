@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_packed_test.c: compares packed files, packet by packet, with the plain files
- * that they stand for. */
+   that they represent. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,25 +27,25 @@ enum {
   PLAIN = BLOCKS * BLOCK,
   PACKETS = 200,
   MOST_PIECES = 8,
-  MOST_RUN = 6, /* blocks of a piece */
+  MOST_RUN = 6, /* most blocks of a piece */
   ROOM = MOST_PIECES * MOST_RUN * BLOCK
 };
 
 struct one { /* a packet */
   struct eventring_piece piece[MOST_PIECES];
   size_t count;
-  uint8_t *bytes; /* of its pieces */
+  uint8_t *bytes; /* bytes of the pieces */
   size_t size;
   uint8_t *packet;
   size_t length;
-  uint64_t place; /* in the file */
+  uint64_t place; /* offset of the packet in the file */
 };
 
 static struct one all[PACKETS];
 static uint8_t expected[PLAIN], found[PLAIN];
 static int fd = -1;
 static uint64_t file_end;
-static bool is_finished; /* whether the last packet says so */
+static bool is_finished; /* whether the last packet says that the file is finished */
 
 /* ---- Making ----------------------------------------------------------------------- */
 
@@ -124,8 +124,8 @@ static void write_packet(const struct one *p) {
   assert_int_equal(pwrite(fd, p->packet, p->length, (off_t)p->place), p->length);
 }
 
-/* Writes all packets, in an order in which threads may finish them. The last one waits
-   for all others. */
+/* Writes all packets, in an order in which threads may finish them. The last packet is
+   written after all others. */
 static void write_all(void) {
   begin_file();
   for (size_t from = 0; from < PACKETS; from += 8) {
@@ -215,7 +215,7 @@ static int lock_file(void) {
   return writer;
 }
 
-/* Checks a file to which packets are added while it is read: later ones before earlier
+/* Checks a file to which packets are added while it is read: later packets before earlier
    ones, and some in two parts. */
 static void test_while_written(void **unused) {
   (void)unused;
@@ -230,8 +230,8 @@ static void test_while_written(void **unused) {
       struct one *p = &all[from + i];
       size_t part = i % 2 ? 0 : p->length / 2;
       assert_int_equal(pwrite(fd, p->packet, part, (off_t)p->place), part);
-      /* A write may take long, so such a packet is tried more often than a damaged one;
-         but the last packet is written after all others. */
+      /* A write may take long, so a packet that is not written yet is tried more often
+         than a damaged one; but the last packet is written after all others. */
       int looks = i == 0 && from + 4 < PACKETS ? 6 : 1;
       for (int look = 0; look < looks; look++) {
         assert_int_equal(evr_packed_refresh(packed, NULL), 0);
@@ -290,7 +290,8 @@ static void test_writer_goes(void **unused) {
     if (!was_asked) close(last_writer);
     close(fd);
   }
-  assert_true(writer_goes_at > 3); /* at opening, and while the frame is not whole */
+  assert_true(writer_goes_at > 3); /* it is asked at opening, and while the frame is not
+                                      whole */
   writer_goes_at = 0;
 }
 
@@ -315,8 +316,8 @@ static bool is_needed(size_t which) {
   return needed;
 }
 
-/* Checks that with a damaged packet only its bytes are lost, which is reported if they
-   are read; older bytes in the same places are valid. */
+/* Checks that with a damaged packet only the packet's bytes are lost, which is reported
+   if they are read; older bytes in the same places are valid. */
 static void test_damaged_packet(void **unused) {
   (void)unused;
   const char *slowness = getenv("TEST_SLOWNESS");
@@ -343,8 +344,7 @@ static void test_many_damaged(void **unused) {
     flip(all[i].place + eventring_packet_header_bytes(all[i].count) + 9);
   }
   assert_int_equal(check_file(without), EVENTRING_E_CORRUPT);
-  /* these are more than the packets that were left out: reads give zeros, and do not
-     fail */
+  /* more packets than were left out: reads give zeros, and do not fail */
   for (size_t i = 60; i < PACKETS; i++)
     flip(all[i].place + eventring_packet_header_bytes(all[i].count) + 9);
   struct evr_packed *packed = open_file();
@@ -435,7 +435,7 @@ static void test_hostile(void **unused) {
     struct packet_header h = lies[i].h;
     add_hostile(&h, lies[i].e, frame, bomb);
   }
-  /* one of the right size, without a checksum; and one that is cut */
+  /* a frame of the right size without a checksum, and a frame that is cut */
   size_t bare = compress(room, BLOCK, frame, sizeof frame, false);
   struct packet_header h = {.sequence = 920, .plain_bytes = PLAIN, .extents = 1, .bytes = BLOCK,
                             .frame_bytes = (uint32_t)bare};
@@ -481,18 +481,18 @@ static void test_header(void **unused) {
     assert_null(packed);
     close(fd);
   }
-  begin_file(); /* no packet */
+  begin_file(); /* the file has no packet */
   packed = open_file();
   assert_int_equal(evr_packed_bytes(packed), 0);
   assert_int_equal(evr_packed_read(packed, 0, found, 8, NULL), EVENTRING_E_TRUNCATED);
   evr_packed_close(packed);
-  assert_int_equal(pwrite(fd, "other", 5, 0), 5); /* not packed at all */
+  assert_int_equal(pwrite(fd, "other", 5, 0), 5); /* not a packed file at all */
   assert_int_equal(evr_packed_open(&packed, fd, NULL), 0);
   assert_null(packed);
   close(fd);
 }
 
-/* ---- Making is checked, too ------------------------------------------------------- */
+/* ---- Errors of making packets ----------------------------------------------------- */
 
 static void test_making(void **unused) {
   (void)unused;
@@ -519,7 +519,7 @@ void *__wrap_dlopen(const char *name, int flags) {
   return __real_dlopen(hide_library && name ? "libnothere.so.1" : name, flags);
 }
 
-/* Checks a program without the library. It runs before any other test, in the first
+/* Checks a program without the library. This test runs before all others, in the first
    round, since the library stays once it is loaded. */
 static void test_no_library(void **unused) {
   (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_pages_test.c: which pages take memory (producer/pages.c), by each way of
-   finding out. */
+   finding this out. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_place_test.c: the file of a recording: its name, what may be in its place,
-   what may prevent its creation, and who else may want one in the same process. */
+   what may prevent its creation, and who else may want a recording in the same
+   process. */
 #include "eventring_common.h"
 
 #include <dirent.h>
@@ -24,7 +25,7 @@ static bool exists(const char *path) {
   return lstat(path, &st) == 0;
 }
 
-/* ---- What can be in the way ------------------------------------------------------- */
+/* ---- What can prevent the file ---------------------------------------------------- */
 
 static void expect_start(const char *directory, int code, const char *text) {
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
@@ -91,8 +92,8 @@ static const char *renamed_file(void) {
   return found;
 }
 
-/* Checks that a file at that path that is no recording is renamed to a name with the time
-   of its last change. */
+/* Checks that a file that is no recording, at the path of the new file, is renamed to a
+   name with the time of its last change. */
 static void a_dead_file_is_renamed(void **state) {
   (void)state;
   const struct timespec times[2] = {{.tv_sec = 1234567}, {.tv_sec = 1234567}};
@@ -115,8 +116,8 @@ static void a_dead_file_is_renamed(void **state) {
   unlink(expected);
 }
 
-/* Checks that a dead recording is renamed: a container that is started again has the pid
-   of the one before. */
+/* Checks that a dead recording is renamed: when a container is started again, its process
+   has the same pid as before. */
 static void a_dead_recording_is_renamed(void **state) {
   (void)state;
   for (int round = 0; round < 3; round++) {
@@ -212,7 +213,7 @@ static void names_of_odd_programs(void **state) {
   eventring_stop();
 }
 
-/* ---- Others in the process -------------------------------------------------------- */
+/* ---- Other hosts in the process --------------------------------------------------- */
 
 /* Checks that a second host registers after the first and records into the same file. */
 static void two_hosts(void **state) {
@@ -232,7 +233,8 @@ static void two_hosts(void **state) {
   eventring_domain *d = start_domain("main");
   eventring_user_begin(d, base);
   eventring_user_begin(d, T_FLOOD);
-  assert_int_equal(eventring_stop(), EVENTRING_JOINED); /* the recording is theirs, too */
+  assert_int_equal(eventring_stop(), EVENTRING_JOINED); /* the recording belongs to the
+                                                           other host, too */
   assert_int_equal(eventring_state(), EVENTRING_RUNNING);
   assert_true(exists(file_name()));
   eventring_user_end(d, T_FLOOD);
@@ -254,7 +256,7 @@ static void two_hosts(void **state) {
   assert_false(exists(file_name()));
 }
 
-#ifdef LM_ID_NEWLM /* dlmopen is glibc's */
+#ifdef LM_ID_NEWLM /* only glibc has dlmopen */
 /* Checks a second copy of the library, as in a program whose plug-in brings its own. */
 static void two_copies(void **state) {
   (void)state;
@@ -329,7 +331,7 @@ static void limits_on_size(void **state) {
   struct eventring_error error = {0};
   eventring_domain *d = eventring_domain_start("main", &error);
   assert_int_equal(error.code, EVENTRING_OK);
-  eventring_user_begin(d, T_FLOOD); /* it is counted, and waits for room */
+  eventring_user_begin(d, T_FLOOD); /* the event is counted, and waits for room */
   assert_int_equal(eventring_domain_slot(d), 0);
   eventring_domain_stop(d);
   setrlimit(RLIMIT_FSIZE, &old);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_recorded_test.c: the sums of all events are known, whatever became of the
- * events: in rings that wrap, in streams without room, of domains that ended, of
- * processes that were killed. */
+/* eventring_recorded_test.c: the sums of all events are known, even if the events are
+ * gone: in rings that wrap, in streams without room, of domains that ended, of processes
+ * that were killed. */
 #include "eventring_common.h"
 #include "eventring/saver.h"
 #include "eventring/tools.h"
@@ -68,7 +68,7 @@ static void compare(const struct sums *is, const struct sums *should) {
     assert_int_equal(is->count[others[i]], should->count[others[i]]);
   }
   assert_int_equal(is->integers[T_COUNT], should->integers[T_COUNT]);
-  /* Sums of halves are exact. */
+  /* sums of multiples of a half are exact */
   assert_true(is->doubles[T_RATE] == should->doubles[T_RATE]);
 }
 
@@ -349,8 +349,8 @@ static void *flood(void *sums) {
   return NULL;
 }
 
-/* Checks that sums that are read meanwhile never decrease, and never exceed those at the
-   end. */
+/* Checks that sums that are read while events are written never decrease, and never
+   exceed the final sums. */
 static void test_live(void **state) {
   (void)state;
   struct sums sums = {0}, is;
@@ -382,8 +382,9 @@ static void test_live(void **state) {
 
 /* ---- A hostile file --------------------------------------------------------------- */
 
-/* In each ring a word says up to which block its totals go. While `lies` is on, the word
-   has changed whenever a reader reads it again, except every LIE_LENGTH-th time. */
+/* In each ring a word says up to which block the ring's totals go. While `lies` is on,
+   the word has changed whenever a reader reads it again, except every LIE_LENGTH-th
+   time. */
 enum { LIE_LENGTH = 16, WORD_FOLDED = 16 /* offset of the word in its block, in bytes */ };
 static bool lies;
 static unsigned tries;
@@ -429,14 +430,14 @@ static void test_tries(void **state) {
 /* ---- Histograms ------------------------------------------------------------------- */
 
 /* The times of spans with reasons, from the events of a lossless stream and from the
-   totals in the file. They are equal to the nanosecond while recording, in a copy, and at
-   the end. */
+   totals in the file. The two are equal to the nanosecond while recording, in a copy, and
+   at the end. */
 enum { REASONS = 3 };
-struct histograms { /* by reason; 0: one that is no id */
+struct histograms { /* by reason; index 0 is for a reason that is no id */
   uint64_t count[REASONS], ns[REASONS], buckets[REASONS], long_ones[REASONS];
 };
 static unsigned step, reasons[REASONS];
-#define LONG_NS UINT64_C(5000) /* a bound of the buckets */
+#define LONG_NS UINT64_C(5000) /* a bound between two buckets */
 
 static unsigned index_of_reason(uint64_t id) {
   for (unsigned i = 1; i < REASONS; i++)
@@ -460,7 +461,7 @@ static int count_step(void *context, const struct eventring_event *event) {
     return 0;
   }
   const uint64_t reason = c->open[--c->depth];
-  if (reason == UINT64_MAX) return 0; /* its begin had none */
+  if (reason == UINT64_MAX) return 0; /* the span's begin had no reason */
   const unsigned i = index_of_reason(reason < EVENTRING_MAX_EVENTS ? reason : 0);
   const uint64_t took = (uint64_t)eventring_event_took(event);
   c->sums->count[i]++;
@@ -503,14 +504,14 @@ static void compare_histograms(eventring_cursor *recorded, bool by_domain) {
 
 static void begin_step(eventring_domain *d, unsigned reason) {
   if (reason == REASONS)
-    /* This is no id. */
+    /* 1 << 20 is no id */
     eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, 1 << 20);
   else if (reason)
     eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, reasons[reason]);
   else eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step);
 }
 
-/* Writes steps, some within others, some over several blocks. */
+/* Writes steps. Some lie within others, some reach over several blocks. */
 static void write_steps(eventring_domain *d, int count, struct sums *sums) {
   for (int i = 0; i < count; i++) {
     begin_step(d, below(REASONS + 1));

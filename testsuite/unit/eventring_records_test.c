@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_records_test.c: blocks of records. How they are appended, their budgets, and
- * what is dropped when these are used up (producer/records.c, over memory). How a reader
- * reads them in a whole recording: short-lived domains that share blocks, kinds that it
- * does not know, ids without a definition. */
+/* eventring_records_test.c: blocks of records. How records are appended, their budgets,
+   and what is dropped when the budgets are used up (producer/records.c, over memory). How
+   a reader reads records in a whole recording: short-lived domains that share blocks,
+   kinds that the reader does not know, ids without a definition. */
 #include "eventring_common.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 enum { MOST_BLOCKS = 1000 };
 
-static struct file { /* of blocks, in memory */
+static struct file { /* a file of blocks, in memory */
   struct format_status status;
   uint64_t (*block)[FORMAT_BLOCK_WORDS];
   unsigned claimed, room;
@@ -83,7 +83,7 @@ static void blocks_follow_each_other(void **state) {
   check_record_block(file.block[49], FORMAT_CLOCK, first, true);
 }
 
-/* Checks that when a budget is used up, the rest is dropped, and counted. */
+/* Checks that when a budget is used up, further records are dropped, and counted. */
 static void a_budget_is_kept(void **state) {
   (void)state;
   new_file(MOST_BLOCKS);
@@ -204,7 +204,7 @@ static void short_lives_share_blocks(void **state) {
     if (eventring_cursor_life(cursor, 0, n, &life) != EVENTRING_OK) continue;
     known++;
     snprintf(name, sizeof name, "life %u", n);
-    if (n < THREADS - 3000) continue; /* the record of its start may be gone */
+    if (n < THREADS - 3000) continue; /* the record of the domain's start may be gone */
     assert_string_equal(life.name, name);
     assert_false(life.alive);
     assert_true(life.tid > 0 && life.start_ns >= last_start && life.stop_ns >= life.start_ns);
@@ -256,8 +256,8 @@ static void a_cursor_follows_short_lives(void **state) {
 
 enum { ALIGNMENTS = 9, LIVES = 4500 };
 
-/* Checks that a life whose stop is in the file does not go on. The start and the stop of
-   a life may be in two blocks, wherever one block of records ends and the next begins. */
+/* Checks that a life whose stop is in the file does not go on, even if the start and the
+   stop of the life are in two blocks of records. */
 static void check_that_all_stopped(unsigned lives) {
   struct eventring_domain_info life = {.size = sizeof life};
   unsigned known = 0;
@@ -309,7 +309,7 @@ static void renamed_domains(void **state) {
 
 /* ---- Ids without a definition ----------------------------------------------------- */
 
-/* Checks events whose id is not registered, or only later: for all readers,
+/* Checks events whose id is not registered, or registered only later, for all readers,
    whenever they read. */
 static void ids_that_are_not_registered(void **state) {
   (void)state;
@@ -507,8 +507,8 @@ static void linked_events(void **state) {
   eventring_stop();
 }
 
-/* Checks that link and role are read as the words before the payload, whatever these
-   would be as a payload: a text of up to eight bytes, or an integer with something after
+/* Checks that link and role are read as the words before the payload, even if these words
+   could be a payload: a text of up to eight bytes, or an integer with something after
    it. */
 static void links_that_look_like_payloads(void **state) {
   (void)state;
@@ -558,7 +558,7 @@ static int check_values(void *context, const struct eventring_event *event) {
     assert_true(v[3].payload == EVENTRING_UINT && v[3].value.u == UINT64_MAX);
     assert_true(v[4].payload == EVENTRING_BYTES && v[4].size == 0);
     assert_int_equal(eventring_event_values(event, v, 1), 5); /* number of all values */
-  } else { /* values that do not fit are raw */
+  } else { /* values that do not match are raw */
     assert_int_equal(event->payload, n == 1 ? EVENTRING_VALUES : EVENTRING_RAW);
     assert_int_equal(eventring_event_values(event, v, EVENTRING_MAX_VALUES), 0);
   }
@@ -588,12 +588,13 @@ static void payloads_of_several_values(void **state) {
   eventring_emit_words(d, EVENTRING_USER, tail, words, 8);
   static const uint64_t none[] = {0};
   eventring_emit_words(d, EVENTRING_USER, tail, none, 1); /* no value at all */
-  eventring_emit_words(d, EVENTRING_USER, tail, words, 7); /* one is missing */
+  eventring_emit_words(d, EVENTRING_USER, tail, words, 7); /* one value is missing */
   static const uint64_t unknown[] = {1 | 9 << 4, 7};
-  /* This kind is not known. */
+  /* this kind of value is not known */
   eventring_emit_words(d, EVENTRING_USER, tail, unknown, 2);
   static const uint64_t longer[] = {1 | EVENTRING_STRING << 4, 17, 0, 0};
-  eventring_emit_words(d, EVENTRING_USER, tail, longer, 4); /* beyond the payload */
+  eventring_emit_words(d, EVENTRING_USER, tail, longer, 4); /* a value reaches beyond the
+                                                               payload */
   eventring_cursor *cursor = open_file(own_path(), 0);
   unsigned seen = 0;
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_values, NULL};

@@ -27,15 +27,16 @@ struct job { /* the pieces of a buffer */
 
 static struct job job[MOST_JOBS];
 static unsigned jobs, under_way;
-static uint8_t *image; /* of the file */
+static uint8_t *image; /* contents of the file */
 static eventring_saver *saver;
-static enum { PLAIN, LATE, PACKED } way; /* LATE: many writes of a plain file under way */
-static bool full, stays_full /* stays_full: until the end */, saver_ends, updating;
+static enum { PLAIN, LATE, PACKED } way; /* LATE has many writes of a plain file under
+                                            way */
+static bool full, stays_full /* the disk is full until the end */, saver_ends, updating;
 static unsigned failures;
 
 /* ---- Writing ---------------------------------------------------------------------- */
 
-/* Tells whether a write fails. At the end there is room for records. */
+/* Tells whether a write fails. At the end, writes of records succeed. */
 static bool write_fails(enum eventring_piece_kind kind) {
   bool has_room = kind == EVENTRING_PIECE_RECORDS && saver_ends;
   return full && draw(10) < 7 && !has_room;
@@ -95,7 +96,7 @@ static void write_any(void) {
 }
 
 /* Reports to the saver what became of a job. Packets are written in any order; the file
-   is made of them at the end. */
+   is made of the packets at the end. */
 static void tell(struct job *j) {
   for (int i = 0; i < j->count; i++)
     eventring_saver_written(saver, j->bytes, &j->piece[i], j->failed ? 0 : j->piece[i].size);
@@ -159,8 +160,8 @@ static int fill(void) {
   return count;
 }
 
-/* Begins an update: makes what comes before its front, which may be under way
-   for a while. */
+/* Begins an update: makes what comes before the front of the update. The update may be
+   under way for a while. */
 static void begin_update(void) {
   struct eventring_piece piece[PIECES];
   struct eventring_error error = {0};
@@ -183,7 +184,7 @@ static void end_update(void) {
   if (eventring_saver_front(saver, buffer, UINT64_MAX, saver_ends, piece, &error) < 0)
     fail_msg("%s", error.text);
   bool before = full;
-  full = false; /* it has its place in the file already */
+  full = false; /* the front has its place in the file already */
   submit((uint8_t *)buffer, EVENTRING_FRONT_BYTES, piece, 2);
   finish_all();
   full = before;
@@ -214,7 +215,7 @@ static void save_at_random(eventring_domain **domain) {
     if (!draw(6)) (updating ? end_update : begin_update)();
   }
   full = stays_full;
-  /* So nothing is lost at the end, unless the disk stays full. */
+  /* writes again, so nothing is lost at the end, unless the disk stays full */
   for (int d = 0; d < DOMAINS; d++) {
     eventring_user_counter(domain[d], T_COUNT, 1);
     eventring_begin_int(domain[d], EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, 1);
@@ -301,7 +302,7 @@ static void save_often(int as) {
     lost += save_once();
     failed += failures;
   }
-  assert_true(failed > 500 && lost > 50000); /* otherwise this has tested nothing */
+  assert_true(failed > 500 && lost > 50000); /* otherwise the test has tested nothing */
 }
 
 static void test_plain(void **unused) {

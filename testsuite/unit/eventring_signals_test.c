@@ -73,8 +73,7 @@ static void a_domain_of_its_own(void **state) {
   for (size_t i = 0; i < log.count; i++) {
     const struct eventring_event *e = &log.seen[i].event;
     if (e->ring == EVENTRING_USER && e->id == T_COUNT && e->kind == EVENTRING_COUNTER)
-      /* The first domain is the handler's, whose values are the only ones that
-         are not negative. */
+      /* the first domain is the handler's; only the handler's values are not negative */
       assert_true((e->value.i >= 0) == (e->domain == 0));
   }
   clear_log(&log);
@@ -93,10 +92,11 @@ static void the_domain_of_the_thread(void **state) {
   for (int i = 0; i < 100; i++) eventring_user_counter(neighbour, T_COUNT, i);
   uint64_t written = write_under_signals(d);
   assert_true(calls > 100);
-  /* what was overwritten or dropped is not many times the number of signals */
+  /* the number of overwritten or dropped events is not many times the number of
+     signals */
   uint64_t emitted = evr_domain_emitted(d, EVENTRING_USER), all = written + calls;
   assert_true(emitted <= all && emitted >= all - 8 * calls);
-  /* This ends that block. */
+  /* these events end the block with the wrong count */
   for (int i = 0; i < 2000; i++) eventring_user_counter(d, T_COUNT, i);
   eventring_cursor *cursor = open_self(0);
   poll_log(cursor, &log, 0);
@@ -114,8 +114,8 @@ static void the_domain_of_the_thread(void **state) {
   eventring_stop();
 }
 
-/* Checks a count that is wrong because the interrupted probe has overwritten events of
-   the handler, whose payloads are still counted. */
+/* Checks a wrong count: the interrupted probe has overwritten events of the handler, and
+   their payloads are still counted. */
 static void a_count_that_a_handler_spoilt(void **state) {
   (void)state;
   start_recording(EVENTRING_MIN_WSIZE);

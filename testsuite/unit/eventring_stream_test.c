@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* SPANS of each thread: E8 of measureme has 120,000 events a thread. */
+/* SPANS are the spans of each thread; E8 of measureme has 120,000 events a thread. */
 enum { THREADS = 8, SPANS = 60000 };
 
 static char file[] = "stream.eventring";
@@ -34,15 +34,15 @@ static void note_warning(void *context, const struct eventring_error *error) {
 
 /* ---- Reading ---------------------------------------------------------------------- */
 
-struct heard { /* of one domain's runtime ring */
-  int64_t first, last; /* of spans' numbers; -1: none yet */
-  uint64_t events, lost, gaps; /* without those of the library */
+struct heard { /* what is read of one domain's runtime ring */
+  int64_t first, last; /* numbers of the first and last span; -1 if there is none yet */
+  uint64_t events, lost, gaps; /* without the library's own events */
   uint64_t others;
 };
 
 struct all_heard {
   struct heard of[EVENTRING_MAX_DOMAINS];
-  bool in_turn; /* numbers begin again with each incarnation */
+  bool in_turn; /* span numbers begin again with each incarnation */
 };
 
 static int hear_event(void *context, const struct eventring_event *e) {
@@ -174,7 +174,8 @@ static void many_threads(void **state) {
   for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, write_in_thread, NULL);
   for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
   eventring_stop();
-  all.in_turn = true; /* a thread that starts when another has ended gets its slot */
+  all.in_turn = true; /* a thread that starts when another has ended gets the slot of that
+                         thread */
   hear_file(file, EVENTRING_OPEN_MERGED, &all);
   uint64_t events = 0;
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) events += all.of[i].events;
@@ -229,7 +230,7 @@ static void names_stay(void **state) {
 
 /* ---- Stacks of calls, forwards and backwards -------------------------------------- */
 
-/* Stacks as in measureme's end-to-end test: each thread writes STACKS stacks, with an
+/* Stacks as in measureme's end-to-end test. Each thread writes STACKS stacks, with an
    interval, an integer and an instant on each of their LEVELS: 120,000 events. */
 enum { STACKS = 10000, LEVELS = 4, OF_A_LEVEL = 4 /* begin, counter, instant, end */,
        OF_A_STACK = LEVELS * OF_A_LEVEL, WINDOWS = 37 };
@@ -283,13 +284,14 @@ static int hear_in_order(void *context, const struct eventring_event *e) {
 struct window {
   uint64_t from, to;             /* ns */
   uint64_t events;               /* of all windows so far */
-  int64_t least[THREADS];        /* of the counters of all windows so far */
-  int64_t first[THREADS], last[THREADS]; /* of the counters of this window */
+  int64_t least[THREADS];        /* by thread: least counter of all windows so far */
+  int64_t first[THREADS], last[THREADS]; /* by thread: first and last counter of this
+                                            window */
 };
 
 static int hear_in_window(void *context, const struct eventring_event *e) {
   struct window *window = context;
-  /* Events come in the order of time, so all that follow are later. */
+  /* events come in the order of time, so all further events are later */
   if (e->ns >= window->to) return 1;
   if (e->ring != EVENTRING_USER || e->ns < window->from || e->flags & EVENTRING_SYNTHETIC) return 0;
   window->events++;
@@ -301,8 +303,8 @@ static int hear_in_window(void *context, const struct eventring_event *e) {
   return 0;
 }
 
-/* Reads the windows of time from the last to the first: each must end, in each thread,
-   where the one after it began. */
+/* Reads the windows of time from the last to the first: each window must end, in each
+   thread, where the next window began. */
 static void hear_backwards(const struct stacks *all) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, hear_in_window, NULL};
   struct window window = {.to = all->last_ns + 1};
@@ -350,7 +352,7 @@ static void stacks_of_calls(void **state) {
 
 /* ---- A time ----------------------------------------------------------------------- */
 
-struct from { /* what is heard from a time on */
+struct from { /* what is read from a time on */
   uint64_t ns;
   int64_t first, last;
   uint64_t events;
@@ -366,7 +368,7 @@ static int hear_from(void *context, const struct eventring_event *e) {
 }
 
 /* Checks that all events from a time on are heard, and at most two blocks of earlier
-   ones. What is left out counts as missed. */
+   ones. Events that are left out count as missed. */
 static void check_seek(const char *path, uint64_t ns, int64_t first, int64_t last) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, hear_from, NULL};
   struct from from = {.ns = ns, .first = -1};
@@ -417,7 +419,7 @@ static void seek_in_a_ring(void **state) {
   seek_times(EVENTRING_DEFAULT_WSIZE + 2);
 }
 
-/* Checks that a reader within the process gets everything while it is written. */
+/* Checks that a reader within the process gets all events while they are written. */
 static void read_by_itself(void **state) {
   (void)state;
   struct all_heard all = {0};
@@ -491,7 +493,8 @@ static void streams_and_rings(void **state) {
 
 /* ---- No room ---------------------------------------------------------------------- */
 
-/* Checks that what does not fit is counted, and that the newest events are there. */
+/* Checks that events that do not fit are counted, and that the newest events are
+   there. */
 static void largest_size(void **state) {
   (void)state;
   enum { MOST = 1 << 20 };
@@ -509,7 +512,7 @@ static void largest_size(void **state) {
   hear_file(file, 0, &all);
   assert_int_equal(all.of[0].events + all.of[0].lost, 8 * SPANS);
   assert_int_equal(all.of[0].last, 4 * SPANS - 1);
-  /* two if the helper was at work on the last chunk while the lane found no room */
+  /* two gaps if the helper was at work on the last chunk while the lane found no room */
   assert_in_range(all.of[0].gaps, 1, 2);
   assert_int_equal(warnings, 1);
   assert_non_null(strstr(last_warning.text, "as large as it may be"));
@@ -523,7 +526,7 @@ static void largest_size(void **state) {
   unlink(file);
 }
 
-/* Checks rings that come when there is no room any more, not even for one block. */
+/* Checks rings that are made when there is no room any more, not even for one block. */
 static void no_room_ever(void **state) {
   (void)state;
   struct eventring_config config = stream_config(file);
@@ -561,7 +564,7 @@ static off_t size_of_file(void) {
   return st.st_size;
 }
 
-/* Checks that the stream goes on after a time without room. It is known exactly which
+/* Checks that the stream goes on after a time without room. The test knows exactly which
    events are gone. */
 static void room_again(void **state) {
   (void)state;
@@ -574,7 +577,8 @@ static void room_again(void **state) {
   assert_int_equal(warnings, 1);
   limit_file_size(RLIM_INFINITY);
   int64_t end = 10 * SPANS;
-  for (int tries = 0; tries < 500; tries++, end += 100) { /* until it has noticed that */
+  for (int tries = 0; tries < 500; tries++, end += 100) { /* until the writer has noticed
+                                                             the room */
     write_spans(d, end, end + 100);
     usleep(1000);
   }
@@ -666,7 +670,7 @@ static void names_while_it_is_read(void **state) {
   write_spans(d, 0, 10);
   eventring_cursor *cursor = open_file(own_path(), 0);
   poll_to_end(cursor, &all);
-  /* Its ring is new. */
+  /* the ring of this counter is new */
   eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, 1);
   poll_to_end(cursor, &all);
   for (int n = 0; n < NAMES; n++) {
@@ -866,7 +870,7 @@ static void claims_are_disjoint(void **state) {
   free(taken);
 }
 
-/* Checks that the last claim that fits succeeds, and none beyond. */
+/* Checks that the last claim that fits succeeds, and no further claim. */
 static void claims_end(void **state) {
   (void)state;
   uint32_t first = 77;
@@ -879,8 +883,8 @@ static void claims_end(void **state) {
 
 /* ---- Forks ------------------------------------------------------------------------ */
 
-/* Checks that a child goes on in a file of its own, and does not touch that
-   of its parent. */
+/* Checks that a child goes on in a file of its own, and does not touch its parent's
+   file. */
 static void forked(void **state) {
   (void)state;
 #ifdef __SANITIZE_THREAD__
@@ -898,7 +902,7 @@ static void forked(void **state) {
   write_spans(d, 0, SPANS);
   pid_t child = fork();
   if (child == 0) {
-    eventring_state(); /* it must be recorded by now */
+    eventring_state(); /* the child must be recorded by now */
     eventring_domain_check(d);
     write_spans(d, 0, SPANS / 2);
     eventring_domain_stop(d);
@@ -922,7 +926,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed), /* first, because the child starts the library */
       cmocka_unit_test(head_too_large), cmocka_unit_test(head_gone),
-      cmocka_unit_test(unit_twice), /* and these, for the same reason */
+      cmocka_unit_test(unit_twice), /* and these, because their children also start the
+                                       library */
       cmocka_unit_test(helper_takes_faults), cmocka_unit_test(names_while_it_is_read),
       cmocka_unit_test(one_thread), cmocka_unit_test(many_threads),
       cmocka_unit_test(domains_in_turn), cmocka_unit_test(names_stay),

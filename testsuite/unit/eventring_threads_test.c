@@ -58,7 +58,7 @@ static void domains_end_with_their_threads(void **state) {
 static void threads_that_vanish_leave_their_slots(void **state) {
   (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  skip(); /* their threads must not vanish */
+  skip(); /* sanitizers do not support threads that vanish */
 #endif
 #ifndef __GLIBC__
   skip(); /* pthread_join of musl waits for what the thread itself does at its end */
@@ -75,7 +75,7 @@ static void threads_that_vanish_leave_their_slots(void **state) {
 }
 
 /* In each round the C library calls destructors of lower keys first. One key is made
-   before the library makes its own, the other after it. */
+   before the library makes its own key, the other after that. */
 static pthread_key_t early_key, late_key;
 
 /* In the last round ThreadSanitizer no longer knows the thread. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_traces_test.c: trace context: headers by the W3C's recommendation, ids, the
- * event, and what a fork, a pause and a conflict do to them. */
+   event, and the effects of a fork, a pause and a conflict. */
 #include "eventring_common.h"
 
 #include <sys/wait.h>
@@ -118,7 +118,8 @@ static void test_ids_differ(void **state) {
   for (int i = 1; i < 2 * MANY; i++) assert_memory_not_equal(ids[i - 1], ids[i], 8);
 }
 
-/* Checks that the ids of a child are not those that the parent makes next. */
+/* Checks that the ids that a child makes differ from the ids that the parent makes
+   next. */
 static void test_ids_differ_in_children_of_forks(void **state) {
   (void)state;
   struct eventring_trace own[4], other[4];
@@ -218,7 +219,7 @@ static void test_event_keeps_its_name(void **state) {
   eventring_close(cursor);
 }
 
-/* Runs a function in a child, so that nothing of it stays in this process. */
+/* Runs a function in a child, so that it leaves nothing in this process. */
 static void in_child(void (*run)(void)) {
   int status;
   pid_t child = fork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_triggers_test.c: triggers: what fires, how often, what is saved and what is
-   not; texts that are wrong. */
+   not; wrong texts. */
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -86,7 +86,8 @@ static void collect(void) {
 
 /* ---- What fires ------------------------------------------------------------------- */
 
-/* Checks that a level fires when it begins to fulfil the condition. */
+/* Checks that a trigger on a level fires when the level begins to fulfil the
+   condition. */
 static void test_counter(void **state) {
   (void)state;
   int number = set("counter(\"count\") > 10, cooldown=0s");
@@ -116,7 +117,7 @@ static int find_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Checks that the copy has what came before, and the value, and reads like any
+/* Checks that the copy has the events before the value, and the value, and reads like any
    recording. */
 static void test_copy(void **state) {
   char path[4096];
@@ -151,7 +152,7 @@ static void test_spans_and_pauses(void **state) {
   assert_int_equal(look(every).skipped, 1);
   assert_int_equal(look(never).fired, 0);
   assert_int_equal(look(inner).fired, 2);
-  assert_int_equal(look(pause).fired, 2); /* the outer pauses alone */
+  assert_int_equal(look(pause).fired, 2); /* only the outer pauses count */
 }
 
 /* Checks begins without ends, and ends without begins. */
@@ -166,7 +167,7 @@ static void test_spans_that_never_end(void **state) {
   for (int i = 0; i < 10000; i++)
     eventring_end(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
   uint64_t fired = look(number).fired;
-  assert_true(fired > 0 && fired <= 32); /* the spans that are remembered */
+  assert_true(fired > 0 && fired <= 32); /* only 32 begins are remembered */
 }
 
 static void test_contexts(void **state) {
@@ -203,7 +204,7 @@ static void test_error_and_signal(void **state) {
   assert_int_equal(look(error).saved, 1);
   assert_int_equal(look(signal).saved, 1);
   assert_int_equal(look(other).fired, 0);
-  remove(own_path()); /* noted: the file would be kept */
+  remove(own_path()); /* an error was noted, so the file would be kept */
 }
 
 /* ---- Bounds ----------------------------------------------------------------------- */
@@ -261,7 +262,7 @@ static void test_directory(void **state) {
   remove_copies("there, and; \"so\"");
   assert_int_equal(rmdir("there, and; \"so\""), 0);
   count(0);
-  count(1); /* it is made again */
+  count(1); /* the directory is made again */
   assert_int_equal(look(number).saved, 2);
   remove_copies("there, and; \"so\"");
   assert_int_equal(rmdir("there, and; \"so\""), 0);
@@ -349,7 +350,7 @@ static void test_at_the_end(void **state) {
   start_recording(EVENTRING_DEFAULT_WSIZE);
 }
 
-/* Sets triggers as other processes do: here, in this one through its file. */
+/* Sets triggers as other processes do, through the file, though of this process. */
 static int set_outside(eventring_cursor *cursor, const char *list, struct eventring_error *error) {
   return eventring_cursor_control(cursor, EVENTRING_CHANGE(TRIGGERS, .triggers = list), error);
 }

@@ -91,7 +91,7 @@ struct writer {
   bool ready, go; /* atomic */
 };
 
-/* Writes one event of its domain after a while. */
+/* Writes one event in a domain of its own after a while. */
 static void *write_later(void *context) {
   struct writer *writer = context;
   writer->domain = start_domain("writer");
@@ -180,7 +180,7 @@ static void ends_with_a_signal(void **state) {
   poll_all(cursor);
   struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
   sigaction(SIGALRM, &action, NULL);
-  /* repeatedly: one that comes between two sleeps is not noticed */
+  /* sends signals repeatedly, because a signal between two sleeps is not noticed */
   struct itimerval timer = {{0, 20000}, {0, 20000}}, off = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &timer, NULL);
   assert_int_equal(eventring_wait(cursor, EVENTRING_FOREVER), EVENTRING_E_INTERRUPTED);
@@ -190,7 +190,8 @@ static void ends_with_a_signal(void **state) {
   eventring_close(cursor);
 }
 
-/* Makes a child that records, and ends as asked. Stores its path and returns its pid. */
+/* Makes a child that records and then ends, in order if `orderly`. Stores its path and
+   returns its pid. */
 static pid_t start_child(bool orderly, char *path, size_t size) {
   int name_pipe[2];
   assert_int_equal(pipe(name_pipe), 0);
@@ -292,9 +293,9 @@ static void stacks_are_asked_for_in_each_period(void **state) {
   eventring_domain_stop(d);
 }
 
-/* Checks that a safepoint does not wait for the mutex of the producer: each back-edge of
-   a loop has one as long as stacks are requested, and a domain that begins may hold the
-   mutex for milliseconds. If it waited, this would never end. */
+/* Checks that a safepoint does not wait for the mutex of the producer. While stacks are
+   requested, each back-edge of a loop is a safepoint, and a domain that begins may hold
+   the mutex for milliseconds. If the safepoint waited, this test would never end. */
 static void a_safepoint_needs_no_mutex(void **state) {
   (void)state;
   eventring_domain *d = eventring_domain_start("obeys", NULL);
@@ -310,7 +311,7 @@ static void a_safepoint_needs_no_mutex(void **state) {
   eventring_domain_stop(d);
 }
 
-/* Requests stacks as another process does: through a mapping of its own of the file. */
+/* Requests stacks as another process does, through a separate mapping of the file. */
 static void *ask_later(void *ready) {
   await(ready, true);
   nap(30 * MS);
@@ -369,7 +370,7 @@ static uint64_t waits_for(const struct eventring_change *change) {
   return passed;
 }
 
-/* Obeys as the host does: bit 3 says that a profile is kept. */
+/* Obeys as the host does. Bit 3 says that a profile is kept. */
 static void obey(const eventring_domain *d, bool keeps) {
   uint32_t *word = (uint32_t *)eventring_calls_word(d);
   if (keeps) __atomic_fetch_or(word, 8u, __ATOMIC_RELAXED);
@@ -402,7 +403,7 @@ static void *wait_for_stacks(void *asked) {
   return NULL;
 }
 
-/* Checks that a wait survives the end of the recording, and with it of the mapping. */
+/* Checks that a wait survives the end of the recording, which unmaps the file. */
 static void survives_the_end_of_the_recording(void **state) {
   (void)state;
   pthread_t thread;

@@ -190,7 +190,7 @@ static void checks_the_seal(void **state) {
       block.words[at] ^= (uint64_t)1 << bit;
     }
   assert_true(is_valid());
-  block.words[FORMAT_SEAL_WORD] = 0; /* as if it were being filled */
+  block.words[FORMAT_SEAL_WORD] = 0; /* as in a block that is being filled */
   assert_false(is_valid());
 }
 
@@ -213,7 +213,7 @@ static void ends_anywhere(void **state) {
   }
 }
 
-/* Checks a word of another kind (or none), or of another length, at each place. */
+/* Checks a word of another kind (or of no kind), or of another length, at each place. */
 static void sees_each_odd_word(void **state) {
   (void)state;
   for (int round = 0; round < 12; round++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_window_test.c: files that are read through a mapping: when they are mapped,
-   what becomes of the handler of SIGBUS, and what their owner may do to them
+   what happens to the handler of SIGBUS, and what the owner may do to the files
    meanwhile. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
@@ -54,7 +54,7 @@ static bool opens_mapped(unsigned flags) {
   return mapped;
 }
 
-/* ---- When it is mapped ------------------------------------------------------------ */
+/* ---- When the file is mapped ------------------------------------------------------ */
 
 static void mapped_where_it_is_safe(void) {
   assert_true(opens_mapped(0));
@@ -133,15 +133,15 @@ static void a_reader_is_not_found(void) {
   unlink(copy);
 }
 
-/* ---- What is done to it ----------------------------------------------------------- */
+/* ---- What is done to the file ----------------------------------------------------- */
 
 static void read_to_the_end(eventring_cursor *cursor, struct log *log) {
   while (poll_log(cursor, log, 0) > 0) continue;
   assert_int_equal(poll_log(cursor, log, 0), 0);
 }
 
-/* Cuts the file to nothing, or to a size, and checks what two readers say: one that had
-   read everything, and one that had read nothing. */
+/* Cuts the file to `size`, and checks what two readers report: a reader that had read
+   everything, and a reader that had read nothing. */
 static void cut(off_t size, bool grows, unsigned flags, int expected) {
   struct log log = {0};
   begin();
@@ -185,8 +185,8 @@ static void punch_user_ring(void) {
         format_ring_blocks(EVENTRING_MIN_WSIZE) * (uint64_t)FORMAT_BLOCK_BYTES);
 }
 
-/* Checks the removal of what was read already: a reader notices it at the end at the
-   latest. */
+/* Checks the removal of blocks that were read already. A reader notices this at the end
+   at the latest. */
 static void holes_in_what_was_read(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     struct log log = {0};
@@ -206,8 +206,8 @@ static void holes_in_what_was_read(void) {
   }
 }
 
-/* Checks the removal, before they are read, of blocks that should be there according to
-   the head: this is no loss. */
+/* Checks the removal of unread blocks that should be there according to the head. This is
+   no loss. */
 static void holes_in_what_was_not(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     struct log log = {0};
@@ -225,13 +225,13 @@ static void holes_in_what_was_not(void) {
   }
 }
 
-/* ---- While it is read ------------------------------------------------------------- */
+/* ---- While the file is read ------------------------------------------------------- */
 
 static bool done; /* atomic */
 
 enum { FRONT = FORMAT_DOMAINS_OFFSET + 4096, MOST_BLOCKS = 64 };
 static uint8_t front[FRONT], blocks[MOST_BLOCKS * FORMAT_BLOCK_BYTES];
-static size_t block_bytes; /* of the file */
+static size_t block_bytes; /* bytes of the file's blocks */
 
 static bool copy_parts(int fd, ssize_t (*copy)(int fd, uint8_t *bytes, size_t size, off_t at)) {
   return copy(fd, front, FRONT, 0) == FRONT &&
@@ -343,7 +343,7 @@ static void the_handler_goes_with_the_last(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-  bool alone; /* it makes its recordings itself */
+  bool alone; /* the test makes its recordings itself */
 } tests[] = {{"mapped where it is safe", mapped_where_it_is_safe, false},
              {"not with the signal blocked", not_with_the_signal_blocked, false},
              {"not under a limit", not_under_a_limit, false},
@@ -356,8 +356,8 @@ static const struct {
              {"holes in what was not", holes_in_what_was_not, true},
              {"its owner writes anything", its_owner_writes_anything, false}};
 
-/* Runs a test in a process of its own, where nobody else has set handlers: cmocka's
-   runner has one for SIGBUS. (Outside of the runner, cmocka's assertions end the
+/* Runs a test in a process of its own, where no other code has set handlers: cmocka's
+   runner sets a handler of SIGBUS. (Outside of the runner, cmocka's assertions end the
    process.) */
 static int run(size_t i) {
   int status;

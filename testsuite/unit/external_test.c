@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/external_test.c: lua_external_memory: what small userdata hold outside
- * the heap makes collections due and bounds what can be held at once, no matter which
- * thread gives it back. */
+/* testsuite/unit/external_test.c: lua_external_memory: memory that small userdata hold
+   outside the heap makes collections due. So the memory held at once is bounded, no
+   matter which thread gives it back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define BUFFERS "buffers"
 
 typedef struct Buffer {
-  char *bytes; /* their size is in the word before them; NULL: none */
+  char *bytes; /* the word before them has their size; NULL if there are none */
 } Buffer;
 
 static size_t held, most_held;
@@ -114,7 +114,7 @@ static void drop_many(lua_State *L, int mode) {
 static void dropped_generational(void **state) { drop_many(*state, LUA_GCGEN); }
 static void dropped_incremental(void **state) { drop_many(*state, LUA_GCINC); }
 
-/* Checks that the bytes go with their owner in any case, one cycle later. */
+/* Checks that the bytes of a dead owner stop counting in any case, one cycle later. */
 static void silent_finalizers(void **state) {
   lua_State *L = *state;
   set_finalizer(L, collect_silently);
@@ -125,8 +125,8 @@ static void silent_finalizers(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* Checks 32 MiB of live data of which parts are replaced one after the other: the dead
-   data at any time are in proportion to the live data. */
+/* Checks 32 MiB of live data of which parts are replaced one after the other. At any time
+   the dead data are in proportion to the live data. */
 static void replaced(lua_State *L, int mode) {
   lua_gc(L, mode, 0, 0, 0);
   lua_createtable(L, 512, 0);
@@ -173,14 +173,14 @@ static void stated(void **state) {
   lua_external_memory(L, 1, 10 * MIB);
   assert_int_equal(heap_of(L)->external_bytes, 10 * MIB);
   gc_verify(L->domain, "stated less");
-  lua_external_memory(L, 1, SIZE_MAX); /* absurd, and yet no overflow */
+  lua_external_memory(L, 1, SIZE_MAX); /* an absurd size, which must not overflow */
   lua_external_memory(L, 1, 0);
   assert_int_equal(heap_of(L)->external_bytes, 0);
   assert_in_range(counted(L), 0, before + 65536);
 }
 
-/* Checks that what is given back before a collection has examined it is no reason for
-   one. */
+/* Checks that memory given back before a collection has examined it does not make a
+   collection due. */
 static void given_back_at_once(void **state) {
   lua_State *L = *state;
   lua_gc(L, LUA_GCCOLLECT);
@@ -219,7 +219,7 @@ static void old_owner(void **state) {
   }
 }
 
-/* Puts the owner back into the registry, so that it lives on with what it holds. */
+/* Puts the owner back into the registry, so that the owner and its bytes live on. */
 static int revive(lua_State *L) {
   lua_setfield(L, LUA_REGISTRYINDEX, "revived");
   return 0;
@@ -243,7 +243,7 @@ static void revived(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* Checks that the end of the state calls finalizers, and that owners without one
+/* Checks that the end of the state calls finalizers, and that owners without a finalizer
    are no leak. */
 static void at_the_end(void **state) {
   lua_State *L = *state;

@@ -13,7 +13,8 @@ enum { KEYS = 4096, ROUNDS = 200000 };
 
 static uint64_t shift = 0;
 
-/* Returns a hash. With a shift, many keys have the same place, and some the same hash. */
+/* Returns the hash of a key. With a shift, many keys have the same place, and some the
+   same hash. */
 static uint64_t hash_of(uint64_t key) { return evr_hash_word(1, key) >> shift; }
 
 static bool is_key(const void *context, uintptr_t value, const void *key) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/heap_test.c: the heap and the collector without the vm: what the
- * allocator promises, and what each collection keeps and gives back. Each test has a
- * domain of its own and ends with the heap verifier. */
+/* testsuite/unit/heap_test.c: the heap and the collector without the vm: the promises of
+ * the allocator, and what each collection keeps and frees. Each test has a domain of its
+ * own and ends with the heap verifier. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,7 +122,7 @@ static void the_last_part_grows_in_place(void **state) {
 }
 
 /* Makes tables in a list from the top of the stack, checks that they keep their contents
-   when all is collected, and drops them. */
+   after a full collection, and drops them. */
 static void fill(lua_State *L, int count) {
   Table *list = as_table(push_table(L, 0, 0));
   for (int i = 1; i <= count; i++) set_index(L, list, i, (GCObject *)table_new(L, 4, 0));
@@ -232,7 +232,7 @@ static void free_memory_is_kept_for_a_while(void **state) {
     assert_true(heap_trim(h, SIZE_MAX - 1));
     assert_int_equal(h->nheld, held);
   }
-  /* some of them are taken, and free again */
+  /* some of the free blocks are taken, and become free again */
   for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX)
     heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
   minor(L);
@@ -346,7 +346,7 @@ static void slices_reach_every_phase(void **state) {
   do {
     seen |= 1u << d->gc.phase;
     gc_verify(d, "test");
-    /* The program goes on meanwhile. */
+    /* the program goes on during the cycle */
     set_index(L, t, steps % 3000 + 1, (GCObject *)table_new(L, 2, 0));
     assert_true(++steps < 10000);
   } while (!gc_step_by(L, 1));
@@ -371,8 +371,8 @@ static void old_garbage_goes_in_a_cycle(void **state) {
   assert_int_equal(L->domain->heap.old_large_bytes, large_before);
 }
 
-/* Checks that an object survives that moves from the end of a long array, which is not
-   scanned yet, to a table that is. */
+/* Checks that an object survives when it moves from the end of a long array, which is not
+   scanned yet, to a table that is scanned already. */
 static void a_hidden_object_survives_marking(void **state) {
   lua_State *L = *state;
   Domain *d = L->domain;
@@ -408,7 +408,8 @@ static void weak_values_go(void **state) {
   assert_true(is_string(table_get_int(t, 3)));
   L->top--;
   minor(L);
-  assert_ptr_equal(child(t, 1), kept); /* old: a major cycle decides */
+  assert_ptr_equal(child(t, 1), kept); /* `kept` is old, so only a major cycle may clear
+                                          it */
   gc_full(L);
   assert_null(child(t, 1));
 }
@@ -476,8 +477,8 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
   assert_int_equal(finalized, 1);
 }
 
-/* Checks that memory left by domains is kept for later ones: thousands of states that do
-   little may be open. */
+/* Checks that memory left by domains is kept for later domains, so that thousands of
+   states that do little may be open. */
 static void what_idle_domains_leave_is_kept(void **state) {
   (void)state;
   enum { MANY = 500 };

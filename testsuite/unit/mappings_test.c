@@ -39,7 +39,7 @@ static void fresh_ones_are_zero_and_aligned(void **state) {
 }
 
 /* Finds the line "VmFlags" of the mapping that holds `p`, in /proc/self/smaps. Returns
-   false: not found. */
+   false if it is not found. */
 static bool flags_of(const void *p, char *flags, size_t size) {
   FILE *f = fopen("/proc/self/smaps", "r");
   bool inside = false, found = false;
@@ -54,7 +54,7 @@ static bool flags_of(const void *p, char *flags, size_t size) {
 }
 
 /* Checks that huge pages are advised for the first touch alone. If the advice stayed, the
-   system would fill up a huge page of which a part is given back. */
+   system would fill up a huge page after a part of it was given back. */
 static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
   (void)state;
   char flags[512];
@@ -92,8 +92,8 @@ static void the_last_given_is_taken_first(void **state) {
   mapping_unmap(b, 3 * UNIT);
 }
 
-/* Checks that a mapping is made to fit, larger or smaller: the one nearest in size, and
-   only if much is kept. */
+/* Checks that the mapping nearest in size is made larger or smaller to fit, and only if
+   much of it is kept. */
 static void one_is_made_to_fit(void **state) {
   (void)state;
   size_t size;
@@ -117,7 +117,7 @@ static void one_is_made_to_fit(void **state) {
   assert_ptr_equal(mapping_take(5 * UNIT, 5 * UNIT, 1, &size), cut);
   mapping_give(grown, 9 * UNIT);
   mapping_give(cut, 5 * UNIT);
-  assert_null(mapping_adapt(19 * UNIT)); /* all are far too small */
+  assert_null(mapping_adapt(19 * UNIT)); /* all mappings are far too small */
 }
 
 static void only_what_fits_is_taken(void **state) {
@@ -145,7 +145,7 @@ static void what_is_kept_is_bounded(void **state) {
     assert_true(mapping_kept() <= MAPPINGS_MOST);
   }
   assert_int_equal(mapping_kept(), MAPPINGS_MOST);
-  /* the oldest made room */
+  /* the oldest mappings made room */
   for (size_t i = 2 * MAPPINGS_MOST / CHUNK; i-- > MAPPINGS_MOST / CHUNK;) {
     char *p = mapping_take(CHUNK, CHUNK, 1, &size);
     assert_int_equal(p[0], (char)i);
@@ -158,7 +158,7 @@ static void what_is_kept_is_bounded(void **state) {
   assert_true(mapping_kept() <= MAPPINGS_MOST);
   assert_true(mapping_kept() > UNIT);
   size_t before = mapping_kept();
-  mapping_drop_old(); /* none is old */
+  mapping_drop_old(); /* no mapping is old */
   assert_int_equal(mapping_kept(), before);
 }
 
@@ -177,7 +177,8 @@ static void the_bound_counts_touched_bytes(void **state) {
   assert_int_equal(size, 2 * UNIT);
   assert_int_equal(touched, 8192);
   mapping_unmap(last, 2 * UNIT);
-  mapping_give(mapping_new(rest, 1), rest); /* the oldest of the others make room */
+  mapping_give(mapping_new(rest, 1), rest); /* the oldest of the other mappings make
+                                               room */
   assert_int_equal(mapping_kept(), rest + 10 * UNIT);
 }
 
@@ -242,7 +243,7 @@ static void beginnings_are_extended(void **state) {
   }
 }
 
-/* Checks that a beginning does not grow over what is behind it. */
+/* Checks that the first part of a mapping does not grow over what follows it. */
 static void a_beginning_may_be_shut_in(void **state) {
   (void)state;
   char *p = mapping_new_begin(3 * UNIT, CHUNK);

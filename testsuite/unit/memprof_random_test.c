@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memprof_random_test.c: the distances between samples are geometric. Rate and
  * probability of each distance are checked within 5.7 standard deviations, from random
- * seeds. The number of samples in a large block is binomial, however it is drawn. */
+ * seeds. The number of samples in a large block is binomial, whichever way it is
+ * drawn. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,8 +52,8 @@ static void test_distances(void **state) {
   }
 }
 
-/* Checks each distance of at least n words: near ones, and far ones, which are drawn in
-   another way. */
+/* Checks each distance of at least n words: near distances, and far distances, which are
+   drawn in another way. */
 static void test_far_distances(void **state) {
   (void)state;
   static const unsigned least[] = {1, 2, 10, 50, 100, 300, 700, 765, 767, 800, 900};

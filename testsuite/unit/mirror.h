@@ -2,8 +2,8 @@
 /* mirror.h: compares what a cursor delivers backwards with what it delivers forwards.
  *
  * The comparison is ring by ring: the order in which rings take turns may differ.
- * mirror_compare reads a file both ways and returns the number of differences; the first
- * is described in `what`. */
+ * mirror_compare reads a file forwards and backwards, and returns the number of
+ * differences; it describes the first in `what`. */
 #ifndef MIRROR_H
 #define MIRROR_H
 
@@ -16,7 +16,7 @@
 struct mirrored { /* an event or a loss, as numbers */
   uint64_t ns, begin_ns, suspended_ns, context, link, value, bytes, count;
   uint32_t incarnation, depth;
-  uint32_t id, kind, flags; /* kind 0: a loss */
+  uint32_t id, kind, flags; /* `kind` is 0 for a loss */
 };
 
 struct mirrored_ring { struct mirrored *list; size_t count, room; };
@@ -100,9 +100,9 @@ static size_t mirror_compare_rings(const struct mirrored_ring *forth,
   return differ;
 }
 
-/* Compares both ways of reading a file. `brief`: leaves out synthetic events and what
-   ends say of their spans, for files with more than 64 spans open at once. *status: the
-   first error of reading forwards, if it is not NULL. */
+/* Compares reading a file forwards and backwards. `brief` leaves out synthetic events and
+   what ends say of their spans, for files with more than 64 spans open at once. Stores
+   the first error of reading forwards in *status, unless `status` is NULL. */
 static size_t mirror_compare(const char *path, unsigned flags, uint64_t max, bool brief,
                              int *status, char what[512]) {
   struct mirror *forth = calloc(1, sizeof *forth), *back = calloc(1, sizeof *back);

@@ -98,7 +98,7 @@ static int append_piece(lua_State *state, const void *piece, size_t size, void *
 
 /* Replaces the function on top by one loaded from its dump. */
 static const Prototype *reload(int strip) {
-  struct bytes dump = {0}; /* so this is not a string made by string.dump */
+  struct bytes dump = {0}; /* not a string of string.dump */
   lua_dump(L, append_piece, &dump, strip);
   assert_int_equal(luaL_loadbufferx(L, dump.at, dump.size, "dump", "b"), LUA_OK);
   free(dump.at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_forbidden_test.c: messages that say why the memory of another process may not be
  * read: by which rule, and what to set. A test cannot change the rules of a machine, so
- * they are passed as data here (testsuite/tools/test_forbidden.sh has those that a
+ * they are passed as data here (testsuite/tools/test_forbidden.sh tests the rules that a
  * process sets itself). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* set_clock.h: for programs that are linked with libtest_eventring (test_clock.h).
- * `now_ns` is what the clock of the recording shows. It is to be included in one file of
- * the program, which is linked with -Wl,--wrap=read. */
+ * `now_ns` is what the clock of the recording shows. This header is to be included in one
+ * file of the program, which is linked with -Wl,--wrap=read. */
 #ifndef SET_CLOCK_H
 #define SET_CLOCK_H
 

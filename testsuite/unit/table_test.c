@@ -17,7 +17,8 @@
 #define EVERY 1
 #endif
 
-/* The most links that one more key may make before the table scatters its numbers. */
+/* Most links of a chain to which one more key may be added before the table scatters its
+   numbers. */
 #define LONGEST 25
 
 /* ---- helpers ------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static void set_value(lua_State *L, Table *t, int64_t key, bool present) {
 }
 
 typedef struct Chains {
-  uint32_t longest; /* links of one chain */
+  uint32_t longest; /* most links of one chain */
   uint64_t links;   /* on the paths to all keys */
 } Chains;
 
@@ -117,7 +118,7 @@ static void every_stride_is_spread(void **state) {
 
 /* ---- attacks ------------------------------------------------------------- */
 
-/* Checks multiples of each modulus: all are in the same place at one size of the
+/* Checks multiples of each modulus, all of which have the same place at one size of the
    table. */
 static void multiples_of_the_modulus(void **state) {
   lua_State *L = *state;
@@ -147,7 +148,7 @@ static void a_resize_notices(void **state) {
     assert_true(is_int(table_get_int(t, (int64_t)i * modulus_of(1 << 14))));
 }
 
-/* Checks chains that join: removed keys leave their links, and others take their nodes,
+/* Checks chains that join: removed keys leave their links, and other keys take the nodes,
    with chains of their own. */
 static void chains_that_grow_together(void **state) {
   lua_State *L = *state;
@@ -168,7 +169,7 @@ static void chains_that_grow_together(void **state) {
 /* Returns the next float, less than 2, whose bits with the halves swapped are a multiple
    of p. */
 static double next_multiple(uint64_t *swapped, uint64_t p) {
-  /* the upper half of the float is the lower one here */
+  /* the upper half of the float is the lower half here */
   do *swapped += p; while ((uint32_t)*swapped >> 27 != 7);
   uint64_t bits = *swapped >> 32 | *swapped << 32;
   double n;
@@ -194,7 +195,7 @@ static void floats_of_one_place(void **state) {
 
 #ifndef SAROS_STRESS /* where each new key rebuilds the table */
 
-/* Counts rehashes while n keys come and go, each `step` after the one before. */
+/* Counts rehashes while n keys come and go, each `step` greater than the key before. */
 static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int64_t step) {
   int count = 0;
   for (int i = 0; i < live; i++) set_value(L, t, first + i * step, true);
@@ -216,7 +217,7 @@ static uint32_t power_for(uint32_t keys) {
 }
 
 /* Checks that a queue is hardly rehashed: neighbours do not collide. But if there are
- * more of them than the modulus, each new key takes a node of the annex. */
+   more neighbours than the modulus, each new key takes a node of the annex. */
 static void a_queue_is_hardly_rehashed(void **state) {
   lua_State *L = *state;
   static const int backlogs[] = {1,  2,   3,   5,    8,    10,   60,   63,

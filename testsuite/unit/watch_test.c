@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* watch_test.c: the watch of calls (vm/watch.h): a watcher that records each thread's
  * stack of calls, and checks at every entry and exit that it equals the interpreter's.
- * The guests use all ways into and out of a call. */
+ * The guest programs use all ways into and out of a call. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -120,7 +120,7 @@ static long sum(const long *counts, int n) {
   return total;
 }
 
-/* Returns the number of calls that the watch saw begin, without those open at its
+/* Returns the number of calls that the watch saw begin, without the calls open at its
    start. */
 static long calls(void) { return call_log.entered[ENTRY_CALL] + call_log.entered[ENTRY_TAIL]; }
 
@@ -136,7 +136,7 @@ static void run(lua_State *L, const char *text) {
     fail_msg("%s", lua_tostring(L, -1));
 }
 
-/* Number of hook events; the same program must cause as many of each kind. */
+/* Number of calls that the hook saw; the watch must see as many. */
 static long hooked_calls;
 static void count_call(lua_State *L, lua_Debug *ar) {
   (void)L;
@@ -144,8 +144,8 @@ static void count_call(lua_State *L, lua_Debug *ar) {
   hooked_calls++;
 }
 
-/* Runs the guest in all states; the watcher must see what the hook sees. `stays`: the
- * number of frames that the guest leaves suspended. */
+/* Runs the guest in all states; the watcher must see what the hook sees. `stays` is the
+   number of frames that the guest leaves suspended. */
 static void watch_guest(lua_State *L, const char *text, long stays) {
   run(L, text);
   lua_gc(L, LUA_GCCOLLECT);
@@ -162,7 +162,7 @@ static void watch_guest(lua_State *L, const char *text, long stays) {
   run(L, text);
   lua_sethook(L, NULL, 0, 0);
   assert_int_equal(hooked_calls, watched);
-  /* both at once: each sees the same */
+  /* with both at once, watcher and hook see the same */
   hooked_calls = 0;
   lua_sethook(L, count_call, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
   begin(L);
@@ -364,8 +364,8 @@ static void suspended_coroutine(void **state) {
                       "coroutine.yield() end f() end) coroutine.resume(kept)", 3);
 }
 
-/* Checks a coroutine that was suspended when the watch began, and one that runs on in the
-   next watch. */
+/* Checks a coroutine that was suspended when the watch began, and a coroutine that runs
+   on in the next watch. */
 static void resumed_in_a_watch(void **state) {
   lua_State *L = *state;
   run(L, "local function body() for i = 1, 100 do coroutine.yield(i) end end\n"
@@ -407,7 +407,7 @@ static void in_the_middle(void **state) {
          "down(100, start_watch) down(3, function() end) pcall(down, 2, error)");
   /* down 101 times, the chunk, start_watch */
   assert_int_equal(call_log.entered[ENTRY_OPEN], 101 + 1 + 1);
-  assert_int_equal(suspended(), 0); /* all have returned */
+  assert_int_equal(suspended(), 0); /* all calls have returned */
   run(L, "local function down(n, f) if n == 0 then f() else down(n - 1, f) end return n end "
          "down(50, end_watch)");
   assert_int_equal(call_log.left[EXIT_STOP], 51 + 1 + 1);
@@ -554,8 +554,8 @@ static void hook_that_raises(void **state) {
   }
 }
 
-/* Checks a state that is closed below a watched call: its frames leave, then what it
-   closes is called. */
+/* Checks a state that is closed below a watched call: first its frames are left, then its
+   finalizers are called. */
 static void end_of_the_state(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();

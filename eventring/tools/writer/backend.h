@@ -7,8 +7,8 @@
 
 struct write_backend {
   /* Starts a write of `size` bytes; `token` comes back with the result. At most as many
-     writes as the backend's depth are in flight. Returns 0, or an errno; EAGAIN: try
-     again later. */
+     writes as the backend's depth are in flight. Returns 0 or an errno, EAGAIN if the
+     caller is to try again later. */
   int (*start)(struct write_backend *self, const void *from, size_t size, uint64_t offset,
                void *token);
   /* Waits at most `timeout_ns` (0: not at all) for the end of a write. If one has ended,

@@ -2,8 +2,8 @@
 /* pack.c: makes packets of a packed recording, in threads.
  *
  * One lock guards two queues: of waiting jobs and of finished jobs. A job that finds no
- * idle thread gets a new one, up to the number allowed. Each thread has a context of its
- * own, which it makes for its first job. */
+ * idle thread gets a new thread, up to the number allowed. Each thread has a context of
+ * its own, which it makes for its first job. */
 #include "pack.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ struct queue {
 struct packer {
   int level;
   unsigned threads, most, idle;
-  unsigned jobs; /* submitted and not returned; used by the user's thread only */
+  unsigned jobs; /* number of jobs submitted and not returned; used by the user's thread
+                    only */
   bool closing;
   struct queue waiting, finished;
   pthread_mutex_t lock; /* guards idle, closing and both queues */

@@ -20,20 +20,20 @@ enum { PACK_LEAST_LEVEL = 1, PACK_MOST_LEVEL = 19, PACK_MOST_THREADS = 64 };
 struct pack_job {
   /* set by the user, and unchanged while the job is under way */
   const uint8_t *buffer;
-  const struct eventring_piece *pieces; /* of the buffer */
-  size_t count;                         /* of pieces, at least 1 */
-  uint64_t sequence, plain_bytes;       /* as eventring_packet_header takes them */
+  const struct eventring_piece *pieces; /* pieces of `buffer` */
+  size_t count;                         /* number of pieces, at least 1 */
+  uint64_t sequence, plain_bytes;       /* arguments of eventring_packet_header */
   bool is_last;
   uint8_t *to;
-  size_t room; /* at least pack_room */
+  size_t room; /* bytes at `to`, at least pack_room */
   /* set when the job is finished */
-  size_t size; /* of the packet */
-  int error;   /* errno; 0: success */
-  /* the packer's: */
+  size_t size; /* bytes of the packet */
+  int error;   /* errno, or 0 after success */
+  /* used by the packer: */
   struct pack_job *after;
 };
 
-/* Tells whether this was built with zstd. */
+/* Tells whether this program was built with zstd. */
 bool pack_is_built(void);
 /* Returns the most bytes that a packet of `count` pieces with `bytes` bytes takes. */
 size_t pack_room(size_t bytes, size_t count);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* writer.c: the rules of writing (writer.h), for all backends.
  *
- * The jobs under way are a list in the order of submission; `running` ones are in flight.
- * A job is started when no earlier job touches one of its units and the backend has room.
- * Finished jobs leave the list and wait to be returned. */
+ * The jobs under way are a list in the order of submission; jobs that are `running` are
+ * in flight. A job is started when no earlier job touches one of its units and the
+ * backend has room. Finished jobs leave the list and wait to be returned. */
 #include "backend.h"
 
 #include <errno.h>

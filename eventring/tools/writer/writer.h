@@ -8,8 +8,8 @@
  *
  * A job is a piece of memory and an offset in the file. Jobs may be finished in any
  * order, with one exception: jobs that touch the same unit of the file (of a size that
- * the user chooses) are written one after the other, as submitted. If one of them fails,
- * those that wait for it fail, too.
+ * the user chooses) are written one after the other, as submitted. If one of these jobs
+ * fails, the jobs that wait for it fail, too.
  *
  * Rules: after a short write, the rest is written. After EINTR, the write is tried again;
  * after EAGAIN, or if the queue has no room, it is tried again after a pause that
@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 enum writer_kind { WRITER_SERIAL, WRITER_THREADS, WRITER_AIO, WRITER_KINDS };
-extern const char *const writer_names[]; /* of the kinds; ends with NULL */
+extern const char *const writer_names[]; /* names of the kinds; ends with NULL */
 
 struct write_job {
   /* set by the user, and unchanged while the job is under way */
@@ -35,13 +35,14 @@ struct write_job {
   uint64_t offset;
   /* set when the job is finished */
   size_t written;
-  int error; /* errno; 0: all is written */
-  /* the writer's: */
-  struct write_job *before, *after; /* in the list of those under way, in order */
+  int error; /* errno, or 0 if all is written */
+  /* used by the writer: */
+  struct write_job *before, *after; /* neighbours in the list of jobs under way, in
+                                       order */
   uint64_t number;
   bool running;
-  unsigned tries;       /* failed attempts */
-  uint64_t not_before;  /* CLOCK_MONOTONIC, ns */
+  unsigned tries;       /* number of failed attempts */
+  uint64_t not_before;  /* earliest time of the next attempt (CLOCK_MONOTONIC, ns) */
 };
 
 struct writer;

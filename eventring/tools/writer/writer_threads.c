@@ -2,7 +2,7 @@
 /* writer_threads.c: threads that call pwrite.
  *
  * One lock guards a ring of orders and a ring of results, each of `depth` elements. A
- * write that finds no idle thread gets a new one, up to the depth. */
+ * write that finds no idle thread gets a new thread, up to the depth. */
 #include "backend.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct threads {
   /* guarded by the lock */
   bool ends;
   unsigned idle;
-  struct order *orders, *results; /* rings of `depth` */
+  struct order *orders, *results; /* rings of `depth` elements */
   unsigned order_first, orders_waiting, result_first, results_waiting;
   /* used by the user's thread only */
   unsigned count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmocka.h: what the tests here use of cmocka, for compilers that cannot link it:
- * musl-gcc, for which Debian has no libraries. configure puts this folder on the include
- * path there.
+/* cmocka.h: the part of cmocka that the tests use, for compilers that cannot link cmocka:
+ * musl-gcc, for which Debian has no libraries. For these, configure puts this folder on
+ * the include path.
  *
  * A check that fails prints the place and what is wrong, and ends its test: it jumps back
  * to the loop. The program's status is the number of tests that failed, as with cmocka. A
