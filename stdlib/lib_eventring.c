@@ -10,6 +10,8 @@
  * raises is delivered by the next poll. So callbacks may do anything, and a poll ends
  * even if they cause events: it delivers what was there when it was called.
  */
+#include "api.h"
+#include "call.h"
 #include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
@@ -310,8 +312,11 @@ static const struct eventring_callbacks take = {sizeof take, take_event, take_lo
 /* Pushes the name of a definition. Names as Lua strings are kept in the cursor's user
  * value, by id. Making one may run a finalizer that closes the cursor. */
 static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
-  if (lua_rawgeti(L, names, (lua_Integer)id + 1) == LUA_TSTRING) return;
-  lua_pop(L, 1);
+  const TValue *known = table_get_int(as_table(api_stack_slot(L, names)), (lua_Integer)id + 1);
+  if (likely(is_string(known))) {
+    api_push_value(L, known);
+    return;
+  }
   const struct eventring_def *def = eventring_cursor_def(open_handle_of(L, c), id);
   lua_pushstring(L, def != NULL ? def->name : "?");
   lua_pushvalue(L, -1);
@@ -379,47 +384,51 @@ static void push_value(lua_State *L, Cursor *c, const Pending *p) {
   }
 }
 
-/* Pushes the arguments of a callback after domain, time and name; returns their
- * number. */
-static int push_rest(lua_State *L, Cursor *c, const Pending *p) {
-  int top = lua_gettop(L);
+/* Pushes an integer where there is room for it: a poll has made sure of POLL_SLOTS. */
+static inline void push_integer(lua_State *L, uint64_t value) {
+  set_int(L->top, (lua_Integer)value);
+  api_push(L);
+}
+
+/* Pushes the arguments of a callback after domain, time and name. */
+static inline void push_rest(lua_State *L, Cursor *c, const Pending *p) {
   switch ((Callback)p->callback) {
     case CB_LOST: case CB_COUNT: break;
     case CB_RUNTIME_BEGIN: case CB_RUNTIME_END: case CB_RUNTIME_COUNTER: case CB_LIFECYCLE:
       push_value(L, c, p);
       break;
     case CB_USER_BEGIN:
-      lua_pushinteger(L, (lua_Integer)p->context);
+      push_integer(L, p->context);
       push_value(L, c, p);
       break;
     case CB_USER_END:
-      lua_pushinteger(L, (lua_Integer)p->context);
-      lua_pushinteger(L, (lua_Integer)p->extra);
+      push_integer(L, p->context);
+      push_integer(L, p->extra);
       break;
     case CB_USER_COUNTER: case CB_USER_EVENT:
       push_value(L, c, p);
-      lua_pushinteger(L, (lua_Integer)p->context);
+      push_integer(L, p->context);
       break;
     case CB_ASYNC_BEGIN: case CB_ASYNC_END:
-      lua_pushinteger(L, (lua_Integer)p->extra);
-      lua_pushinteger(L, (lua_Integer)p->context);
+      push_integer(L, p->extra);
+      push_integer(L, p->context);
       if (p->callback == CB_ASYNC_BEGIN) push_value(L, c, p);
       break;
   }
-  return lua_gettop(L) - top;
 }
 
-static void call_back(lua_State *L, Cursor *c, Pending p) {
-  lua_pushvalue(L, FIRST_FUNCTION + p.callback);
-  lua_pushinteger(L, p.domain);
-  lua_pushinteger(L, (lua_Integer)p.ns);
-  if (p.callback == CB_LOST) {
-    lua_pushboolean(L, (p.extra & EVENTRING_LOST_BEFORE) != 0);
-    lua_call(L, 3, 0);
-    return;
+static void call_back(lua_State *L, Cursor *c, const Pending *p) {
+  const ptrdiff_t func = stack_save(L, L->top);
+  api_push_value(L, api_stack_slot(L, FIRST_FUNCTION + p->callback));
+  push_integer(L, p->domain);
+  push_integer(L, p->ns);
+  if (p->callback == CB_LOST) {
+    lua_pushboolean(L, (p->extra & EVENTRING_LOST_BEFORE) != 0);
+  } else {
+    push_name(L, c, NAMES_INDEX, p->id);
+    push_rest(L, c, p);
   }
-  push_name(L, c, NAMES_INDEX, p.id);
-  lua_call(L, 3 + push_rest(L, c, &p), 0);
+  vm_call_noyield(L, stack_restore(L, func), 0);
 }
 
 static lua_Integer deliver_queue(lua_State *L, Cursor *c, lua_Integer max) {
@@ -428,7 +437,7 @@ static lua_Integer deliver_queue(lua_State *L, Cursor *c, lua_Integer max) {
     if (c->handle == NULL) return delivered; /* closed by a callback */
     Pending p = c->queue[c->head++];
     delivered += p.counted;
-    if (p.callback < CB_COUNT && (c->wanted & (1u << p.callback))) call_back(L, c, p);
+    if (p.callback < CB_COUNT && (c->wanted & (1u << p.callback))) call_back(L, c, &p);
   }
   return delivered;
 }

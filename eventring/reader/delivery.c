@@ -513,6 +513,48 @@ decode_unusual(struct evr_ring_reader *reader, struct evr_event_run *run,
   if (word_kind(word) <= EVENTRING_END) take_stack(reader, run);
 }
 
+/* Calls back for the event that the reader holds, which counts from then on. */
+static inline __attribute__((always_inline)) int
+call_back(struct evr_ring_reader *reader, const struct evr_sink *sink) {
+  reader->in_run++;
+  EVR_IN_DEBUG(evr_ring_reader_balance(reader, &reader->event);)
+  return sink->callbacks.event(sink->context, &reader->event);
+}
+
+/* Returns the definition of the plain span that `word` begins and the next word ends, or
+   NULL if they are anything else. */
+static inline __attribute__((always_inline)) const struct evr_definition *
+leaf_of(const struct evr_event_run *run, uint64_t word) {
+  if ((word & FORMAT_WHAT_MASK) != EVENTRING_BEGIN || run->at >= run->end ||
+      ((word ^ *run->at) & FORMAT_TAIL_MASK) != (EVENTRING_BEGIN ^ EVENTRING_END))
+    return NULL;
+  const struct evr_definition *d = run->definition[word_id(word)];
+  return d && d->plain == EVENTRING_BEGIN && run->depth < run->full ? d : NULL;
+}
+
+/* Delivers a leaf span, with its end if that belongs to the run. Then the stack need not
+   have it, and of the event only the time and the kind change. Returns what the last
+   callback did. */
+static inline __attribute__((always_inline)) int
+deliver_leaf(struct evr_ring_reader *reader, struct evr_event_run *run,
+             const struct evr_definition *d, uint64_t word, uint64_t until,
+             const struct evr_sink *sink) {
+  const uint64_t ns = run->ns, ticks = run->from_ticks + run->since;
+  set_span(reader, run, d, ns, 0, EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0));
+  int stop = call_back(reader, sink);
+  if (__builtin_expect(!stop && goes_on(run, until) && ns <= run->ns, 1)) {
+    run->at++;
+    run->top[-1].within += run->ns - ns;
+    reader->event.ns = run->ns;
+    set_tags(&reader->event, d->tags + reader->tags +
+                                 EVR_TAGS(EVENTRING_END, EVENTRING_NONE, EVENTRING_MATCHED));
+    return call_back(reader, sink);
+  }
+  *run->top++ = (struct evr_span){.ticks = ticks, .ns = ns, .id = word_id(word)};
+  run->depth++;
+  return stop;
+}
+
 /* How the events of a run are decoded: */
 enum manner {
   LEAF,   /* as leaf spans and points */
@@ -528,6 +570,11 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
   begin_run(reader, sink, manner == CHECKED, &run);
   do {
     uint64_t word = *run.at++;
+    const struct evr_definition *leaf = manner == LEAF ? leaf_of(&run, word) : NULL;
+    if (leaf) {
+      stop = deliver_leaf(reader, &run, leaf, word, until, sink);
+      continue;
+    }
     if (manner == CHECKED || (!(manner == NESTED && decode_nested(reader, &run, word)) &&
                               !decode_plain(reader, &run, word))) {
       if (!word_is_event(word)) {
@@ -536,9 +583,7 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
       }
       decode_unusual(reader, &run, word);
     }
-    reader->in_run++;
-    EVR_IN_DEBUG(evr_ring_reader_balance(reader, &reader->event);)
-    stop = sink->callbacks.event(sink->context, &reader->event);
+    stop = call_back(reader, sink);
   } while (__builtin_expect(!stop, 1) && goes_on(&run, until));
   end_run(reader, sink, &run);
   reader->known_ns = reader->event.ns;

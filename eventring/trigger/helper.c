@@ -289,6 +289,7 @@ static bool leave_asleep(void) {
 static void finish(bool exits) {
   pthread_mutex_lock(&mutex);
   if (helper.running && exits && leave_asleep()) {
+    pthread_detach(helper.thread);
     helper.running = false;
     helper.left = true;
   }
