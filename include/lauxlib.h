@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lauxlib.h - the auxiliary library of Lua 5.4 (reference manual, chapter 5).
  *
- * Everything here is written in terms of lua.h alone, in auxlib.c: it has no private
- * access to the VM, except that bytes of buffers are counted. The layout of luaL_Buffer,
+ * Everything here is written in terms of lua.h alone, in auxlib.c, without private access
+ * to the VM, except that bytes of buffers are counted. The layout of luaL_Buffer,
  * luaL_Stream and luaL_Reg is part of the ABI, since the macros below are compiled into
  * modules.
  */
@@ -17,7 +17,8 @@
 
 #pragma GCC visibility push(default)
 
-/* Registry keys: the loaded modules and the preload table. */
+/* The global table's name, and the registry keys of the loaded modules and the preload
+   table. */
 #define LUA_GNAME "_G"
 #define LUA_LOADED_TABLE "_LOADED"
 #define LUA_PRELOAD_TABLE "_PRELOAD"
@@ -32,7 +33,7 @@ typedef struct luaL_Reg {
   lua_CFunction func;
 } luaL_Reg;
 
-/* Sizes of the numbers that caller and library were compiled with. */
+/* Sizes of the numbers with which caller and library were compiled. */
 #define LUAL_NUMSIZES (sizeof(lua_Integer) * 16 + sizeof(lua_Number))
 
 LUALIB_API void luaL_checkversion_(lua_State *L, lua_Number ver, size_t sz);
@@ -147,19 +148,18 @@ LUALIB_API const char *luaL_gsub(lua_State *L, const char *s, const char *p,
 #define luaL_intop(op, v1, v2)                                                \
   ((lua_Integer)((lua_Unsigned)(v1)op(lua_Unsigned)(v2)))
 
-/* -------------------------------------------------------------- buffers --
- * A string under construction.  It starts in `init`; when that is full it
- * moves into a userdata.  In either case it holds one stack slot (a
- * placeholder at first), so that between calls the top of the stack must be
- * where the last call left it. */
+/* -------------------------------------------------------------- buffers -- A string
+ * under construction. It starts in `init`; when `init` is full, the string moves into a
+ * userdata. The buffer always has one stack slot (with a placeholder at first), so
+ * between calls the top of the stack must be where the last call left it. */
 
 typedef struct luaL_Buffer luaL_Buffer;
 
 struct luaL_Buffer {
-  char *b;      /* the bytes: init.b, or the userdata's */
+  char *b;      /* the bytes, in init.b or in the userdata */
   size_t size;  /* capacity */
-  size_t n;     /* bytes in use */
-  lua_State *L; /* whose stack holds the slot */
+  size_t n;     /* number of bytes in use */
+  lua_State *L; /* the thread whose stack has the slot */
   union {
     LUAI_MAXALIGN;
     char b[LUAL_BUFFERSIZE];
@@ -186,9 +186,9 @@ LUALIB_API void luaL_pushresultsize(luaL_Buffer *B, size_t sz);
 #define luaL_buffsub(B, s) ((B)->n -= (s))
 #define luaL_prepbuffer(B) luaL_prepbuffsize(B, LUAL_BUFFERSIZE)
 
-/* -------------------------------------------------------- file handles --
- * A userdata with this layout and the metatable LUA_FILEHANDLE is a file of the io
- * library, in C modules too. `closef` NULL marks a closed file. */
+/* -------------------------------------------------------- file handles -- A userdata
+ * with this layout and the metatable LUA_FILEHANDLE is a file of the io library, also in
+ * C modules. In a closed file `closef` is NULL. */
 
 #define LUA_FILEHANDLE "FILE*"
 
@@ -199,7 +199,7 @@ typedef struct luaL_Stream {
 
 /* ------------------------------------------------------- for hosts -- */
 
-/* Checked when the program defines LUAI_ASSERT. */
+/* An assertion that is checked when the program defines LUAI_ASSERT. */
 #if !defined(lua_assert)
 #if defined(LUAI_ASSERT)
 #include <assert.h>

@@ -55,13 +55,13 @@ typedef LUA_KCONTEXT lua_KContext;
  * its results and returns how many there are. */
 typedef int (*lua_CFunction)(lua_State *L);
 
-/* Takes over from a C function that yielded, or whose callee did. */
+/* Continues for a C function that yielded, or that called a function which yielded. */
 typedef int (*lua_KFunction)(lua_State *L, int status, lua_KContext ctx);
 
 /* Gives lua_load its next piece (`*size` bytes); NULL or size 0 is the end. */
 typedef const char *(*lua_Reader)(lua_State *L, void *ud, size_t *size);
 
-/* Takes a piece of a dumped function; other than 0 stops the dump. */
+/* Takes a piece of a dumped function; a result other than 0 stops the dump. */
 typedef int (*lua_Writer)(lua_State *L, const void *p, size_t size, void *ud);
 
 /* Allocates, resizes, or (nsize 0) frees one block of foreign memory. */
@@ -86,7 +86,7 @@ typedef void (*lua_Hook)(lua_State *L, lua_Debug *ar);
 #define LUA_TTHREAD 8
 #define LUA_NUMTYPES 9
 
-/* What a thread or a protected call ended with. */
+/* The status with which a thread or a protected call ended. */
 #define LUA_OK 0
 #define LUA_YIELD 1
 #define LUA_ERRRUN 2
@@ -96,10 +96,10 @@ typedef void (*lua_Hook)(lua_State *L, lua_Debug *ar);
 
 /* ------------------------------------------------- the stack's positions -- */
 
-/* Free slots that a C function finds when it starts. */
+/* The number of free slots of a C function when it starts. */
 #define LUA_MINSTACK 20
 
-/* Result count: all of them. */
+/* As a number of results: all of them. */
 #define LUA_MULTRET (-1)
 
 #define LUA_REGISTRYINDEX (-LUAI_MAXSTACK - 1000)
@@ -135,8 +135,8 @@ LUA_API void lua_setallocf(lua_State *L, lua_Alloc f, void *ud);
 LUA_API void lua_setwarnf(lua_State *L, lua_WarnFunction f, void *ud);
 LUA_API void lua_warning(lua_State *L, const char *msg, int tocont);
 
-/* LUA_EXTRASPACE bytes of the embedding program's; a new thread starts with a
- * copy of the main thread's. */
+/* LUA_EXTRASPACE bytes for the embedding program; a new thread starts with a copy of the
+ * main thread's bytes. */
 #define lua_getextraspace(L) ((void *)((char *)(L) - LUA_EXTRASPACE))
 
 /* ----------------------------------------------------------- stack to C -- */
@@ -268,18 +268,19 @@ LUA_API void lua_closeslot(lua_State *L, int idx);
 #define LUA_GCISRUNNING 9
 #define LUA_GCGEN 10
 #define LUA_GCINC 11
-/* lua_gc(L, LUA_GCFRAME, int microseconds): collects for at most that time, also while
- * the collector is stopped; returns 1 if work is left, else 0. Not in PUC-Lua. */
+/* lua_gc(L, LUA_GCFRAME, int microseconds): collects for at most this time, also while
+ * the collector is stopped. Returns 1 if work is left, otherwise 0. Not in PUC-Lua. */
 #define LUA_GCFRAME 64
 
 LUA_API int lua_gc(lua_State *L, int what, ...);
 
-/* The userdata holds `bytes` bytes outside the heap of Lua from now on (the total, not an
- * increase). They count like its own memory: towards the next collection, for
- * collectgarbage "count" and the memory limit of a domain, until another number is stated
- * or the userdata has been collected. Its finalizer states 0 when it has freed them. May
- * collect. Raises "not enough memory" only when nothing was stated before: put the memory
- * into the userdata first. Not in PUC-Lua. */
+/* States that the userdata holds `bytes` bytes outside the heap of Lua from now on (the
+ * total, not an increase). These bytes count like the userdata's own memory (towards the
+ * next collection, for collectgarbage "count" and for the memory limit of a domain) until
+ * another number is stated or the userdata has been collected. The userdata's finalizer
+ * states 0 when it has freed the memory. May collect. Raises "not enough memory" only
+ * when nothing was stated before: put the memory into the userdata first. Not in
+ * PUC-Lua. */
 #define LUA_HAS_EXTERNAL_MEMORY 1
 LUA_API void lua_external_memory(lua_State *L, int idx, size_t bytes);
 
@@ -310,7 +311,7 @@ LUA_API void lua_external_memory(lua_State *L, int idx, size_t bytes);
 #define lua_isnone(L, n) (lua_type(L, (n)) == LUA_TNONE)
 #define lua_isnoneornil(L, n) (lua_type(L, (n)) <= 0)
 
-/* Names from Lua 5.3 that much source still uses; more of them: luaconf.h. */
+/* Names from Lua 5.3 that much source still uses. luaconf.h has more of them. */
 #define lua_newuserdata(L, s) lua_newuserdatauv(L, s, 1)
 #define lua_getuservalue(L, idx) lua_getiuservalue(L, idx, 1)
 #define lua_setuservalue(L, idx) lua_setiuservalue(L, idx, 1)

@@ -73,9 +73,9 @@
 #define lua_strx2number(text, end) lua_str2number(text, end)
 #define lua_getlocaledecpoint() (localeconv()->decimal_point[0])
 
-/* Stores the integer with the value of the integral float `n` in `*p`.  The
- * value is 1, or 0 when `n` is out of range.  Both bounds are powers of two,
- * so that they are exact as doubles. */
+/* Stores the integer with the value of the integral float `n` in `*p`. The value of the
+ * macro is 1, or 0 when `n` is out of range. The bounds of the range are powers of two,
+ * so they are exact as doubles. */
 #define lua_numbertointeger(n, p)                                             \
   ((n) >= (LUA_NUMBER)(LUA_MININTEGER) &&                                     \
    (n) < -(LUA_NUMBER)(LUA_MININTEGER) &&                                     \
@@ -83,7 +83,7 @@
 
 /* ------------------------------------------------------- sizes and limits */
 
-/* Slots that one Lua stack may grow to; pseudo-indices start beyond it. */
+/* The most slots of a Lua stack; pseudo-indices start beyond this number. */
 #define LUAI_MAXSTACK 1000000
 
 /* Bytes of lua_Debug.short_src, the terminating zero included. */
@@ -93,7 +93,7 @@
 #define LUA_EXTRASPACE (sizeof(void *))
 
 /* Bytes that a luaL_Buffer holds before it moves to the collected heap. */
-#ifdef SAROS_STRESS /* so that most buffers grow; the ABI is another one there */
+#ifdef SAROS_STRESS /* small, so that most buffers grow; a stress build has another ABI */
 #define LUAL_BUFFERSIZE 32
 #else
 #define LUAL_BUFFERSIZE ((int)(16 * sizeof(void *) * sizeof(LUA_NUMBER)))
@@ -180,8 +180,8 @@
 
 /* ------------------------------------------------- names from Lua 5.3 -- */
 
-/* A program that defines LUA_COMPAT_5_3 gets these names. The library has what they stand
- * for in any case (math.pow and others, `__lt` in the place of `__le`). */
+/* A program that defines LUA_COMPAT_5_3 gets these names. The library always has what
+ * these names stand for (math.pow and others, `__lt` in the place of `__le`). */
 #if defined(LUA_COMPAT_5_3)
 #define LUA_COMPAT_MATHLIB
 #define LUA_COMPAT_APIINTCASTS

@@ -7,8 +7,7 @@
 
 #pragma GCC visibility push(default)
 
-/* Suffix of the environment variables that hold for this version alone, as in
- * LUA_PATH_5_4. */
+/* Suffix of the environment variables for this version alone, as in LUA_PATH_5_4. */
 #define LUA_VERSUFFIX "_" LUA_VERSION_MAJOR "_" LUA_VERSION_MINOR
 
 #define LUA_COLIBNAME "coroutine"
@@ -21,8 +20,8 @@
 #define LUA_DBLIBNAME "debug"
 #define LUA_LOADLIBNAME "package"
 
-/* Pushes the table of the library, as does each function below; call them through
- * luaL_requiref. */
+/* Pushes the table of the library, as each function below does. Call these functions
+ * through luaL_requiref. */
 LUAMOD_API int luaopen_base(lua_State *L);
 LUAMOD_API int luaopen_coroutine(lua_State *L);
 LUAMOD_API int luaopen_table(lua_State *L);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/assumed.c: what code may assume about the tables of libraries.
  *
- * `math.abs` is two lookups, in the globals and in `math`, whose results hardly any
- * program ever changes. Code that has found a primitive in this way gets the number of an
- * AssumedField. From then on it does no lookup: it only compares its globals with those
- * of the field (GETASSUMED in vm/opcodes.def). The tables stay as they were for all other
- * code; only code that sets one of the two nodes has to report it. Both nodes have
- * Node.assumed set, so that the interpreter's own stores, which compare a node's tags and
- * this mark at once, leave them to the slow paths. Their tables have TABLE_ASSUMED, which
- * slow paths test. When a node is set, or a table gets other nodes or becomes weak, all
- * fields are dropped. The code then finds that its globals differ, does the lookups
- * again, and may assume again. After MOST_CHANGES changes (a node was set, or the globals
- * were others) nothing is assumed any more, so that a program that changes a function
- * again and again does not pay for it.
+ * `math.abs` takes two lookups, in the globals and in `math`; hardly any program ever
+ * changes their results. Code that has found a primitive by two such lookups gets the
+ * number of an AssumedField. From then on the code does no lookup: it only compares its
+ * globals with the globals of the field (GETASSUMED in vm/opcodes.def). The tables do not
+ * change for other code, except that code which sets one of the two nodes has to report
+ * it. Both nodes have Node.assumed set, so that the interpreter's own stores, which
+ * compare a node's tags and this mark at once, leave them to the slow paths. Their tables
+ * have TABLE_ASSUMED, which slow paths test. When a node is set, or a table gets other
+ * nodes or becomes weak, all fields are dropped. The code then finds that its globals
+ * differ, does the lookups again, and may assume again. After MOST_CHANGES changes (a
+ * node was set, or other globals were used) nothing is assumed any more, so that a
+ * program that changes a function again and again does not pay for it.
  *
- * Marks may be left behind: each costs one slow path. A number stands for the same two
- * names for ever, since code with an old number may run at any time. Names are compared
- * by the addresses of strings, which the constants of the code keep alive.
+ * Marks may stay on nodes of which nothing is assumed; each costs one slow path. The
+ * number of a field stands for the same two names for ever, since code with an old number
+ * may run at any time. Names are compared by the addresses of strings, which the
+ * constants of the code keep alive.
  *
  * The globals are those of the registry. They are kept alive until the fields are
  * dropped: otherwise another table at the same address would be taken for them.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/assumed.h: functions of libraries that code has found and may rely on until one
- * of the fields is set (design: assumed.c). Each domain has its own, used by its thread
- * only. */
+ * of the fields is set (design: assumed.c). Each domain has its own Assumptions, used by
+ * its thread only. */
 #ifndef SAROS_RUNTIME_ASSUMED_H
 #define SAROS_RUNTIME_ASSUMED_H
 
 #include "object.h"
 
 typedef struct AssumedField {
-  const Table *globals; /* table in which `library` was found; NULL: look it up again */
+  /* table in which `library` was found; NULL if it must be looked up again */
+  const Table *globals;
   const Primitive *function;
   const String *library, *name;
 } AssumedField;
@@ -17,7 +18,7 @@ typedef struct Assumptions {
   AssumedField *fields;
   uint32_t count, room;
   uint32_t changes; /* times that an assumed field was set after all, up to a limit */
-  Table *globals; /* of all fields whose `globals` is not NULL; a root of the collector */
+  Table *globals; /* the globals of all fields that have some; a root of the collector */
 } Assumptions;
 
 #define NO_ASSUMPTION UINT32_MAX
@@ -28,7 +29,7 @@ uint32_t assumed_field(Domain *d, Table *globals, Node *library, Node *function)
 /* Drops all assumptions of the domain. */
 void assumed_drop(Domain *d) COLD;
 /* Handles a store into `node`, which has a short string as its key: if something was
- * assumed of this node, drops all assumptions. */
+ * assumed of the node, drops all assumptions. */
 void assumed_set(Domain *d, Node *node) COLD;
 void assumed_free(Domain *d);
 

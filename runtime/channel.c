@@ -5,8 +5,8 @@
  * and a queue of domains that wait to send. A send wakes the first receiver, a receive
  * the first sender. A woken domain tries again, and may find that another one was
  * quicker. A woken domain may leave without having used the wake-up (after a timeout, or
- * because `select` received from another channel). Then it wakes the next one, so a
- * wake-up is never lost.
+ * because `select` received from another channel). Then it wakes the next waiting domain,
+ * so a wake-up is never lost.
  *
  * If the capacity is 0, one message can be put in for each domain that waits to receive.
  *
@@ -23,12 +23,12 @@
  *   Channels that lie in each other and are named by nothing else keep each other alive.
  *   They are found by trial deletion (search_all_locked). For each channel without a
  *   port, the messages that name it are counted, except those that lie in channels
- *   without a port. If the count is not 0, something alive holds the channel, and with it
- *   the channels that its messages name, and so on. The messages of all other channels
- *   without a port are taken out and freed, which frees these channels. A channel that
- *   lost a holder and has messages but no port may be part of a cycle. A search is made
- *   when this has happened often enough, compared with the cost of the last search, or
- *   when a domain ends.
+ *   without a port. If the count is not 0, a live holder keeps the channel alive, and
+ *   with it the channels that its messages name, and so on. The messages of all other
+ *   channels without a port are taken out and freed, which frees these channels. A
+ *   channel that lost a holder and has messages but no port may be part of a cycle. A
+ *   search is made when this has happened often enough, compared with the cost of the
+ *   last search, or when a domain ends.
  *
  *   `all.lock` is held while the number of holders falls, and while a channel gets its
  *   first port. So during a search a channel without a port does not change: no thread
@@ -53,13 +53,16 @@ struct Channel {
   pthread_mutex_t lock;
   uint32_t id, capacity; /* constant */
   bool closed;
-  uint32_t first, count, room; /* of the ring; room is a power of two, or 0 */
+  /* index of the first message, number of messages, and room of the ring, a power of two
+     or 0 */
+  uint32_t first, count, room;
   Message **ring;
   WaitQueue receivers, senders;
   Port *ports;
   uint32_t nports, ports_room;
   uint32_t in_flight;
-  size_t bytes, mapped; /* of the messages in it: from malloc; in mappings of their own */
+  /* bytes of the messages in it from malloc, and in mappings of their own */
+  size_t bytes, mapped;
   /* Guarded by all.lock */
   Channel *next, *prev;
   /* For a search */
@@ -73,7 +76,8 @@ static struct {
   Channel *first;
   size_t suspicions; /* channels that may be in a cycle, counted since the last search */
   size_t work;       /* channels and messages that the last search examined */
-  uint64_t orphaned_ns; /* when a channel was last left with a single holder; 0: never */
+  /* when a channel was last left with a single holder; 0 if never */
+  uint64_t orphaned_ns;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define FIRST_ROOM 8
@@ -126,7 +130,7 @@ Channel *channel_new(Peer *self, uint32_t capacity) {
   pthread_mutexattr_destroy(&attributes);
   c->id = __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED);
   c->capacity = capacity;
-  /* with a ring, a message can fail to fit only if there are others in it */
+  /* with a ring, a message can fail to fit only if the ring holds others */
   if (grow_ring(c) && channel_hold(c, self)) {
     link_channel(c);
     return c;
@@ -241,7 +245,7 @@ static void reach_channel(Channel *c, Channel **list) {
   *list = c;
 }
 
-/* Searches all channels. Those without a port that were not reached are then dead. */
+/* Searches all channels. Channels without a port that it does not reach are dead. */
 static void search_all_locked(void) {
   Channel *list = NULL;
   for (Channel *c = all.first; c != NULL; c = c->next) look_at_channel(c);
@@ -347,7 +351,7 @@ static void forget_others(Channel *c, const Peer *self) {
   c->receivers = c->senders = (WaitQueue){0};
 }
 
-/* Frees the channels that only other domains held, except those that are named by a
+/* Frees the channels that only other domains held, except channels that are named by a
  * message on its way to such a domain. */
 void channel_forget_others(const Peer *self) {
   for (Channel *c = all.first, *next; c != NULL; c = next) {
@@ -448,15 +452,15 @@ static ChannelResult try_receive_locked(Channel *c, Message **m, uint32_t **wake
   return CHANNEL_OK;
 }
 
-/* Leaves the queue. Passes a wake-up that was not used on to the next waiter, if it can
- * go on. */
+/* Leaves the queue. Passes a wake-up that was not used on to the next waiter, if that
+ * waiter can go on. */
 static uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_can_go) {
   waiter_remove(queue, w);
   return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
 }
 
-/* Leaves with CHANNEL_ORPHANED. Requests to the domain are obeyed first: obeyed later,
- * they would raise in the code that closes its variables. */
+/* Leaves with CHANNEL_ORPHANED. Requests to the domain are obeyed first: later they would
+ * raise in the code that closes the domain's variables. */
 static ChannelResult leave_orphaned(Peer *self) {
   if (peer_asked(self) != 0) return CHANNEL_ATTENTION;
   self->abandoned = true;
@@ -502,7 +506,7 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
 }
 
 /* Queues a receiver. In a channel without a buffer a waiting receiver makes room, so a
- * sender may go on. The result is to be passed to peer_wake, as that of leave_locked. */
+ * sender may go on. The result is to be passed to peer_wake. */
 static uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
   waiter_enqueue(&c->receivers, w);
   return c->capacity == 0 && has_room(c) ? waiter_notify_first(&c->senders) : NULL;
@@ -514,7 +518,8 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   for (bool again = false;; again = true) {
     uint32_t *wake = NULL;
     lock_channel(c);
-    /* it was woken for a message, which another domain may have taken since then */
+    /* the domain was woken for a message, which another domain may have taken since
+       then */
     if (again) waiter_remove(&c->receivers, &w);
     ChannelResult result = try_receive_locked(c, m, &wake);
     if (result == CHANNEL_TIMEOUT) {
@@ -545,7 +550,7 @@ typedef struct Selection {
   Message **message;
   bool again;     /* the waiters have been in the queues */
   bool prepared;
-  bool may_wait;  /* a channel without a message gets its waiter queued again */
+  bool may_wait;  /* whether a channel without a message gets its waiter queued again */
 } Selection;
 
 /* Removes the waiter from queue i. A wake-up that was not used is passed on to the next

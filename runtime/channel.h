@@ -12,10 +12,12 @@ typedef struct Channel Channel;
 typedef enum ChannelResult {
   CHANNEL_OK,
   CHANNEL_CLOSED,
-  /* it would have to wait, but no other domain holds the channel any more */
+  /* the caller would have to wait, but no other domain holds the channel any more */
   CHANNEL_ORPHANED,
-  CHANNEL_TIMEOUT, /* the deadline has passed; with the deadline 0: it is full or empty */
-  /* another domain, or a signal, has a request to this one: peer_take_up */
+  /* the deadline has passed; with deadline 0, the channel is full or empty */
+  CHANNEL_TIMEOUT,
+  /* there is a request to this domain, from another domain or a signal: see
+     peer_take_up */
   CHANNEL_ATTENTION
 } ChannelResult;
 
@@ -24,45 +26,48 @@ typedef enum ChannelResult {
 Channel *channel_new(Peer *self, uint32_t capacity);
 uint32_t channel_id(const Channel *c);
 uint32_t channel_capacity(const Channel *c);
-uint32_t channel_waiting(Channel *c); /* messages in it at this moment */
+/* Returns the number of messages in the channel at this moment. */
+uint32_t channel_waiting(Channel *c);
 bool channel_is_closed(Channel *c);
 
-/* Adds a handle of the domain `self` to the channel, or (channel_let_go) removes one.
- * channel_hold returns false if out of memory. */
+/* Adds a handle of the domain `self` to the channel; channel_let_go removes one. Returns
+ * false if out of memory. */
 bool channel_hold(Channel *c, Peer *self);
 void channel_let_go(Channel *c, Peer *self);
-/* Adds one to the number of messages that name the channel, or subtracts one. */
+/* Adds one to the number of messages that name the channel; the function below subtracts
+   one. */
 void channel_hold_in_flight(Channel *c);
 void channel_drop_in_flight(Channel *c);
 /* Frees the channels that lie in each other and are held by nothing else, if there may be
  * some. Called at the end of a domain. */
 void channel_find_cycles(void);
-/* Keeps channels consistent across a fork: channel_lock_all locks all of them before it,
- * so that no operation is half done, and channel_unlock_all unlocks them in the parent.
- * In the child channel_forget_others unlocks them: from then on only `self` holds
- * channels there, and nothing waits. */
+/* Keeps channels consistent across a fork: channel_lock_all locks all channels before the
+ * fork, so that no operation is half done, and channel_unlock_all unlocks them in the
+ * parent. In the child channel_forget_others unlocks them: from then on only `self` holds
+ * channels in the child, and nothing waits. */
 void channel_lock_all(void);
 void channel_unlock_all(void);
 void channel_forget_others(const Peer *self);
 /* Returns how many channels exist, in all domains. */
 uint32_t channel_count(void);
 /* Returns the time at which a channel was last left with a single domain, whose waits on
- * it fail from then on: ns of the monotonic clock; 0: never. Any thread. */
+ * it fail from then on. The time is in ns of the monotonic clock, 0 if that has never
+ * happened. Any thread. */
 uint64_t channel_last_orphaned(void);
 /* Measures the memory of all channels of the process, with the messages in them: bytes
  * from malloc, and bytes of mappings. */
 void channel_measure(size_t *bytes, size_t *mapped);
 
-/* Sends the message, or receives one. A message that is sent remains the caller's unless
- * CHANNEL_OK is returned. */
+/* Sends the message; the function below receives one. A message to be sent remains the
+ * caller's unless CHANNEL_OK is returned. */
 ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline);
 ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline);
-/* Receives from the first of n channels that has a message, in their order. *index says
- * which one it is; it is also set if that channel is closed and empty (CHANNEL_CLOSED).
- * `waiters` has room for n. */
+/* Receives from the first of n channels that has a message, in their order. Sets *index
+ * to its number, also if the channel is closed and empty (CHANNEL_CLOSED). `waiters` has
+ * room for n. */
 ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self,
                              Message **m, uint32_t *index, uint64_t deadline);
-/* Closes the channel: no more messages can be sent, but those in it can still be
+/* Closes the channel: no more messages can be sent, but messages in it can still be
  * received. May be called any number of times. */
 void channel_close(Channel *c);
 

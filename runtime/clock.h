@@ -13,7 +13,7 @@ static inline uint64_t monotonic_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-enum { CLOCK_TICKS = 100 /* per second */ };
+enum { CLOCK_TICKS = 100 /* ticks per second */ };
 
 /* Returns the ticks of CLOCK_MONOTONIC, modulo 2^32. May be a few milliseconds behind,
  * but is cheaper than monotonic_ns. Any thread; errno stays as it was. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/domain.c: birth and end of a domain.
  *
- * A domain is one Domain, in the first chunk of its heap or from the state's allocator;
- * everything else of it is in its heap, except the intern table's later buckets, the
+ * A domain is one Domain, in the first chunk of its heap or from the state's allocator.
+ * All its other data is in its heap, except the intern table's later buckets, the
  * collector's own arrays and large allocations. The registry is filled by the vm.
  */
 #include "domain.h"

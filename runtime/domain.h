@@ -21,7 +21,7 @@
  * take input from others. */
 typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } HashSeed;
 
-/* Reads SAROS_HASH_SEED. *seed is set if it returns HASH_SEED_FIXED. Any thread. */
+/* Reads SAROS_HASH_SEED. Sets *seed if it returns HASH_SEED_FIXED. Any thread. */
 HashSeed domain_fixed_seed(uint64_t *seed);
 
 struct Channel;
@@ -33,7 +33,7 @@ typedef struct Sharing {
   Table *loaded;            /* package.loaded */
   /* metatables that domains agree on: metatable -> name, name -> metatable */
   Table *metatables;
-  Table *channel_metatable; /* of the userdata that are handles of channels */
+  Table *channel_metatable; /* metatable of the handles of channels */
   /* pushes this domain's handle; raises */
   void (*push_channel)(lua_State *L, struct Channel *channel);
 } Sharing;
@@ -49,27 +49,27 @@ enum {
 };
 #define EVENT_IDS 256
 typedef struct EventIds {
-  uint16_t id[EVENT_NAME_KINDS]; /* 0: not yet recorded; may have EVENT_ID_IS_DOUBLE */
+  /* id for each kind of name, 0 if not yet recorded; may have EVENT_ID_IS_DOUBLE */
+  uint16_t id[EVENT_NAME_KINDS];
 } EventIds;
-#define EVENT_ID_IS_DOUBLE 0x8000 /* of a counter with floating-point values */
+#define EVENT_ID_IS_DOUBLE 0x8000 /* set for a counter with floating-point values */
 typedef struct EventNames {
-  /* name -> what the module eventring keeps for it; also in the registry; NULL: not yet
-   * made */
+  /* name -> entry of the module eventring; also in the registry; NULL if not yet made */
   Table *table;
-  uint32_t count; /* names in it */
+  uint32_t count; /* number of names in the table */
 } EventNames;
 
 struct Domain {
   Heap heap;
   Gc gc;
   StringTable strings;
-  uint32_t seed;           /* of string hashes */
-  uint32_t ncalls;         /* nested C calls, of all threads together */
+  uint32_t seed;           /* seed of string hashes */
+  uint32_t ncalls;         /* number of nested C calls in all threads */
   lua_State *main_thread;
   lua_State *current;      /* the thread that runs */
   struct ErrorJump *error_jump; /* innermost protected point */
   TValue registry;
-  Table *metatables[LUA_NUMTYPES]; /* of the basic types */
+  Table *metatables[LUA_NUMTYPES]; /* metatables of the basic types */
   String *meta_names[META_COUNT];
   String *names[NAME_COUNT];
   String *memory_error;    /* preallocated message */
@@ -77,24 +77,23 @@ struct Domain {
   lua_CFunction panic;
   lua_WarnFunction warnf;
   void *warn_ud;
-  /* returned by lua_getallocf; the heap's own (Heap.allocf) is NULL if the heap maps
+  /* the allocator that lua_getallocf returns; Heap.allocf is NULL if the heap maps
    * memory */
   lua_Alloc allocf;
   void *alloc_ud;
-  void *compile_spare; /* memory kept for the next compilation (vm/arena.c); NULL: none */
+  void *compile_spare; /* memory kept for the next compilation (vm/arena.c), or NULL */
   size_t compile_spare_bytes;
   RuntimeHooks hooks;
-  /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
+  /* the domain's rings; not NULL between probes_domain_start and _stop (probes.h) */
   struct eventring_domain *rings;
-  EventNames event_names[EVENT_NAME_KINDS]; /* of the module eventring */
-  /* ids of the names whose String.extra is the index: EVENT_IDS entries, or
-   * domain_no_event_ids */
+  EventNames event_names[EVENT_NAME_KINDS]; /* names of the module eventring */
+  /* ids of names, by String.extra: EVENT_IDS entries, or domain_no_event_ids */
   EventIds *event_ids;
-  uint32_t event_ids_count; /* indices that were given, from 1 on */
+  uint32_t event_ids_count; /* number of indices that were given, from 1 on */
   Assumptions assumed;
-  uint64_t contexts;      /* ids that coroutines were given (vm/contexts.c) */
+  uint64_t contexts;      /* number of ids that coroutines were given (vm/contexts.c) */
   bool traces;            /* a span or thread has, or has had, a trace (vm/traces.c) */
-  /* numbers that were given to spans that hide a trace (vm/traces.c) */
+  /* how many numbers were given to spans that hide a trace (vm/traces.c) */
   uint32_t unrecorded_spans;
   Sharing sharing;
   /* the part that other domains may access; not NULL once the domain is complete */
@@ -104,25 +103,25 @@ struct Domain {
   bool rings_wait;
   /* monotonic time at which the footprint was last written (footprint.c) */
   uint64_t footprint_ns;
-  /* MemprofOrigin of what is allocated; MEMPROF_ORIGINS: the running frame decides */
+  /* MemprofOrigin of allocations; MEMPROF_ORIGINS if the running frame decides */
   uint8_t origin;
-  /* child that answers a question of a tool, or 0 (vm/question.c) */
+  /* pid of the child that answers a question of a tool, or 0 (vm/question.c) */
   int answerer;
   uint32_t id;
-  int place; /* index among those that other processes find (introspection.c) */
+  int place; /* index among the domains that other processes find (introspection.c) */
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */
-  /* what is sampled (memprof.c); NULL: nothing was ever sampled */
+  /* state of the sampler (memprof.c); NULL if nothing was ever sampled */
   struct Memprof *memprof;
-  struct CallWatcher *watcher; /* NULL: calls are not watched */
+  struct CallWatcher *watcher; /* the watcher of calls, or NULL */
   lua_State *watched;      /* the running thread, as last reported to the watcher */
   uint8_t noting;       /* each instruction is stored in its frame (vm/noting.c) */
-  /* loops and calls until the next check whether `noting` is still wanted */
+  /* number of loops and calls until the next check whether `noting` is still wanted */
   uint32_t noting_left;
-  uint64_t stack_ns;    /* when its last stack was written in the child of a fork */
+  uint64_t stack_ns;    /* time when its last stack was written in the child of a fork */
   /* number of the last request for a last stack (vm/last_stack.c) */
   uint32_t stack_asked;
-  /* the process's profile; NULL: none (vm/call_profile.h) */
+  /* the process's profile, or NULL (vm/call_profile.h) */
   struct CallProfile *own_profile;
   /* functions called while there was a profile, or NULL */
   struct CalledFunctions *called;
@@ -134,9 +133,9 @@ static inline Domain *heap_domain(Heap *h) {
   return (Domain *)((char *)h - offsetof(Domain, heap));
 }
 
-/* Creates a domain, from its heap to its main thread, which is returned; NULL if out of
- * memory. All memory comes from f, which lua_getallocf returns; if f is NULL, the heap
- * maps it. */
+/* Creates a domain, from its heap to its main thread. Returns the main thread, or NULL if
+ * out of memory. All memory comes from f, which lua_getallocf returns; if f is NULL, the
+ * heap maps memory. */
 lua_State *domain_new(lua_Alloc f, void *ud);
 /* Makes the domain take its memory from f from now on. */
 void domain_host(Domain *d, lua_Alloc f, void *ud);
@@ -144,7 +143,7 @@ void domain_host(Domain *d, lua_Alloc f, void *ud);
 HIDDEN extern EventIds domain_no_event_ids[1];
 /* Frees Domain.compile_spare. */
 void domain_drop_spare(Domain *d);
-/* Runs the finalizers and frees the domain. L: its main thread. */
+/* Runs the finalizers and frees the domain, whose main thread is L. */
 void domain_close(lua_State *L);
 
 #endif

@@ -43,7 +43,7 @@ static void set(Footprint *f, FootprintId id, size_t bytes) {
 }
 
 /* Sets the amount of a part of the live memory, and subtracts it from FOOTPRINT_LIVE. The
- * amount is that of the last marking. */
+ * amount was measured by the last marking. */
 static void set_part_of_live(Footprint *f, FootprintId id, size_t bytes) {
   MemoryAmount *live = &f->amount[FOOTPRINT_LIVE];
   if (bytes > live->resident) bytes = live->resident;
@@ -83,8 +83,8 @@ static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) 
     rows[n].resident = f->amount[id].resident;
     rows[n++].reserved = f->amount[id].reserved;
   }
-  /* an error is ignored: a recording without room has no footprint, and nothing depends
-   * on it */
+  /* an error is ignored: a recording without room has no footprint, on which nothing
+   * depends */
   eventring_footprint_write(d->rings, rows, n, flags);
 }
 
@@ -113,8 +113,8 @@ static void add_bytes(void *amount, const void *items, size_t bytes) {
   a->reserved += bytes;
 }
 
-/* Measures the stack of this thread, unless this is the main thread: its stack has a row
- * of its own in the system's list. */
+/* Measures the stack of this thread, except the main thread's, which has a row of its own
+ * in the system's list. */
 static void measure_stack(struct eventring_pages *pages, MemoryAmount *amount) {
   pthread_attr_t attributes;
   void *stack;
@@ -158,8 +158,8 @@ void footprint_measure(Domain *d) {
   d->footprint_ns = mapping_now();
 }
 
-/* Time from which the C library may be asked again: it is asked at most once a second,
- * and for at most a ten-thousandth of the time. */
+/* Time from which malloc may be measured again. It is measured at most once a second, and
+ * for at most a ten-thousandth of the time. */
 static uint64_t malloc_due_ns;
 
 static void note_asked(uint64_t begun) {

@@ -8,8 +8,7 @@
 /* Measures the memory of the domain page by page and writes the result, for a tool that
  * asks. Takes some ns for each page. */
 void footprint_measure(Domain *d);
-/* Writes what the heap knows from its own counts. Takes some microseconds; called after a
- * major cycle. */
+/* Writes the heap's own counts. Takes some microseconds; called after a major cycle. */
 void footprint_reckon(Domain *d);
 /* Calls footprint_reckon if nothing was written for a second. Called after a minor
  * collection and before a wait. */

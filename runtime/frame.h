@@ -75,7 +75,7 @@ struct CallInfo {
     struct {                   /* C functions and native frames */
       union {
         lua_KFunction k;       /* continuation; NULL in a native frame without one */
-        /* the function, for readers, until it sets its continuation */
+        /* for readers, the function, until it sets its continuation */
         lua_CFunction running;
       };
       lua_KContext ctx;
@@ -83,26 +83,26 @@ struct CallInfo {
     } c;
   } u;
   union {
-    uint32_t func_index;  /* yieldable pcall: stack index of the called function */
-    uint32_t npcalls;     /* CALL_PCALL: pcalls in progress below it */
-    int32_t nyield;       /* values yielded */
-    int32_t nres;         /* values being returned while closing variables */
-    struct { uint16_t first, count; } transfer; /* call/return hooks */
+    uint32_t func_index;  /* stack index of the function that a yieldable pcall called */
+    uint32_t npcalls;     /* for CALL_PCALL, the number of pcalls in progress below it */
+    int32_t nyield;       /* number of values yielded */
+    int32_t nres;         /* number of values being returned while variables are closed */
+    struct { uint16_t first, count; } transfer; /* for call and return hooks */
   } u2;
-  int32_t nresults;  /* results wanted by the caller, -1: all */
+  int32_t nresults;  /* number of results that the caller wants; -1 for all */
   uint32_t status;   /* CALL_* */
-  uint32_t depth;    /* index in the list; 0: base_ci */
+  uint32_t depth;    /* index in the list; 0 for base_ci */
   /* Incremented by each function that begins in this frame, tail calls included. For
    * readers in other processes (doc/INTROSPECTION.md). */
   uint32_t entries;
 };
 
 /* A frame is filled in a fixed order, so that readers in other processes
- * (doc/INTROSPECTION.md) never see a function in it that does not run there: first what
- * runs (k, running), then the status, then `entries`. Last, the frame becomes the current
- * one. The release stores keep the compiler from changing this order; on x86-64 they are
- * plain moves. They have no acquire loads as partners: readers copy the memory with
- * process_vm_readv. */
+ * (doc/INTROSPECTION.md) never see a function in it that does not run there: first the
+ * function (k, running), then the status, then `entries`. Last, the frame becomes the
+ * current frame. The release stores keep the compiler from changing this order; on x86-64
+ * they are plain moves. They have no acquire loads as partners: readers copy the memory
+ * with process_vm_readv. */
 #define frame_set_status(frame, bits) __atomic_store_n(&(frame)->status, (bits), __ATOMIC_RELEASE)
 #define frame_publish(L, frame) __atomic_store_n(&(L)->ci, (frame), __ATOMIC_RELEASE)
 

@@ -27,7 +27,7 @@ enum { PLACES = 2 * PEER_MAX, NO_PLACE = -1 };
 static Domain *domains[PLACES]; /* atomic */
 struct eventring_request introspection_request;
 
-/* Found through the note. Hidden, since nothing else refers to it by name. */
+/* Readers find this through the note. Hidden, since nothing else refers to it by name. */
 extern const struct eventring_introspection saros_introspection;
 
 #define HERE(type, field) {EVENTRING_HERE, offsetof(type, field)}
@@ -132,7 +132,7 @@ const struct eventring_introspection saros_introspection = {
     .instruction = sizeof(Instruction),
     .lines = offsetof(Prototype, positions),
     .line_count = offsetof(Prototype, npositions),
-    .forms = { /* position.h */
+    .forms = { /* the forms of position.h */
       {.mask = 1u << 31, .value = 0, .lines = INT32_MAX},
       {.mask = 3u << 30, .value = 2u << 30, .shift = POSITION_COLUMNS,
        .lines = (1u << POSITION_LINES) - 1},
@@ -242,9 +242,9 @@ static int check_directory(const char *path) {
 bool introspection_take_request(const char **directory) {
   static char path[EVENTRING_REQUEST_PATH];
   struct eventring_request *asked = &introspection_request;
-  /* acquire: the directory is copied, below, after this. The partner is in another
-   * process: ask (eventring/tools/start.c) writes the directory and then the word, by two
-   * calls of process_vm_writev */
+  /* acquire: the directory is copied after this load. The partner is in another process:
+   * ask (eventring/tools/start.c) writes the directory and then the word, by two calls of
+   * process_vm_writev */
   uint32_t what = __atomic_fetch_and(&asked->word, EVENTRING_REQUEST_LINES, __ATOMIC_ACQUIRE) &
                   ~(uint32_t)EVENTRING_REQUEST_LINES;
   if (what == 0) return false;
@@ -276,8 +276,8 @@ void introspection_lines_seen(void) {
 
 /* ---- domains ------------------------------------------------------------- */
 
-/* Number of places in use. Relaxed: if an old value hides a free place, the domain is
- * only left out. */
+/* Number of places in use. Relaxed: if an old value hides a free place, a domain is not
+ * shown to readers. */
 static int taken;
 
 void introspection_add(Domain *d) {

@@ -17,22 +17,22 @@ void introspection_remove(Domain *d);
    thread may end at any moment. */
 bool introspection_domain(unsigned n, Domain **d);
 /* Removes all domains but d. For a forked child, in which only the domain of the thread
-   that forked goes on (NULL: none does). */
+   that forked continues (NULL if none does). */
 void introspection_keep_only(const Domain *d);
 
-/* Written by other processes of the same user. Its `word` is the one that safepoints test
-   while nothing is recorded (probes.c). */
+/* Written by other processes of the same user. Safepoints test its `word` while nothing
+   is recorded (probes.c). */
 HIDDEN extern struct eventring_request introspection_request;
 /* Takes the request of another process. Returns false if there is none for this thread to
-   obey, or if it is refused. *directory is where the file is to be made ("": as the
-   environment says); it is valid until the reply. Any thread. */
+   obey, or if the request is refused. Sets *directory to where the file is to be made, or
+   to "" if the environment says where; it is valid until the reply. Any thread. */
 bool introspection_take_request(const char **directory);
 /* Reports the result of the request: 0, or an errno that says why it was not obeyed. */
 void introspection_reply(int why);
 /* Returns the time until which each instruction is to be noted for readers in other
-   processes: ns of CLOCK_MONOTONIC; 0: nobody has asked. Any thread. */
+   processes: in ns of CLOCK_MONOTONIC, or 0 if nobody has asked. Any thread. */
 uint64_t introspection_lines_until(void);
-/* Clears the bit that makes safepoints come here for the lines. */
+/* Clears the bit with which a process has asked safepoints for the lines. */
 void introspection_lines_seen(void);
 
 #endif

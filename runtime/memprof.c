@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof.c: sampling of allocations.
  *
- * Design
- * ------
- * Each word that the program asks for is a sample with probability `rate`, independently
- * of all others. Two meters number the words as they are asked for: one those at the
- * heap's cursor, the other all others (second cursor, large blocks, parts used again).
- * For each meter the number of the next sample is drawn (memprof_random.c). The number
- * for the first meter is planted in the limit of the heap's fast path (heap_plant). An
- * allocation that reaches it takes the slow path, which reports each block here; all
- * other allocations cost nothing. The functions of the heap that count on the second
- * meter compare it with the next sample. So neither meter has to know what the other one
- * counts. Memory outside the heap is reported by its owner, and counts as a part on the
- * second meter.
+ * Design ------ Each word that the program asks for is a sample with probability `rate`,
+ * independently of all others. Two meters number the words as they are asked for. The
+ * first counts the words allocated at the heap's cursor, the second all other words
+ * (second cursor, large blocks, parts used again). For each meter the number of the next
+ * sample is drawn (memprof_random.c). The number for the first meter is planted in the
+ * limit of the heap's fast path (heap_plant). An allocation that reaches it takes the
+ * slow path, which reports each block here; all other allocations cost nothing. The
+ * functions of the heap that count on the second meter compare it with the next sample.
+ * So neither meter depends on what the other counts. Memory outside the heap is reported
+ * by its owner, and counts as a part on the second meter.
  *
- * A sampled block is *tracked*: an entry of 64 bytes says where it lies, what it is, who
- * owns it, and whether it is young. Objects do not move, so entries need no correction,
- * except those of large parts. Passes over compact lists find out what has become of
- * blocks:
+ * A sampled block is *tracked*: an entry of 64 bytes says where the block is, what it is,
+ * who owns it, and whether it is young. Objects do not move, so entries need no
+ * correction, except those of large parts. Passes over compact lists find out what has
+ * become of blocks:
  *
  *   young   by the minor collection, when all that can be reached is promoted
  *           (memprof_minor): what is still young is dead
@@ -32,15 +30,15 @@
  * allocated before it, so they wait for it (Heap.orphans: the next object takes the slow
  * path).
  *
- * Subscribers. There are two, the guest's profile and that of the recording. Each draws
+ * Subscribers. There are two, the guest's profile and the recording's profile. Each draws
  * its own samples, at its own rate, and has its own entries, so neither can disturb the
  * other.
  *
  * Callbacks of the guest. An entry goes through allocation, promotion and death. For each
- * of these that its profile wants to know, the entry is put in the queue. Callbacks run
- * at the next safepoint of a Lua function (memprof_safe_point), one after the other:
+ * of these steps that its profile wants to know, the entry is put in the queue. Callbacks
+ * run at the next safepoint of a Lua function (memprof_safe_point), one after the other:
  * allocate, track, call back. So the block of a callback exists whatever the callback
- * does, and an error leaves the later ones in the queue. They do not run inside each
+ * does, and an error leaves later callbacks in the queue. They do not run inside each
  * other, in finalizers, in hooks, in the collector, or below a C function. When a profile
  * stops, entries whose allocation was not called back yet are dropped.
  *
@@ -61,7 +59,7 @@
 #include "peer.h"
 #include "thread.h"
 
-#define LEAST_PARTS 2048 /* buckets; several for each part, most of them empty */
+#define LEAST_PARTS 2048 /* buckets at least; several for each part, most of them empty */
 
 /* ---- memory -------------------------------------------------------------- */
 
@@ -187,7 +185,7 @@ void memprof_release(Domain *d) {
 }
 
 void memprof_give_back(Memprof *m) {
-  bool is_guests = m->nprofiles > 1; /* has some, or had */
+  bool is_guests = m->nprofiles > 1; /* the guest has, or had, a profile */
   if (is_guests) return;
   rt_assert(m->nfates == 0);
   forget_blocks(m);
@@ -244,7 +242,7 @@ static NOINLINE void widen_parts(Memprof *m) {
   uint32_t *old = m->parts, before = m->heap->sampled_parts_mask, mask = 2 * before + 1;
   uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
   uint64_t *filter = calloc(((size_t)mask + 1) / 64, sizeof *filter);
-  if (wider == NULL || filter == NULL) { /* the chains get longer */
+  if (wider == NULL || filter == NULL) { /* without memory, the chains get longer */
     free(wider);
     free(filter);
     return;
@@ -341,7 +339,7 @@ static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
 /* Puts a new entry without a sample into its list. Returns NULL if out of memory. The
  * entry has no stack until the caller captures it: capturing may forget stacks, for which
- * it reads those of all entries (mark_block). */
+ * it reads the stacks of all entries (mark_block). */
 ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
                       GCObject *owner, uint32_t *id) {
   Memprof *m = d->memprof;
@@ -389,8 +387,8 @@ static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t wor
   if (has_callbacks(p)) memprof_enqueue(d, id);
 }
 
-/* Tracks a block for the recording. If there is no memory for that, the block counts as
- * one that lives for ever. */
+/* Tracks a block for the recording. If there is no memory for an entry, the block counts
+ * as one that lives for ever. */
 ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t words,
                            MemprofKind kind, GCObject *owner) {
   uint32_t id;
@@ -420,7 +418,7 @@ SAMPLE_PATH static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
   /* another part of the same table */
   if (kind == MEMPROF_ARRAY || kind == MEMPROF_HASH) return;
   d->heap.orphans = false;
-  if (kind != MEMPROF_TABLE) return; /* an error came in between */
+  if (kind != MEMPROF_TABLE) return; /* an error prevented the table */
   for (size_t i = m->young.n; i-- > 0;) {
     Tracked *t = &m->tracked[m->young.items[i]];
     if (!(t->flags & TRACKED_PART) || t->owner != NULL) break;
@@ -443,11 +441,11 @@ SAMPLE_PATH void memprof_took(lua_State *L, void *p, size_t size, MemprofKind ki
     note_sampled(L, METER_ELSEWHERE, heap_asked_elsewhere(h), p, words, kind, owner);
     heap_plant_elsewhere(h, next_sample(m, METER_ELSEWHERE));
   }
-  heap_plant(h); /* there may be orphans now, or none any more */
+  heap_plant(h); /* the number of orphans may have become 0, or no longer be 0 */
 }
 
-/* Counts the bytes as asked for now. The meter does not count them, so the next sample is
- * moved back by as many bytes. */
+/* Counts the bytes as asked for now. The meter does not count these bytes, so the next
+ * sample is moved back by as many bytes. */
 void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *owner) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
@@ -523,7 +521,7 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
                                    .depth = depth, .from = memprof_asked(d)};
   m->sampling = profile;
   m->module = module;
-  /* what a callback asks for is not sampled */
+  /* words that a callback asks for are not sampled */
   if (m->calling) m->calling_from = memprof_asked(d);
   stacks_forget_notes(&m->stacks);
   stream_start(&m->streams[SUBSCRIBER_GUEST], rate, &d->heap);
@@ -694,18 +692,19 @@ static void abandon_called(lua_State *L) {
   memprof_called(L->domain, id, false, 0);
 }
 
-/* Runs the callbacks that are due. What they ask for does not count as the program's. */
+/* Runs the callbacks that are due. Words that they ask for do not count as the
+   program's. */
 static int run_callbacks(lua_State *L) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
   m->calling = true;
   m->calling_from = memprof_asked(d);
-  gc_set_trigger(d); /* nothing of the sampler is due while they run */
+  gc_set_trigger(d); /* nothing of the sampler is due while callbacks run */
   /* a message on its way to its variable must not be lost (vm/safe_point.c), so a request
    * to the domain waits */
   bool handing_over = d->peer->handing_over > 0;
   if (handing_over) peer_mask(d->peer);
-  /* the instruction goes on, so its line is not a new one for hooks */
+  /* the instruction continues, so its line is not a new line for hooks */
   int line_seen = L->old_pc;
   int status = d->hooks.call_protected(L, m->module->run);
   L->old_pc = line_seen;
@@ -749,6 +748,7 @@ void memprof_end(lua_State *L) {
   while (memprof_is_due(d)) {
     size_t before = m->queue_first;
     if (run_callbacks(L) != LUA_OK) L->top--;
-    if (m->queue_first == before) break; /* even the next one could not be called */
+    /* no callback has left the queue: even the next one could not be called */
+    if (m->queue_first == before) break;
   }
 }

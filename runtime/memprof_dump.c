@@ -3,12 +3,13 @@
  * read while the program runs and after it was killed.
  *
  * At the end of a major cycle of any domain, and at the end of the process, the heap
- * profiles of the recording are read as any reader does it. What is alive is written as
- * folded stacks: one line each, outermost frame first, with the bytes. The text goes to a
- * new file beside FILE, readable by the user alone, which replaces FILE when it is
- * complete. If others have put something at FILE, in a directory where they may write,
- * that is neither followed nor written to. Only a fraction of the time is spent on this:
- * if cycles follow each other closely, some of them write nothing.
+ * profiles of the recording are read as any reader does it. Blocks that are alive are
+ * written as folded stacks: one line for each stack, outermost frame first, with the
+ * bytes. The text goes to a new file beside FILE, readable by the user alone, which
+ * replaces FILE when it is complete. If other users have put a file or link at FILE, in a
+ * directory where they may write, it is neither followed nor written to. Only a fraction
+ * of the time is spent on this: if cycles follow each other closely, some of them write
+ * nothing.
  *
  * Only the first failure is reported, and the program goes on. */
 #include <errno.h>
@@ -27,12 +28,12 @@
 #include "memprof.h"
 
 #define TIME_SHARE 20            /* dumps take at most 1 / TIME_SHARE of the time */
-#define MOST_BYTES (16 << 20)    /* of the text; the rest is summed up in one line */
+#define MOST_BYTES (16 << 20)    /* bytes of the text; the rest is one line */
 #define VARIABLE "SAROS_MEMPROF_DUMP"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
 static char path[PATH_MAX];  /* empty: no dumps */
-static pid_t pid;            /* the process to which the path belongs */
+static pid_t pid;            /* process to which `path` belongs */
 static uint64_t not_before;  /* ns of the monotonic clock */
 static bool complained;
 
@@ -51,8 +52,8 @@ typedef struct Dump {
   double left_out; /* bytes of stacks beyond MOST_BYTES */
 } Dump;
 
-/* Writes the text of a frame. Semicolons separate frames, so they are replaced, and what
- * is not printable is written as \xNN. Returns the bytes written. */
+/* Writes the text of a frame. Semicolons separate frames, so they are replaced, and bytes
+ * that are not printable are written as \xNN. Returns the number of bytes written. */
 static int put_text(FILE *out, const char *text) {
   int n = 0;
   for (size_t size = strlen(text); size > 0;) {
@@ -170,7 +171,8 @@ void memprof_dump(bool last) {
   if (path[0] == '\0') return;
   int saved = errno;
   if (last) pthread_mutex_lock(&mutex);
-  else if (pthread_mutex_trylock(&mutex) != 0) return; /* another domain does it */
+  /* another domain writes the dump */
+  else if (pthread_mutex_trylock(&mutex) != 0) return;
   uint64_t begun = monotonic_ns();
   if (last || begun >= not_before) {
     write_file();

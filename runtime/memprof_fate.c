@@ -2,16 +2,16 @@
 /* runtime/memprof_fate.c: what becomes of sampled blocks (design: top of memprof.c).
  *
  * An entry stays in its list, young or old, until the pass over that list reaches it. If
- * it is gone by then, it is removed from the list, and used again as soon as no callback
- * is due for it. */
+ * its block is gone by then, the entry is removed from the list, and used again as soon
+ * as no callback is due for it. */
 #include "memprof_internal.h"
 
 #include "gc_internal.h"
 #include "thread.h"
 
-/* work of examining one entry: the entry and its block are a cache miss each */
+/* work of examining an entry: the entry and its block are a cache miss each */
 #define TRACKED_WORK 64
-#define PREFETCH_AHEAD 16 /* in blocks; entries are prefetched twice as far ahead */
+#define PREFETCH_AHEAD 16 /* blocks; entries are prefetched twice as far ahead */
 
 static NOINLINE void leave_profile(Memprof *m, const Tracked *t) {
   Profile *p = &m->profiles[t->guest.profile];
@@ -77,7 +77,7 @@ ALWAYS_INLINE const GCObject *object_of(const Tracked *t) {
   return t->flags & TRACKED_PART ? t->owner : t->block;
 }
 
-/* Prefetches what will be examined soon. */
+/* Prefetches entries and blocks that will be examined soon. */
 ALWAYS_INLINE void prefetch_ahead(const Memprof *m, const Ids *list, size_t i) {
   if (i + 2 * PREFETCH_AHEAD < list->n)
     __builtin_prefetch(&m->tracked[list->items[i + 2 * PREFETCH_AHEAD]], 1);

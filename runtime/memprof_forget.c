@@ -3,36 +3,37 @@
  * (memprof_stack.c).
  *
  * A program that makes chunks, or runs for a long time, always has new stacks. So stacks
- * are forgotten when as many are new as were in use the last time, and at least
- * LEAST_NEW. A stack is forgotten if
+ * are forgotten when there are as many new stacks as were in use the last time, and at
+ * least LEAST_NEW. A stack is forgotten if
  *   - no tracked block has it,
  *   - it was not found again since the last time: a stack that recurs stays, so that its
  *     lines and names are not looked up each time,
- *   - it is not the one that was asked for last (memprof_stack), which may be in use.
+ *   - it is not the stack that was asked for last (memprof_stack), which may be in use.
  * Functions that no stack has any more are forgotten, too. The work is in proportion to
  * blocks and stacks, so that each new stack pays for a few of them.
  *
  * The work is done in steps, before a stack is captured, when neither keys nor the number
- * of a stack are in use. A step examines LEAST_STEP entries, and enough more that at most
- * STEPS steps are needed. Meanwhile there is room for that many new stacks.
+ * of a stack are in use. A step examines at least LEAST_STEP entries, and so many that at
+ * most STEPS steps are needed. While the steps are done, there is room for that many new
+ * stacks.
  *
  *   marking    goes through all entries of blocks, by their numbers, which do not change,
  *              and notes their stacks
  *   sweeping   goes through all stacks, and frees those that were not noted
  *
- * A block that becomes tracked meanwhile has a stack that was captured meanwhile, and
- * capturing notes the stack: the notes of frames become void at the beginning, so each
- * stack is found again or added, and is noted then. If a stack is found after it was
- * swept, it was kept; otherwise it is added as a new one.
+ * A block that becomes tracked during the steps has a stack that was captured during
+ * them, and capturing notes the stack: the notes of frames become void at the beginning,
+ * so each stack is found again or added, and is noted then. If a stack is found after the
+ * sweep has passed it, it was kept; otherwise it is added as a new stack.
  *
- * A block of the recording knows only the number that its stack has in the recording.
- * Several stacks can have the same number there: if their functions differ but have the
- * same name and lines (a chunk that is loaded again), or if they found no room in the
- * recording. One stack is kept for each number.
+ * A block of the recording has only the number of its stack in the recording. Several
+ * stacks can have the same number there: if their functions differ but have the same name
+ * and lines (a chunk that is loaded again), or if they found no room in the recording.
+ * One stack is kept for each number.
  *
- * The numbers of stacks do not change. Those of forgotten stacks are given again after
- * the end, which Stacks.age shows. If there is no memory, nothing is forgotten until
- * there are as many new stacks again. */
+ * The numbers of stacks do not change. Numbers of forgotten stacks are given again after
+ * the last step, which Stacks.age shows. If there is no memory, nothing is forgotten
+ * until there are as many new stacks again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +65,7 @@ static uint32_t home_of_c_function(const Stacks *s, uint32_t at) {
 }
 
 /* Removes an item from a table with open addressing. Later items move up, if that brings
- * them nearer to where they belong. */
+ * them nearer to their home place. */
 static void remove_at(const Stacks *s, uint32_t gap, void *table, size_t size, uint32_t mask,
                       uint32_t (*home_of)(const Stacks *s, uint32_t at)) {
   char *items = table;
@@ -91,7 +92,7 @@ static void remove_c_function(Stacks *s, const void *f) {
   while (s->c_functions[at].f != f) at = (at + 1) & s->c_mask;
   remove_at(s, at, s->c_functions, sizeof *s->c_functions, s->c_mask, home_of_c_function);
   s->c_used--;
-  stacks_forget_notes(s); /* a note may have the function in a key */
+  stacks_forget_notes(s); /* a noted key may name the function */
 }
 
 static void forget_function(Stacks *s, uint32_t i) {
@@ -122,7 +123,7 @@ static void mark_block(Stacks *s, const Tracked *t) {
   if (number <= f->most_recorded) f->recorded[number / 8] |= (uint8_t)(1 << number % 8);
 }
 
-/* Notes the stacks of some blocks. Returns true if the last one was among them. */
+/* Notes the stacks of some blocks. Returns true if the last block was among them. */
 static bool mark_some(const Memprof *m, Stacks *s) {
   Forgetting *f = &s->forgetting;
   for (uint32_t n = f->step; n > 0 && f->at < m->ntracked; n--)
@@ -170,8 +171,8 @@ static bool sweep_some(Stacks *s) {
 
 /* ---- beginning and end ---------------------------------------------------- */
 
-/* Returns how many may be added before the next time: as many as are in use, if there is
- * room for them. */
+/* Returns how many items may be added before forgetting begins again: as many as are in
+ * use, if there is room for them. */
 static uint32_t how_many_new(uint32_t used, uint32_t least, uint32_t most) {
   uint32_t room = most > used && most - used > most / 4 ? most - used : most / 4;
   uint32_t new = used > least ? used : least;

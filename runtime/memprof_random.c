@@ -6,9 +6,9 @@
  * mean 1. E is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): 256 layers
  * of equal area, 255 boxes and a box with the tail, cover the area below exp(-x). A layer
  * and a place in it are drawn. In 99 % of cases a comparison shows that the place is
- * below the curve; only for the others is the exponential computed. Up to the rounding of
- * doubles the distribution is exact. Distances are drawn 64 at a time, so that the
- * processor works on several at once.
+ * below the curve; only in the other cases is the exponential computed. Up to the
+ * rounding of doubles the distribution is exact. Distances are drawn 64 at a time, so
+ * that the processor works on several at once.
  *
  * A block of very many samples (an array of megabytes at a high rate) gets their number
  * from the normal distribution instead; its mean and variance are those of the binomial
@@ -53,12 +53,12 @@ static double uniform(MemprofStream *s) {
 
 #define LAYERS 256
 #define TAIL 7.69711747013104972          /* where the tail of the lowest layer begins */
-/* area of each layer; that of the lowest one includes the tail */
+/* area of each layer; in the lowest layer it includes the tail */
 #define LAYER_AREA 0.0039496598225815571993
 
 /* Layer i reaches from 0 to right[i], and is below the curve up to right[i + 1].
- * height[i] is exp(-right[i]), the lower edge of the layer. The lowest one is as wide as
- * its area requires. */
+ * height[i] is exp(-right[i]), the lower edge of the layer. The lowest layer is as wide
+ * as its area requires. */
 static double right[LAYERS + 1], height[LAYERS + 1];
 
 static void make_layers(void) {
@@ -102,7 +102,7 @@ ALWAYS_INLINE uint64_t next_skip(MemprofStream *s) {
   return s->skips[--s->left];
 }
 
-/* Returns how many of `words` words are samples. */
+/* Returns the number of samples among `words` words. */
 static uint64_t draw_many(MemprofStream *s, uint64_t words) {
   double mean = (double)words * s->rate, deviation = sqrt(mean * (1 - s->rate));
   double normal = sqrt(-2 * log(uniform(s))) * cos(2 * 3.14159265358979323846 * uniform(s));

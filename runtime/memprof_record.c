@@ -3,12 +3,12 @@
  *
  * The recording says at which rate it wants samples (eventring_memory_rate). A domain
  * reads the rate when it begins and at each minor collection. A change begins a new
- * profile, and what was tracked for the former one is dropped. Samples and fates are
+ * profile, and drops the blocks tracked for the former profile. Samples and fates are
  * passed to libeventring as they are found. It writes the events and keeps the heap
  * profile of the file, which each collection brings up to date.
  *
  * Stacks and functions are interned here (memprof_stack.c). They get numbers in the
- * recording when these are first needed.
+ * recording when the numbers are first needed.
  */
 #include <string.h>
 
@@ -33,8 +33,8 @@ static struct eventring_place place_of(void *context, size_t i) {
   return (struct eventring_place){frames[i].line, frames[i].column};
 }
 
-/* Returns the position by which the recording knows a frame of a function. It is a hash
- * of the frame's line and column, so that a chunk that is loaded again has the same
+/* Returns the position that identifies a frame of a function in the recording. It is a
+ * hash of the frame's line and column, so that a chunk that is loaded again has the same
  * sites. (Two places of a function have the same hash only if their lines are some
  * thousand apart and their columns match.) Without lines it is the index of the
  * instruction. */
@@ -79,7 +79,7 @@ void record_fates(Domain *d) {
 
 /* ---- profiles ---------------------------------------------------------------- */
 
-/* Drops what was tracked for the former profile. */
+/* Drops the blocks that were tracked for the former profile. */
 static void drop_all(Domain *d) {
   Memprof *m = d->memprof;
   Ids *lists[] = {&m->young, &m->old};
@@ -103,11 +103,11 @@ static void stop_recording(Domain *d) {
 
 static COLD void change_rate(Domain *d, double rate) {
   Memprof *m = memprof_of(d);
-  if (m == NULL) return; /* tried again at the next collection */
+  if (m == NULL) return; /* this is tried again at the next collection */
   /* the recording of the child begins later */
   if (rate == 0 && eventring_fork_pending()) return;
   if (m->recording_rate > 0) {
-    /* the report includes what was asked for since the last collection */
+    /* the report includes the words asked for since the last collection */
     memprof_collected(d);
     stop_recording(d);
   }
@@ -149,8 +149,8 @@ void memprof_leave(Domain *d) {
 }
 
 /* Ends the recording's profile of a domain of the host before its blocks die, so that the
- * file shows what was alive at the end. The profile of a spawned domain goes on: its
- * blocks die with the domain. */
+ * file shows the blocks that were alive at the end. The profile of a spawned domain
+ * continues: its blocks die with the domain. */
 void memprof_end_recording(Domain *d) {
   Memprof *m = d->memprof;
   if (m == NULL || m->recording_rate <= 0) return;

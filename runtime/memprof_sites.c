@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof_sites.c: where the blocks that are tracked now were allocated.
  *
- * A block of the guest's profile knows its stack by its number here, a block of the
- * recording by its number there. Each stack has both. */
+ * A block of the guest's profile has the number of its stack in this process, a block of
+ * the recording the stack's number in the recording. Each stack has both numbers. */
 #include "memprof_sites.h"
 
 #include "memprof_internal.h"

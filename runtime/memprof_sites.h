@@ -14,7 +14,7 @@ typedef struct MemprofSited {
 
 typedef struct MemprofSiteFrame {
   const char *name, *source; /* printable, valid as long as the domain */
-  uint32_t line;             /* 0: unknown */
+  uint32_t line;             /* 0 if unknown */
 } MemprofSiteFrame;
 
 /* Returns one more than the largest number of a tracked block, or 0 if nothing is

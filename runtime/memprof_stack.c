@@ -5,9 +5,9 @@
  * key for each frame): the frames of the running thread, then those of the thread that
  * resumed it, and so on. Keys lie outermost first. They contain no text yet, and nothing
  * refers to the heap. A stack that was seen before is found by a hash of its keys, of 128
- * bits: two stacks with the same hash are taken for one. (Comparing the keys as well
- * would take a fifth of the time of a capture. The hash begins with the seed of the
- * sampler.) For a new stack, lines and names are looked up at once
+ * bits: two stacks with the same hash are taken for the same stack. (Comparing the keys
+ * as well would take a fifth of the time of a capture. The hash begins with the seed of
+ * the sampler.) For a new stack, lines and names are looked up at once
  * (RuntimeHooks.frame_place, frame_name), since its functions may be gone when somebody
  * asks for them.
  *
@@ -15,16 +15,16 @@
  * the main thread are noted. CallInfo.entries counts the functions that began in a frame,
  * so a Lua frame with the same count and the same instruction is the same activation,
  * waiting in the same place. Then its callers are unchanged, too, and the walk ends
- * there. (Exactly 2^32 calls in one frame between two samples would deceive it.) Notes
- * become invalid when frames are given back (memprof_frames_gone) and when sampling
- * begins.
+ * there. (The count would be equal after exactly 2^32 calls in one frame between two
+ * samples.) Notes become invalid when frames are given back (memprof_frames_gone) and
+ * when sampling begins.
  *
  * Stacks are forgotten when nobody needs them (memprof_forget.c). There is room for
- * MEMPROF_MOST_STACKS and MEMPROF_MOST_FRAMES (some 24 MiB). Samples of stacks beyond
- * that have no stack, and are counted.
+ * MEMPROF_MOST_STACKS and MEMPROF_MOST_FRAMES (some 24 MiB). Samples of further stacks
+ * have no stack, and are counted.
  *
- * Lua functions are known by Prototype.function_id, C functions by their address, and a
- * frame without a function in its slot as "?".
+ * Lua functions are identified by Prototype.function_id, C functions by their address. A
+ * frame without a function in its slot is shown as "?".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,8 @@
 
 #define LEAST_BUCKETS 256
 #define NO_PC UINT32_MAX
-#define MOST_NOTED 256 /* frames; a deeper stack is walked each time */
-#define RELEASED_AT_ONCE 1024 /* stacks, after each minor collection */
+#define MOST_NOTED 256 /* the most frames noted; a deeper stack is walked each time */
+#define RELEASED_AT_ONCE 1024 /* stacks that are freed after each minor collection */
 
 /* ---- growing ------------------------------------------------------------- */
 
@@ -136,8 +136,7 @@ static bool widen_c_functions(Stacks *s) {
   return true;
 }
 
-/* Returns the index of the frame's C function; 0 stands for a frame of which nothing is
- * known. */
+/* Returns the index of the frame's C function, or 0 if nothing is known of the frame. */
 SAMPLE_PATH static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
   const void *f = c_function_identity(frame->func);
   if (f == NULL) return 0;
@@ -283,8 +282,8 @@ static uint32_t capture_all(lua_State *L, Stacks *s, uint32_t depth) {
 
 static const Instruction no_instruction; /* for frames that are not Lua frames */
 
-/* Notes the frames of L that differ from their notes, from the innermost one outwards.
- * Returns how many are unchanged, counted from the outermost one. */
+/* Notes the frames of L that differ from their notes, from the innermost frame outwards.
+ * Returns the number of unchanged frames, counted from the outermost. */
 static uint32_t note_changed(lua_State *L, Stacks *s) {
   CallInfo *frame = L->ci;
   uint32_t i = frame->depth, noted = s->noted;
@@ -405,8 +404,8 @@ Stacks *stacks_set_aside(Stacks *s, uint64_t seed) {
   return aside;
 }
 
-/* Frees the newest stacks first: malloc placed them at the end of its heap, which it
- * gives back to the system. */
+/* Frees the newest stacks first: they are at the end of malloc's heap, which malloc
+ * returns to the system. */
 bool stacks_release(Stacks *aside, size_t *bytes) {
   for (int n = 0; n < RELEASED_AT_ONCE && aside->nstacks > 1; n++) {
     const InternedStack *stack = &aside->stacks[--aside->nstacks];

@@ -43,9 +43,9 @@ MessageLoad *message_load_new(void) {
   return load;
 }
 
-/* Drops a reference, and frees the load with the last one. acq_rel: the last decrement
- * acquires what all others have released, so the load is freed after every other thread
- * has finished with it. */
+/* Drops a reference, and frees the load with the last reference. acq_rel: the last
+ * decrement acquires what all other decrements have released, so the load is freed after
+ * every other thread has finished with it. */
 void message_load_release(MessageLoad *load) {
   if (load != NULL && __atomic_fetch_sub(&load->references, 1, __ATOMIC_ACQ_REL) == 1)
     free(load);

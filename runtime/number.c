@@ -5,8 +5,8 @@
  * point as a second try. Most decimal floats take an exact shortcut in both directions;
  * strtod and snprintf do the rest, so results agree with the C library to the last bit.
  *
- * Integers and floats. An integer is compared with a float by exact value. It is never
- * rounded first if that could lose bits.
+ * Integers and floats. An integer is compared with a float by exact value. The integer is
+ * never rounded first if bits could be lost.
  */
 #include "number.h"
 
@@ -101,21 +101,21 @@ static const char *parse_integer(const char *s, int64_t *result) {
   return s;
 }
 
-#define MAX_WHOLE_POWER 19 /* of ten, below 2^64 */
+#define MAX_WHOLE_POWER 19 /* greatest power of ten below 2^64 */
 static const uint64_t whole_powers_of_ten[MAX_WHOLE_POWER + 1] = {
   1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
   100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u,
   10000000000000000u, 100000000000000000u, 1000000000000000000u, 10000000000000000000u,
 };
 
-/* Returns digits / power, rounded to nearest as strtod does, for digits > 0. Both are
- * shifted up to 64 bits. The quotient then has 63 or 64 bits, of which the lowest is set
- * if there is a remainder, and is rounded once, when it becomes a float. */
+/* Returns digits / power, rounded to nearest as strtod does, for digits > 0. Shifts both
+ * numbers up to 64 bits. The quotient then has 63 or 64 bits; its lowest bit is set if
+ * there is a remainder. It is rounded once, when it becomes a float. */
 static double divide_rounded(uint64_t digits, uint64_t power) {
   int up = __builtin_clzll(digits), power_up = __builtin_clzll(power);
   unsigned __int128 dividend = (unsigned __int128)(digits << up) << 63;
   uint64_t divisor = power << power_up, quotient = (uint64_t)(dividend / divisor);
-  /* computed modulo 2^64, since the remainder is less than that */
+  /* computed modulo 2^64, since the remainder is less than 2^64 */
   quotient |= (uint64_t)dividend != quotient * divisor;
   return ldexp((double)quotient, power_up - up - 63);
 }
@@ -127,8 +127,8 @@ static double scale_rounded(uint64_t digits, int exponent) {
   return (double)((unsigned __int128)digits * power);
 }
 
-/* A decimal: its first digits, at most 19 from the first one that is not 0, times a power
- * of ten. */
+/* A decimal, as its first digits times a power of ten. It has at most 19 digits from the
+ * first that is not 0. */
 typedef struct Decimal {
   uint64_t digits;
   int64_t exponent;
@@ -164,8 +164,8 @@ static const char *read_decimal(const char *s, Decimal *d) {
 }
 
 /* Converts a decimal of moderate size to a float. If the digits and the power of ten are
- * both exact as floats, one rounding gives the right result. Digits that were cut off
- * matter only if they could lead to another float; then this returns false. */
+ * both exact as floats, one rounding gives the right result. Returns false if digits that
+ * were cut off could lead to another float. */
 static bool decimal_to_float(const Decimal *d, double *n) {
   int exponent = (int)d->exponent;
   if (d->exponent < -MAX_EXACT_POWER || d->exponent > MAX_EXACT_POWER) return false;
@@ -179,8 +179,8 @@ static bool decimal_to_float(const Decimal *d, double *n) {
   return !d->is_cut || *n == scale_rounded(d->digits + 1, exponent);
 }
 
-/* Parses a decimal. Returns NULL if it is not one of moderate size (its form may still be
- * right). */
+/* Parses a decimal of moderate size. Returns NULL for any other text, which may still be
+ * a numeral. */
 static const char *parse_decimal(const char *s, double *result) {
   bool negative = *s == '-';
   Decimal d = {0};
@@ -201,7 +201,7 @@ static const char *parse_float_c(const char *s, double *result) {
   return end == s ? NULL : end;
 }
 
-#define MAX_LOCALE_NUMERAL 200 /* longer ones are read with '.' alone */
+#define MAX_LOCALE_NUMERAL 200 /* bytes; longer numerals are read with '.' alone */
 
 /* Parses a numeral with the locale's decimal point. Returns the end as a position in s,
  * or NULL. */
@@ -218,8 +218,8 @@ static const char *parse_float_locale(const char *s, double *result) {
   return end == NULL ? NULL : s + (end - copy);
 }
 
-/* Returns the position after the spaces that follow the numeral, or NULL if the text goes
- * on. */
+/* Returns the position after the spaces that follow the numeral, or NULL if more text
+ * follows. */
 static const char *at_end(const char *s) {
   if (s == NULL) return NULL;
   s = skip_spaces(s);
@@ -282,7 +282,7 @@ static size_t write_integer(char *out, int64_t i) {
   return (size_t)(p - out) + write_digits(p, magnitude);
 }
 
-#define FLOAT_DIGITS 14 /* of "%.14g" */
+#define FLOAT_DIGITS 14 /* digits of "%.14g" */
 #define TEN_TO_13 UINT64_C(10000000000000)
 #define TEN_TO_14 UINT64_C(100000000000000)
 
@@ -322,9 +322,9 @@ static uint64_t scale_exactly(double n, int power) {
   return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
-/* Returns the first `count` digits of n, rounded, for 1e-4 <= n < 10^count. *decade is
- * the exponent of the power of ten for which the first digit stands; it is `count` if n
- * is rounded up to 10^count. */
+/* Returns the first `count` digits of n, rounded, for 1e-4 <= n < 10^count. Sets *decade
+ * to the decimal exponent of the first digit, which is `count` if n is rounded up to
+ * 10^count. */
 static uint64_t first_digits(double n, int count, int *decade) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -339,9 +339,9 @@ static uint64_t first_digits(double n, int count, int *decade) {
   return powers[count - 1];
 }
 
-/* Writes n as "%.*g" does, for 1e-4 <= n < 10^count, which needs no exponent. `marked`:
- * adds ".0" if the result looks like an integer. Returns the length, or 0 if n is rounded
- * up to 10^count. */
+/* Writes n as "%.*g" does, for 1e-4 <= n < 10^count, which needs no exponent. With
+ * `marked`, adds ".0" if the result looks like an integer. Returns the length, or 0 if n
+ * is rounded up to 10^count. */
 static size_t write_plain_float(char *out, double n, int count, bool marked) {
   int decade;
   uint64_t digits = first_digits(n, count, &decade);
@@ -472,13 +472,13 @@ bool number_to_float(const TValue *o, double *result) {
 
 /* ---- arithmetic ---------------------------------------------------------- */
 
-/* Integer arithmetic wraps around. C has that for unsigned integers only. */
+/* Integer arithmetic wraps around. C defines this for unsigned integers only. */
 #define WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
 
 int64_t number_int_div(lua_State *L, int64_t a, int64_t b) {
   if (unlikely((uint64_t)b + 1 <= 1)) { /* 0 or -1 */
     if (b == 0) error_run(L, "attempt to divide by zero");
-    return WRAP(0, -, a); /* in hardware, the smallest integer divided by -1 traps */
+    return WRAP(0, -, a); /* the hardware traps if the least integer is divided by -1 */
   }
   int64_t quotient = a / b;
   return quotient - ((a ^ b) < 0 && quotient * b != a);
@@ -512,7 +512,7 @@ static double float_rest(double a, double b) {
   int shift = ex - ey;
   for (; shift > 11; shift -= 11) mx = (mx << 11) % my;
   mx = (mx << shift) % my;
-  /* the value of that last bit */
+  /* the value of the last bit of b's mantissa */
   uint64_t unit = (uint64_t)(ey - MANTISSA_BITS) << MANTISSA_BITS;
   double last;
   memcpy(&last, &unit, sizeof last);
@@ -596,8 +596,8 @@ bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue
 
 /* ---- order --------------------------------------------------------------- */
 
-/* Tells whether an integer is exactly a float, as all integers up to 2^53 are.
- * Comparisons of such an integer with a float are made between floats. For a larger
+/* Tells whether a float has exactly the value of the integer, as for all integers up to
+ * 2^53. Comparisons of such an integer with a float are made between floats. For a larger
  * integer the float is converted to an integer, rounded so that the order is preserved; a
  * float outside the integers' range is above or below all of them. All comparisons with
  * NaN are false. */

@@ -23,8 +23,8 @@ bool number_float_to_int(double n, int64_t *result, FloatToInt mode);
  * convertible. */
 bool number_to_int(const TValue *o, int64_t *result, FloatToInt mode);
 bool number_to_float(const TValue *o, double *result);
-/* Computes with integers or floats as the language does. Division by zero raises
- * (integers only). */
+/* Computes with integers or floats as the language does. Raises for an integer division
+ * by zero. */
 int64_t number_int_div(lua_State *L, int64_t a, int64_t b);
 int64_t number_int_mod(lua_State *L, int64_t a, int64_t b);
 double number_float_mod(double a, double b);

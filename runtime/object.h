@@ -27,11 +27,11 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((noinline, cold))
-/* For data that other files of this library read often: in a shared library, code finds
- * it without a load from the global offset table. */
+/* Marks data that other files of this library read often. In a shared library, code finds
+ * such data without a load from the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
-/* For code that runs for each sample of an allocation. It is placed in one section, so
- * that it evicts few cache lines of the program that it interrupts. */
+/* Marks code that runs for each sample of an allocation. Such code is placed in one
+ * section, so that it evicts few cache lines of the program that it interrupts. */
 #define SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -71,7 +71,7 @@
 #define TAG_PRIMITIVE VARIANT(LUA_TFUNCTION, 3)
 #define TAG_USERDATA (LUA_TUSERDATA | TAG_COLLECTED)
 #define TAG_THREAD (LUA_TTHREAD | TAG_COLLECTED)
-/* key of an empty node, whose object may be gone */
+/* tag of the key of an empty node; the key's object may be gone */
 #define TAG_DEADKEY 0x0f
 
 #define tag_type(tag) ((tag) & 0x0f)
@@ -80,12 +80,12 @@
 
 /* Bits of `gc`; the collector's header gc.h states the invariants. */
 #define GC_YOUNG 0x01    /* allocated since the last minor collection */
-/* old and not in the remembered set: a store into it may need the barrier */
+/* old and not in the remembered set; a store into the object may need the barrier */
 #define GC_CLEAN 0x02
 #define GC_MARK 0x04     /* colour of the major cycle; its sense flips (Gc.mark_sense) */
 #define GC_LARGE 0x08    /* allocated on its own, not in a block */
 #define GC_FINALIZE 0x10 /* registered for finalization */
-/* it is the key of ephemerons that wait until it is reached (gc_ephemeron.c) */
+/* the object is the key of ephemerons that wait until it is reached (gc_ephemeron.c) */
 #define GC_AWAITED 0x40
 
 #define GCHEADER uint8_t type; uint8_t gc
@@ -170,17 +170,19 @@ ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) {
 
 /* ---- strings ------------------------------------------------------------- */
 
-#define SHORT_STRING_MAX 40 /* bytes; these are interned: equal ones are identical */
+#define SHORT_STRING_MAX 40 /* bytes; strings up to this length are interned */
 
-/* A link in a chain of the intern table (str.c): the address of a string, and in its
- * upper bits a filter of the strings from there on. 0: the end. */
+/* A link in a chain of the intern table (str.c): the address of a string and, in the
+ * upper bits, a filter of the strings from there on. 0 ends the chain. */
 typedef uint64_t StringLink;
 
 struct String {
   GCHEADER;
-  /* short: index in Domain.event_ids, or 0; long: 1 if `hash` is computed */
+  /* for a short string, index in Domain.event_ids, or 0; for a long string, 1 if `hash`
+     is computed */
   uint8_t extra;
-  uint8_t short_len; /* length of a short string; long: STRING_IS_SOUND_CHUNK or 0 */
+  /* length of a short string; STRING_IS_SOUND_CHUNK or 0 for a long string */
+  uint8_t short_len;
   uint32_t hash;
   union {
     size_t long_len;  /* long strings */
@@ -205,12 +207,12 @@ typedef struct Node {
   uint8_t tag;
   uint8_t key_tag;
   uint16_t assumed; /* code relies on this value (assumed.c) */
-  int32_t next; /* offset in nodes to the next of the chain; 0 ends it */
+  int32_t next; /* offset in nodes to the next node of the chain; 0 ends the chain */
   Payload key;
 } Node;
 _Static_assert(sizeof(Node) == 24, "a node is 24 bytes");
 #define node_value(n) ((TValue *)(n))
-/* Returns both tags at once: tag in the low byte, key_tag in the high one. */
+/* Returns both tags at once: tag in the low byte, key_tag in the high byte. */
 ALWAYS_INLINE uint16_t node_tags(const Node *n) {
   uint16_t both;
   __builtin_memcpy(&both, &n->tag, sizeof both);
@@ -218,7 +220,7 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
 }
 
 /* Table.state */
-#define TABLE_CLEARING 1  /* in Gc.clearing (gc_ephemeron.c) */
+#define TABLE_CLEARING 1  /* the table is in Gc.clearing (gc_ephemeron.c) */
 #define TABLE_CROWDED 2   /* a chain of numbers is too long (table.c) */
 #define TABLE_SCATTERED 4 /* numbers are where a secret hash says (table.c) */
 /* half as many nodes again, which are not main positions (table.c) */
@@ -227,16 +229,16 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
 
 struct Table {
   GCHEADER;
-  /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
+  /* bit e is set if metamethod e (metamethods.def, first 8) is known to be absent */
   uint8_t flags;
   uint8_t state;       /* TABLE_CLEARING, ... */
-  /* number of main positions - 1 (a power of two minus 1); 0, with `node` the shared
-   * empty node, if there is no hash part */
+  /* number of main positions - 1 (a power of two minus 1); without a hash part 0, with
+   * `node` the shared empty node */
   uint32_t node_mask;
   uint32_t array_size; /* slots of the array part (keys 1..array_size) */
   uint32_t border;     /* hint for the length operator, <= array_size */
-  /* bit (hash >> 27) is set for each short-string key inserted since the last rehash: a
-   * clear bit proves absence */
+  /* bit (hash >> 27) is set for each short-string key inserted since the last rehash, so
+   * a clear bit proves absence */
   uint32_t filter;
   uint32_t last_free;  /* all nodes at or above this index are taken */
   TValue *array;
@@ -260,16 +262,17 @@ typedef uint32_t Instruction; /* vm/opcodes.def */
 
 typedef struct UpvalueDesc {
   String *name;     /* may be NULL in stripped code */
-  uint8_t in_stack; /* 1: a register of the enclosing function; 0: an upvalue of it */
+  /* 1 for a register of the enclosing function, 0 for one of its upvalues */
+  uint8_t in_stack;
   uint8_t index;
-  /* as the variable's attrib: 0 regular, 1 const, 2 close, 3 compile-time constant */
+  /* attribute of the variable: 0 regular, 1 const, 2 close, 3 compile-time constant */
   uint8_t kind;
 } UpvalueDesc;
 
 typedef struct LocalVar {
   String *name;
-  uint32_t start_pc; /* first instruction where it is active */
-  uint32_t end_pc;   /* first instruction where it is dead */
+  uint32_t start_pc; /* first instruction where the variable is active */
+  uint32_t end_pc;   /* first instruction where the variable is dead */
 } LocalVar;
 
 struct Prototype {
@@ -282,36 +285,37 @@ struct Prototype {
   uint8_t pad;
   uint32_t ncode, nconstants, nprotos, nlocals, npositions;
   uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
-  /* in the domain's profiles of calls (vm/call_profile.h); 0: none yet */
+  /* number in the domain's profiles of calls (vm/call_profile.h), or 0 */
   uint32_t call_number;
-  /* number in recordings and profiles (prototype_number); 0: none was needed yet */
+  /* number in recordings and profiles (prototype_number); 0 until one is needed */
   uint32_t function_id;
   Instruction *code;
-  TValue *k;           /* different in each prototype, even if there are no constants */
+  /* the constants; the pointer differs in each prototype, even without constants */
+  TValue *k;
   Prototype **p;
   UpvalueDesc *upvalues;
   /* position of each code word in the source (position.h, vm/debuginfo.h); npositions ==
    * ncode, or 0 when stripped */
   uint32_t *positions;
-  LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
+  LocalVar *locals;    /* by start_pc; registers are assigned in this order */
   String *source;      /* chunk name; NULL when stripped */
-  /* the name by which it is defined, "f", "M.a.b:c"; NULL: none, or stripped. For
-   * profiles only: messages have the name in the call */
+  /* the name by which the function is defined, "f", "M.a.b:c"; NULL if there is none, or
+   * when stripped. Used in profiles only: messages have the name in the call */
   String *name;
 };
 
-/* The k of a prototype without constants: it must identify the prototype, since a frame's
- * k says which function runs in it. */
+/* The k of a prototype without constants. It must identify the prototype, since a frame's
+ * k says which function runs in the frame. */
 #define prototype_no_constants(p) ((TValue *)(p))
 
 struct UpValue {
   GCHEADER;
-  TValue *v; /* into a stack while open, to `closed` afterwards */
+  TValue *v; /* points into a stack while open, to `closed` afterwards */
   union {
     TValue closed;
     struct {
-      UpValue *next;     /* the thread's list, highest stack slot first */
-      lua_State *thread; /* whose stack v points into */
+      UpValue *next;     /* next in the thread's list, highest stack slot first */
+      lua_State *thread; /* the thread whose stack v points into */
     } open;
   } u;
 };
@@ -333,19 +337,19 @@ struct CClosure {
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* Userdata of libraries of this runtime, which must recognize their own at once, whatever
- * their metatable. */
+/* Kinds of userdata. Libraries of this runtime must recognize their own userdata at once,
+ * whatever their metatable. */
 typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } UserdataKind;
 
 struct Userdata {
   GCHEADER;
   uint16_t nuservalues;
-  /* UserdataKind: which library of this runtime made it, 0 for all others; the guest
-   * cannot change it */
+  /* UserdataKind: the library of this runtime that made it, or 0; the guest cannot change
+   * it */
   uint32_t kind;
   size_t len;        /* bytes of the payload */
   Table *metatable;
-  /* its memory outside the heap (gc_external.c); NULL: none */
+  /* its memory outside the heap (gc_external.c), or NULL */
   struct LargeHeader *external;
   TValue uservalues[]; /* followed by the payload, aligned to 16 bytes */
 };

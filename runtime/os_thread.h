@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* os_thread.h: threads that the runtime starts by itself: those of domains, and small
- * ones that wait for a time. */
+/* os_thread.h: threads that the runtime starts by itself: the threads of domains, and
+ * small threads that wait for a time. */
 #ifndef SAROS_OS_THREAD_H
 #define SAROS_OS_THREAD_H
 
@@ -10,13 +10,14 @@
 
 #define OS_THREAD_SMALL ((size_t)64 << 10) /* stack of a thread with few nested calls */
 
-/* Starts a detached thread with a stack of `stack_bytes`. All signals are blocked in it
- * except those for faults of the thread itself, among them the SIGBUS that libeventring
- * handles, and `unblocked` (0: none). Returns 0, or the error of pthread_create. */
+/* Starts a detached thread with a stack of `stack_bytes`. In the thread all signals are
+ * blocked except signals for its own faults, among them the SIGBUS that libeventring
+ * handles, and except the signal `unblocked` (0 for none). Returns 0, or the error of
+ * pthread_create. */
 int os_thread_start(void *(*run)(void *), void *argument, size_t stack_bytes, int unblocked);
 
-/* Starts a thread as os_thread_start does, but one that is to be joined, and with no
- * signals but those for faults unblocked. */
+/* Starts a thread as os_thread_start does, but the thread must be joined, and only
+ * signals for faults are unblocked. */
 int os_thread_start_joinable(pthread_t *thread, void *(*run)(void *), void *argument,
                              size_t stack_bytes);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/peer.c: domains as others see them: threads, deadlock, stopping, forks.
+/* runtime/peer.c: domains as other domains see them: threads, deadlock, stopping, forks.
  *
  * Data
- *   Peer      one for each domain, malloc'ed, counted: its thread and each handle hold
- *             one reference. It outlives the domain until the last handle is gone.
- *   registry  list of all peers, and a table of the spawned ones that run; one lock. A
+ *   Peer      one for each domain, malloc'ed, with counted references: the domain's
+ *             thread and each handle hold one. It outlives the domain until the last
+ *             handle is gone.
+ *   registry  list of all peers, and a table of the spawned peers that run; one lock. A
  *             signal handler reads the table without the lock: the entries are atomic,
  *             a peer is removed from the table before it is freed, and free_peer waits
  *             until no thread reads the table any more (registry.asking).
@@ -14,15 +15,15 @@
  * Memory order
  *   Threads share these without a lock: the words that `registry` marks as atomic,
  *   `peer_waits`, and the atomic fields of Peer (peer.h). Accesses to `attention`,
- *   `park`, `tid`, `peer_waits` and the registry's words are sequentially consistent:
- *   the arguments below and in peer_wait.c need one total order of them, and none is on
- *   a hot path. A load is relaxed where its result is only a hint.
+ *   `park`, `tid`, `peer_waits` and the registry's words are sequentially consistent: the
+ *   arguments below and in peer_wait.c need one total order of these accesses, and none
+ *   is on a hot path. A load is relaxed where its result is only a hint.
  *
  * All domains wait
- *   `peer_waits` counts domains: in its high half those that are alive, in its low half
- *   those in BLOCKED. A domain may find the halves equal after its step to BLOCKED, or
- *   after its end. Then it checks under the lock whether every park word is BLOCKED: if
- *   so, no domain is left that could wake another. It asks the host's domain (or, if that
+ *   `peer_waits` counts domains: its high half counts live domains, its low half domains
+ *   in BLOCKED. A domain may find the halves equal after its step to BLOCKED, or after
+ *   its end. Then it checks under the lock whether every park word is BLOCKED: if so, no
+ *   domain is left that could wake another one. It asks the host's domain (or, if that
  *   has ended, all domains) to raise an error. A domain that waits until a deadline is
  *   not blocked.
  *
@@ -30,11 +31,11 @@
  *   A request sets a bit of `attention` and sends SIGURG to the thread. The handler, in
  *   the domain's own thread, makes the interpreter check for requests before its next
  *   instruction (RuntimeHooks.interrupt), so a program without requests pays nothing.
- *   Domains' threads block all other signals from outside: those are for the host.
+ *   Domains' threads block all other signals from outside, which are for the host.
  *
  * Forks
- *   A forked child has only the domain of the thread that forked. The others have failed
- *   there, and hold no channel.
+ *   A forked child has only the domain of the thread that forked. All other domains have
+ *   failed there, and hold no channel.
  *
  * Failure
  *   Lack of memory or of a thread is a returned result; only peer_take_up raises.
@@ -64,7 +65,7 @@
 #include "thread.h"
 #include "throw.h"
 
-/* for a domain's thread: MAX_C_CALLS nested C functions */
+/* stack of a domain's thread: room for MAX_C_CALLS nested C functions */
 #define STACK_BYTES ((size_t)1 << 20)
 /* ThreadSanitizer delays signals to a thread, except faults, until it calls libc. A
  * program that only computes may never do that. */
@@ -76,11 +77,11 @@
 #define WAKE_SIGNAL SIGTRAP
 #endif
 #ifndef WAKE_SIGNAL
-/* it is ignored if there is no handler, so a stray one does no harm */
+/* a signal that is ignored without a handler, so a stray one does no harm */
 #define WAKE_SIGNAL SIGURG
 #endif
 
-#define END_PATIENCE_MS 1000          /* for cancelled domains, when the program ends */
+#define END_PATIENCE_MS 1000          /* for cancelled domains to end with the program */
 #define END_GRACE_MS 300              /* for their to-be-closed variables */
 #define END_LOOK_MS 20
 #define HAND_OVER_STEPS 256 /* instructions; a call counts for more (vm_take_up) */
@@ -90,26 +91,29 @@
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t ended;                    /* a spawned domain's thread is about to end */
-  Peer *all; /* also those that have ended, until they are freed */
-  /* atomic: */
+  Peer *all; /* all peers; peers of ended domains until they are freed */
+  /* the members from here to `closing` are atomic */
   Peer *spawned[PEER_MAX]; /* written under the lock */
-  uint32_t running;        /* spawned domains in the table */
-  uint32_t threads;        /* started by peer_spawn, and not ended yet */
-  uint32_t hosts;          /* domains of the host's threads */
+  uint32_t running;        /* number of spawned domains in the table */
+  /* number of threads that peer_spawn has started and that have not ended */
+  uint32_t threads;
+  uint32_t hosts;          /* number of domains of the host's threads */
   uint32_t next_id;
-  uint32_t asking; /* threads that read `spawned` without the lock */
+  uint32_t asking; /* number of threads that read `spawned` without the lock */
   /* the main script has ended: nothing more comes from main */
   bool closing;
   bool ending;
   int exiting; /* number of the thread that ends the program, or 0 */
-  /* not atomic: when the end of the program first cancelled all, ns; 0: not yet */
+  /* not atomic: time in ns when the end of the program first cancelled all domains, or
+     0 */
   uint64_t cancelled_at;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-/* Atomic; on a cache line of its own: a domain that spins reads it all the time */
+/* Atomic. On a cache line of its own, since a domain that spins reads it all the time */
 _Alignas(64) uint64_t peer_waits;
 
-/* of the domain for which this thread was spawned, or of the host's last domain in it */
+/* peer of the domain for which this thread was spawned, or of the host's last domain in
+   it */
 static __thread Peer *own;
 
 static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
@@ -159,8 +163,8 @@ static void print_lines(FILE *out, const char *text) {
 }
 
 /* Reports the error of a domain, if nothing has read it. Does not report an error that
- * the end of the program caused, or one of a cancelled domain. The acquire load pairs
- * with the release store in peer_finish: `failure` and `was_cancelled` were written
+ * the end of the program caused, or an error of a cancelled domain. The acquire load
+ * pairs with the release store in peer_finish: `failure` and `was_cancelled` were written
  * before it. */
 static void warn_of_lost_error(Peer *i) {
   if (__atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_FAILED) return;
@@ -176,7 +180,7 @@ static void warn_of_lost_error(Peer *i) {
 
 /* Frees the peer. A thread in ask_spawned, which may be in a signal handler, takes no
  * lock and may have found this peer in its slot before the slot became free. So this
- * waits for it. */
+ * function waits for such threads. */
 static void free_peer(Peer *i) {
   lock_registry();
   unlink_locked(i);
@@ -191,9 +195,9 @@ static void free_peer(Peer *i) {
 
 void peer_hold(Peer *i) { __atomic_fetch_add(&i->references, 1, __ATOMIC_RELAXED); }
 
-/* Drops a reference, and frees the peer with the last one. acq_rel: the last decrement
- * acquires what all others have released, so the thread that frees the peer sees all that
- * others did with it. */
+/* Drops a reference, and frees the peer with the last reference. acq_rel: the last
+ * decrement acquires what all other decrements have released, so the thread that frees
+ * the peer sees all that other threads did with it. */
 void peer_release(Peer *i) {
   if (__atomic_fetch_sub(&i->references, 1, __ATOMIC_ACQ_REL) == 1) free_peer(i);
 }
@@ -218,10 +222,11 @@ static bool all_blocked_locked(void) {
 }
 
 static void set_attention(Peer *i, uint32_t what) {
-  /* before the exchange of park. Pairs with peer_wait, which loads attention after the
-   * store to park in peer_prepare: in the total order of these sequentially consistent
-   * operations, either that load comes after this and sees the request, or this exchange
-   * comes after that store and wakes the domain */
+  /* comes before the exchange of park. Pairs with peer_wait, which loads attention after
+   * the store to park in peer_prepare. In the total order of these sequentially
+   * consistent operations, either the load in peer_wait comes after this store and sees
+   * the request, or the exchange of park here comes after the store in peer_prepare and
+   * wakes the domain */
   __atomic_fetch_or(&i->attention, what, __ATOMIC_SEQ_CST);
   uint32_t before = __atomic_exchange_n(&i->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
   if (before == PARK_BLOCKED) __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
@@ -292,8 +297,8 @@ static void install_handler(void) {
 }
 
 /* Makes the requests and sends the signal. Async-signal-safe. If the thread has ended,
- * its number is invalid, or is that of a later thread, which finds no request. The
- * calling thread gets no signal: there may be no handler yet. */
+ * its number is invalid, or belongs to a later thread, which finds no request. The
+ * calling thread gets no signal, since there may be no handler yet. */
 static void request_and_wake(Peer *i, uint32_t what) {
   set_attention(i, what);
   if (i == own) {
@@ -336,7 +341,8 @@ Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
 void peer_mask(Peer *i) { i->masks++; }
 
 void peer_unmask(Peer *i) {
-  if (--i->masks == 0) peer_hand_over(i); /* its results are to be handed over */
+  /* the results of the masked function are to be handed over */
+  if (--i->masks == 0) peer_hand_over(i);
 }
 
 void peer_hand_over(Peer *i) {
@@ -366,7 +372,7 @@ uint32_t peer_asked(const Peer *i) {
 /* Raises the error of a cancelled domain. A message handler in Lua reaches a safepoint as
  * soon as it starts. While the program ends, each safepoint raises the cancellation
  * again, so the handler would be called for an error of its own, nested until the C stack
- * is full. Therefore only the first cancellation of a domain calls it. */
+ * is full. Therefore only the first cancellation of a domain calls the handler. */
 static _Noreturn void raise_cancelled(lua_State *L, bool again) {
   static const char message[] = "domain was cancelled";
   if (!again) error_run(L, message);
@@ -406,9 +412,9 @@ static bool all_ended(void) {
   return __atomic_load_n(&registry.threads, __ATOMIC_SEQ_CST) <= (uint32_t)is_spawned_thread();
 }
 
-/* Makes a request to all spawned domains. All have it before the first one is woken. When
- * that one ends, others may fail because of it (a join, an orphaned channel); they find
- * the request first and obey it instead. */
+/* Makes a request to all spawned domains. All of them have the request before the first
+ * is woken. When a domain ends, others may fail because of that (a join, an orphaned
+ * channel); they find the request first and obey it instead. */
 static void ask_spawned(uint32_t what) {
   __atomic_fetch_add(&registry.asking, 1, __ATOMIC_SEQ_CST);
   for (int wakes = 0; wakes < 2; wakes++)
@@ -459,15 +465,15 @@ static void report_lost_errors_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
-/* Cancels all domains and waits for them. They have some time for their to-be-closed
- * variables; then each safepoint raises again, so that nothing can catch the error for
- * long. */
+/* Cancels all domains and waits for their end. They have some time for their to-be-closed
+ * variables; after that each safepoint raises again, so that nothing can catch the error
+ * for long. */
 static void cancel_all(void) {
   lock_registry();
   __atomic_store_n(&registry.ending, true, __ATOMIC_SEQ_CST);
   if (registry.cancelled_at == 0) {
     registry.cancelled_at = monotonic_ns();
-    stop_hosts_locked(); /* before a domain ends for which they wait */
+    stop_hosts_locked(); /* done before a domain ends for which the host's domains wait */
     ask_spawned(ATTENTION_CANCEL);
   }
   for (;;) {
@@ -493,7 +499,7 @@ static void wait_for_all(void) {
   unlock_registry();
 }
 
-/* Lets only one thread end the process. Any other one stands still: exit must not run
+/* Lets only one thread end the process. Any other thread stands still: exit must not run
  * twice. */
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
@@ -514,7 +520,7 @@ void peer_end_all(bool cancel) {
   if (!cancel) wait_for_all();
   claim_exit();
   if (cancel) cancel_all();
-  /* its domain ends with the process */
+  /* the thread's domain ends with the process */
   if (is_spawned_thread() && own->domain != NULL) peer_record_end(own);
   lock_registry();
   report_lost_errors_locked();
@@ -559,12 +565,12 @@ void peer_record_end(Peer *i) {
 void peer_forget_domain(Peer *i) {
   i->domain = NULL;
   /* pairs with on_wake_signal, which may interrupt this thread at any point: from here on
-   * it finds no domain */
+   * the handler finds no domain */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 void peer_detach(Peer *i) {
-  if (i->spawned) return; /* peer_finish does it */
+  if (i->spawned) return; /* peer_finish does the rest */
   channel_find_cycles();
   __atomic_fetch_sub(&registry.hosts, 1, __ATOMIC_RELAXED);
   end_life(i);
@@ -627,8 +633,8 @@ static void end_at_exit(void) { peer_end_all(true); }
 
 /* ---- fork ---------------------------------------------------------------- */
 
-/* Locks all shared data, which must be consistent when the process forks: the child has
- * it as it is at that moment, but only the thread that forked. */
+/* Locks all shared data, which must be consistent when the process forks: the child has a
+ * copy of the data at that moment, but only the thread that forked. */
 static void lock_for_fork(void) {
   lock_registry();
   for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
@@ -651,7 +657,7 @@ static void unlock_after_fork(void) {
  * not reported as an error. */
 static void stay_in_parent(Peer *i) {
   __atomic_store_n(&i->tid, 0, __ATOMIC_SEQ_CST);
-  /* it does not count as blocked */
+  /* the domain does not count as blocked */
   __atomic_store_n(&i->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
   i->joiners = (WaitQueue){0};
   if (__atomic_load_n(&i->status, __ATOMIC_SEQ_CST) != PEER_RUNNING) return;
@@ -714,7 +720,7 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
   i->argument = argument;
   SpawnResult entered = enter_registry(i);
   if (entered == SPAWN_OK) {
-    peer_hold(i); /* for the thread */
+    peer_hold(i); /* the reference of the thread */
     __atomic_fetch_add(&peer_waits, ALIVE, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&registry.threads, 1, __ATOMIC_SEQ_CST);
     if (start_thread(i) == 0) {
@@ -734,8 +740,8 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
 /* ---- joining ------------------------------------------------------------- */
 
 static bool has_ended(Peer *i) {
-  /* acquire: pairs with the release store in peer_finish; the outcome was stored before
-   * it */
+  /* acquire: pairs with the release store in peer_finish, before which the outcome was
+   * stored */
   return __atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_RUNNING;
 }
 
@@ -753,7 +759,7 @@ WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline) {
   if (has_ended(other)) return must_end(self) ? WAIT_ATTENTION : WAIT_NOTIFIED;
   Waiter w = {.peer = self};
   WaitResult result = WAIT_NOTIFIED;
-  do { /* again when it was woken for a masked request */
+  do { /* waits again when it was woken for a masked request */
     peer_prepare(self, WAIT_JOIN, other->id);
     if (!enter_joiners(other, &w)) break;
     result = peer_wait(self, deadline);

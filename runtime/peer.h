@@ -10,8 +10,8 @@
 #include "domain.h"
 #include "message.h"
 
-#define PEER_MAX 128     /* domains at once, the main one included */
-/* bytes of a name; EVENTRING_MAX_DOMAIN_NAME of them are recorded */
+#define PEER_MAX 128     /* most domains at once, with the main domain */
+/* most bytes of a name; EVENTRING_MAX_DOMAIN_NAME of them are recorded */
 #define PEER_NAME_MAX 47
 #define NO_DEADLINE UINT64_MAX
 #define INTERRUPTED_TEXT "interrupted!"
@@ -21,26 +21,26 @@ typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 /* Peer.attention: requests to a domain, which it obeys at its next safepoint. */
 #define ATTENTION_CANCEL 1u    /* raise "cancelled" */
 #define ATTENTION_DEADLOCK 2u  /* raise an error: all domains wait for each other */
-#define ATTENTION_INTERRUPT 4u /* raise INTERRUPTED_TEXT: the user's SIGINT */
-/* to a domain of the host: another domain ends the program; stand still */
+#define ATTENTION_INTERRUPT 4u /* raise INTERRUPTED_TEXT for the user's SIGINT */
+/* a domain of the host must stand still, because another domain ends the program */
 #define ATTENTION_STOP 8u
-/* raise "cancelled" at every safepoint from now on: the program ends */
+/* raise "cancelled" at every safepoint from now on, because the program ends */
 #define ATTENTION_END 16u
 /* a tool asks a question (vm/question.h), or may ask to end a profile of calls; set by
  * the domain itself */
 #define ATTENTION_QUESTION 64u
 #define ATTENTION_ASKED (31u | ATTENTION_QUESTION) /* all requests of others */
 /* A note of the domain's own thread, not a request: the domain's calls are watched, or
- * were, so code that lets another coroutine run must report that (vm/watch.h). It is in
- * the same word so that it costs nothing while calls are not watched. */
+ * were, so code that lets another coroutine run must report this (vm/watch.h). The bit is
+ * in the word of requests so that it costs nothing while calls are not watched. */
 #define ATTENTION_WATCHED 32u
 
 /* Peer.park: the state of the domain's thread as wakers see it; a futex word. */
 typedef enum Park {
   PARK_RUNNING,
   PARK_WAITING,  /* about to sleep, or spinning */
-  PARK_SLEEPING, /* in the kernel, until a deadline */
-  PARK_BLOCKED,  /* in the kernel, until another domain wakes it: counted in peer_waits */
+  PARK_SLEEPING, /* asleep in the kernel, until a deadline */
+  PARK_BLOCKED,  /* asleep until another domain wakes it; counted in peer_waits */
   PARK_NOTIFIED  /* woken */
 } Park;
 
@@ -60,7 +60,7 @@ typedef struct Peer Peer;
 typedef struct Waiter {
   struct Waiter *next, *prev;
   Peer *peer;
-  bool queued;   /* in the queue; the waker removes it */
+  bool queued;   /* it is in the queue; the waker removes it */
   bool notified; /* woken through this place */
 } Waiter;
 
@@ -69,63 +69,67 @@ typedef struct WaitQueue {
 } WaitQueue;
 
 struct Peer {
-  uint32_t id;                       /* of its domain; never given again */
+  uint32_t id;                       /* id of the domain; never given again */
   char name[PEER_NAME_MAX + 1];   /* constant */
-  bool spawned;                   /* by peer_spawn; otherwise its thread is the host's */
-  int slot; /* index in the table of spawned ones; guarded by the registry's lock */
+  /* spawned by peer_spawn; otherwise the thread is the host's */
+  bool spawned;
+  int slot; /* index in the table of spawned peers; guarded by the registry's lock */
   /* Atomic (the orders: peer.c) */
-  uint32_t references;               /* one of its thread, one of each handle */
+  uint32_t references;               /* one for its thread, one for each handle */
   uint32_t attention;                /* ATTENTION_* */
   uint32_t park;                     /* Park */
   uint32_t wait_kind;                /* WaitKind; written by its thread */
-  uint32_t wait_id;                  /* of the channel or domain that it waits for */
-  int tid; /* of its thread; 0 before it begins and after it ends */
+  uint32_t wait_id;                  /* id of the channel or domain that it waits for */
+  int tid; /* id of its thread; 0 before the thread begins and after it ends */
   /* Not atomic */
-  size_t memory_limit;               /* bytes of heap, 0: none; constant */
-  Peer *next, *prev;              /* in the list of all; guarded by the registry's lock */
+  /* limit of the heap in bytes, 0 for none; constant */
+  size_t memory_limit;
+  /* links in the list of all peers; guarded by the registry's lock */
+  Peer *next, *prev;
   /* Own thread */
   Domain *domain;
-  uint32_t spin;                     /* ns that a wait spins before it sleeps */
-  /* sleeps until the next one that leads to a longer spin; interval between two of
-   * these */
+  uint32_t spin;                     /* time in ns that a wait spins before it sleeps */
+  /* number of sleeps until the next sleep that leads to a longer spin, and interval
+   * between two such sleeps */
   uint32_t probe_in, probe_every;
-  /* an error was raised in it because all domains were blocked */
+  /* an error was raised in the domain because all domains were blocked */
   bool abandoned;
-  bool was_cancelled;                /* the error of a cancellation was raised in it */
-  uint32_t masks; /* nested parts of the program that delay cancelling and SIGINT */
-  uint32_t handing_over; /* steps that still delay them (peer_hand_over) */
-  uint32_t put_off; /* messages that it took while a request was delayed */
-  /* The end. Its thread writes these fields before it stores `status` with release
-   * (peer_finish); they are read after a load of `status` with acquire (has_ended in
+  /* the error of a cancellation was raised in the domain */
+  bool was_cancelled;
+  uint32_t masks; /* number of nested masks, which delay cancelling and SIGINT */
+  uint32_t handing_over; /* number of steps that still delay requests (peer_hand_over) */
+  uint32_t put_off; /* number of messages that it took while a request was delayed */
+  /* The end. The thread writes the fields below before it stores `status` with release
+   * (peer_finish). They are read after a load of `status` with acquire (has_ended in
    * peer.c). */
   uint32_t status;                   /* PeerStatus; atomic */
-  Message *outcome; /* its results, or its error; NULL: there was no memory for it */
-  /* text of the error with its traceback, malloc'ed; NULL if it is done */
+  Message *outcome; /* its results, or its error; NULL if there was no memory */
+  /* text of the error with its traceback, malloc'ed; NULL after success */
   char *failure;
-  bool elsewhere; /* in a forked child: it runs in the process that forked */
+  bool elsewhere; /* in a forked child, the domain runs in the process that forked */
   bool joined;                       /* another domain has received the outcome; atomic */
-  pthread_mutex_t lock;              /* of joiners */
+  pthread_mutex_t lock;              /* lock of `joiners` */
   WaitQueue joiners;
-  void (*body)(Peer *peer, void *argument); /* what its thread runs */
+  void (*body)(Peer *peer, void *argument); /* the function that its thread runs */
   void *argument;
 };
 
 /* ---- identity (peer.c) --------------------------------------------------- */
 
-/* Returns the peer of the domain that begins in this thread, for domain_new: the one for
- * which the thread was spawned, or a new one if the thread is the host's. Returns NULL if
- * out of memory. */
+/* Returns the peer of the domain that begins in this thread, for domain_new: the peer for
+ * which the thread was spawned, or a new peer if the thread is the host's. Returns NULL
+ * if out of memory. */
 Peer *peer_attach(Domain *d);
 /* Records the end of a spawned domain. Own thread. */
 void peer_record_end(Peer *peer);
-/* Separates the peer from its domain, which is about to be freed: a signal finds none
- * from now on. */
+/* Separates the peer from its domain, which is about to be freed: a signal finds no
+ * domain from now on. */
 void peer_forget_domain(Peer *peer);
 /* Detaches the peer when its domain ends: nothing may wait for it or wake it any more. */
 void peer_detach(Peer *peer);
 void peer_hold(Peer *peer);
 void peer_release(Peer *peer);
-/* Returns how many domains run, spawned ones and those of the host. */
+/* Returns how many domains run, both spawned domains and domains of the host. */
 uint32_t peer_count(void);
 /* Returns how many processors this process may use. */
 int peer_processors(void);
@@ -152,16 +156,16 @@ void peer_await_end(void);
 void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure);
 /* Asks the domain to raise an error at its next safepoint, and wakes it if it waits. */
 void peer_cancel(Peer *peer);
-/* Makes a request to the domain whose thread runs the caller, a signal handler. */
+/* Makes a request to the domain in whose thread the caller, a signal handler, runs. */
 void peer_ask_in_handler(Peer *peer, uint32_t what);
 /* Withdraws requests that were not obeyed yet. Own thread. */
 void peer_withdraw(Peer *peer, uint32_t what);
 /* Cancels all spawned domains. For signal handlers. */
 void peer_cancel_all_in_handler(void);
-/* Ends all domains but the caller's, since the program ends. None can be spawned from now
- * on. Waits until they have ended. With `cancel`, cancels them again and again, for at
- * most a second, and makes those of the host stand still. Any thread may call this before
- * it calls exit; if several do, it returns in only one of them. */
+/* Ends all domains but the caller's, since the program ends. No domain can be spawned
+ * from now on. Waits until the domains have ended. With `cancel`, cancels them again and
+ * again, for at most a second, and makes the host's domains stand still. Any thread may
+ * call this before it calls exit; if several do, it returns in only one of them. */
 void peer_end_all(bool cancel);
 /* Begins the end of the program. To be called first if the caller's domain is closed
  * before peer_end_all, with the same `cancel`. From then on a deadlock is not reported as
@@ -170,7 +174,7 @@ void peer_end_all(bool cancel);
  * missing, and then be cancelled while they close their variables. */
 void peer_begin_end(bool cancel);
 /* Waits at most `milliseconds` until the spawned domains have ended. Returns whether they
- * have. For signal handlers. */
+ * have ended. For signal handlers. */
 bool peer_wait_in_handler(int milliseconds);
 /* Tells whether the program is ending: peer_end_all, peer_begin_end with `cancel`, or
  * peer_cancel_all_in_handler was called. */
@@ -178,7 +182,7 @@ bool peer_program_ends(void);
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Deadlines are those of monotonic_ns (clock.h). */
+/* Deadlines are times of monotonic_ns (clock.h). */
 
 typedef enum WaitResult { WAIT_NOTIFIED, WAIT_TIMEOUT, WAIT_ATTENTION } WaitResult;
 
@@ -203,9 +207,9 @@ struct Domain *peer_own_domain(void); /* the domain that this thread runs, or NU
 /* Obeys the requests to the domain, whether it waits or runs: clears the flags and raises
  * the error, if there is one. Own thread. */
 void peer_take_up(lua_State *L);
-/* Obeys ATTENTION_STOP: does not return if this domain is one of the host and another
- * domain ends the program. To be called before an error is reported, since the error may
- * be a result of the end of the program. Own thread. */
+/* Obeys ATTENTION_STOP: does not return if this domain is the host's and another domain
+ * ends the program. To be called before an error is reported, since the error may be a
+ * result of the end of the program. Own thread. */
 void peer_obey_stop(const Peer *peer);
 /* Masks cancellation and SIGINT: they are delayed and end no wait until peer_unmask was
  * called as many times. The end of the program and a deadlock are not masked. Own

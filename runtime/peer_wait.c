@@ -3,28 +3,30 @@
  *
  * A domain waits for a change of a word of its own, `park`, first spinning and then in
  * the kernel. Wakers find it through the Waiters that it has put into queues (of a
- * channel's receivers, of a domain's joiners). A condition variable would not do: one
- * word serves any number of queues, so that `select` is the same wait as `receive`, and a
- * signal handler can wake it.
+ * channel's receivers, of a domain's joiners). A condition variable would not do: the
+ * word serves any number of queues, so that `select` waits as `receive` does, and a
+ * signal handler can wake the domain.
  *
  *     RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
  *
- * Its own thread takes all steps except that to NOTIFIED, which any thread takes by an
- * exchange. A thread that finds SLEEPING or BLOCKED there must wake it. The two steps of
- * a request (store attention, then park) and the two steps of waiting (store park, then
- * load attention) are sequentially consistent: a request is never missed.
+ * The domain's own thread takes all steps except the step to NOTIFIED, which any thread
+ * takes by an exchange. A thread whose exchange returns SLEEPING or BLOCKED must wake the
+ * domain. The two steps of a request (store attention, then park) and the two steps of
+ * waiting (store park, then load attention) are sequentially consistent: a request is
+ * never missed.
  *
  * Spinning
  *   An idle processor takes long to wake up: about 50 us if it is a virtual one. Two
- *   domains that reply to each other quickly, and sleep in between, wait for that twice
- *   in each exchange. So a wait spins for at most that time, as long as spinning is found
- *   to help. If the domain was notified while it spun, it spins twice as long the next
- *   time; if not, half as long. If its sleep was so short that it may have been only the
- *   time in which processors wake up, one of the next waits is a probe, which spins for
- *   twice the duration of that sleep. Each probe that fails makes probes rarer. A long
- *   sleep (what it waits for is slow, or has no processor) leads to no probe. No domain
- *   spins while more domains are awake than there are processors: the domain that is to
- *   reply may need this processor. Domains that spin count as awake.
+ *   domains that reply to each other quickly, and sleep in between, wait for a processor
+ *   twice in each exchange. So a wait spins, for at most the time in which a processor
+ *   wakes up, as long as spinning helps. If the domain was notified while it spun, it
+ *   spins twice as long the next time; if not, half as long. If its sleep was so short
+ *   that it may have been only the time in which processors wake up, one of the next
+ *   waits is a probe, which spins for twice the duration of that sleep. Each probe that
+ *   fails makes probes rarer. A long sleep (the other domain is slow, or has no
+ *   processor) leads to no probe. No domain spins while more domains are awake than there
+ *   are processors: the domain that is to reply may need this processor. Domains that
+ *   spin count as awake.
  */
 #include "peer_internal.h"
 
@@ -39,9 +41,9 @@
 #include "peer.h"
 
 #define SPIN_LEAST 500     /* ns */
-/* ns; a longer sleep was not a wait for processors to wake up */
+/* ns; a longer sleep was not only a wait for processors to wake up */
 #define WAKING_MOST 400000
-#define PROBE_RAREST 64    /* most waits between a probe that failed and the next one */
+#define PROBE_RAREST 64    /* most waits between a failed probe and the next one */
 
 /* ---- clocks and processors ----------------------------------------------- */
 
@@ -54,7 +56,7 @@ int peer_processors(void) {
 
 /* Returns the number of processors as it was at the first call. */
 static uint32_t processor_count(void) {
-  static uint32_t found; /* relaxed: every thread finds the same */
+  static uint32_t found; /* relaxed, since every thread finds the same number */
   uint32_t n = __atomic_load_n(&found, __ATOMIC_RELAXED);
   if (n == 0) {
     n = (uint32_t)peer_processors();
@@ -95,11 +97,11 @@ void peer_end_wait(Peer *i) {
 
 static bool is_notified(const Peer *i) {
   /* acquire: pairs with the exchange of park in waiter_notify_first or in set_attention
-   * (peer.c); what the waker did before it is seen */
+   * (peer.c), so that what the waker did before the exchange is seen */
   return __atomic_load_n(&i->park, __ATOMIC_ACQUIRE) == PARK_NOTIFIED;
 }
 
-/* Tells whether more domains are awake than there are processors. Those that spin count
+/* Tells whether more domains are awake than there are processors. Domains that spin count
  * as awake. */
 static bool is_crowded(void) {
   uint64_t now = __atomic_load_n(&peer_waits, __ATOMIC_RELAXED);
@@ -162,7 +164,7 @@ static bool begin_sleep(Peer *i, uint32_t state) {
 }
 
 static void sleep_blocked(Peer *i) {
-  /* first, since waking it subtracts it again */
+  /* counted first, since a waker subtracts it again */
   __atomic_fetch_add(&peer_waits, 1, __ATOMIC_SEQ_CST);
   if (!begin_sleep(i, PARK_BLOCKED)) {
     __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
@@ -198,7 +200,8 @@ WaitResult peer_wait(Peer *i, uint64_t deadline) {
    * which stores attention first and then exchanges park */
   if (peer_asked(i) != 0) return WAIT_ATTENTION;
   Domain *d = i->domain;
-  if (d != NULL) footprint_reckon_if_old(d); /* while it waits, nothing can ask it */
+  /* while the domain waits, no tool can ask it */
+  if (d != NULL) footprint_reckon_if_old(d);
   const bool is_watched = d != NULL && d->hooks.interlude != NULL;
   if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, true);
   spin_or_sleep(i, deadline);

@@ -50,10 +50,10 @@ static const struct eventring_def catalogue[] = {
 
 /* ---- safepoints ---------------------------------------------------------------
  *
- * probes_start_word, the word that safepoints test, changes only under the mutex. It may
- * lie in the recording's mapping. In this process the mapping outlasts the recording: it
- * stays until all domains have ended, except those of the thread that stops the
- * recording. A forked child does not have it.
+ * probes_start_word, the word that safepoints test, changes only under the mutex. The
+ * word may be in the recording's mapping. In this process the mapping outlasts the
+ * recording: it stays until all domains have ended, except domains of the thread that
+ * stops the recording. A forked child does not have the mapping.
  */
 /* other processes may set this word (introspection.h) */
 #define nothing_wanted introspection_request.word
@@ -63,18 +63,19 @@ const uint32_t *probes_start_word = &nothing_wanted;
 static const uint32_t *idle_word = &nothing_wanted;
 
 /* Makes safepoints call probes_take_up when the recording changes: in a forked child,
- * until it is recorded or known not to be; and when the process goes on in a new file. */
+ * until the child is recorded or known not to be, and when the process continues in a new
+ * file. */
 static const uint32_t changed = 1;
 
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
-static unsigned waiting; /* domains on standby */
+static unsigned waiting; /* number of domains on standby */
 static pthread_mutex_t begin_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `begun` */
 
 static void set_start_word(const uint32_t *word) {
   __atomic_store_n(&probes_start_word, word, __ATOMIC_RELAXED);
 }
 
-/* Notes that no domain waits any more, and makes `word` the one that safepoints test. */
+/* Notes that no domain waits any more, and makes safepoints test `word`. */
 static void forget_waiting_for(const uint32_t *word) {
   pthread_mutex_lock(&waiting_mutex);
   waiting = 0;
@@ -85,8 +86,8 @@ static void forget_waiting_for(const uint32_t *word) {
 
 static void forget_waiting(void) { forget_waiting_for(&nothing_wanted); }
 
-/* Forgets the recording of the parent in a forked child, before its program goes on: the
- * child has no recording yet. */
+/* Forgets the recording of the parent in a forked child, which has no recording yet,
+ * before the child's program continues. */
 static void forget_after_fork(void) {
   pthread_mutex_init(&waiting_mutex, NULL);
   pthread_mutex_init(&begin_mutex, NULL);
@@ -97,7 +98,7 @@ static void begin_to_wait(Domain *d) {
   pthread_mutex_lock(&waiting_mutex);
   if (!d->rings_wait) waiting++;
   d->rings_wait = true;
-  /* the low half of the control word, which comes first: little-endian */
+  /* the low half of the control word, which comes first in memory (little-endian) */
   set_start_word((const uint32_t *)d->rings->lane[EVENTRING_RUNTIME].gate);
   pthread_mutex_unlock(&waiting_mutex);
 }
@@ -111,9 +112,9 @@ static void end_waiting(Domain *d) {
 
 void probes_set_idle_word(const uint32_t *word) {
   if (word == NULL) word = &nothing_wanted;
-  /* Most often the word is in use already. Then the mutex is not taken: a signal that
-   * ends the program here would leave it locked, and other domains would wait for it at
-   * their end */
+  /* Most often the word is in use already, and the mutex is not taken. Otherwise a signal
+   * that ends the program here would leave the mutex locked, and other domains would wait
+   * for it at their end */
   if (__atomic_load_n(&idle_word, __ATOMIC_RELAXED) == word &&
       __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == word)
     return;
@@ -132,7 +133,7 @@ static bool is_changed(void) {
  * the library has started the recording that the child is to have (eventring's
  * follow.c). */
 static void take_up_changed(Domain *d) {
-  d->rings_wait = false; /* it waited for the former recording */
+  d->rings_wait = false; /* the domain waited for the former recording */
   eventring_domain_check(d->rings);
   if (eventring_fork_pending()) return;
   forget_waiting();
@@ -140,8 +141,8 @@ static void take_up_changed(Domain *d) {
 }
 
 /* Makes the domain answer a question of a tool before its next instruction, when
- * registers are in their places. Does so as well if a child answered the last question,
- * since that child may have ended. */
+ * registers are in their places. Does the same if a child answered the last question,
+ * since the child may have ended. */
 static void see_question(Domain *d) {
   struct eventring_question question;
   if (likely(!eventring_question_open(d->rings, &question)) && d->answerer == 0) return;
@@ -150,14 +151,15 @@ static void see_question(Domain *d) {
 }
 
 /* Attaches the domain to the recording if it waits for one, and obeys what tools ask for.
- * Until the last waiting domain has attached, all others call this at each safepoint. */
+ * Until the last waiting domain has attached, all other domains call this at each
+ * safepoint. */
 void probes_take_up(Domain *d) {
   if (is_changed()) take_up_changed(d);
   if (d->rings_wait) {
     eventring_domain_check(d->rings);
     end_waiting(d);
   }
-  /* lowers the word if nobody asks */
+  /* lines_obey lowers the word if nobody asks */
   if (d->hooks.lines_obey != NULL) d->hooks.lines_obey(d);
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
   if (d->hooks.stack_obey != NULL) d->hooks.stack_obey(d);
@@ -181,7 +183,7 @@ static char program_name[EVENTRING_MAX_PROGRAM + 1];
 static void define_classes(void) {
   static const struct {
     enum eventring_class number;
-    const char *name; /* NULL: libeventring names it itself */
+    const char *name; /* NULL if libeventring names the class itself */
   } classes[] = {
 #define EVENT_CLASS(class, ring, name) {EVENTRING_CLASS_##class, name},
 #include "events.def"
@@ -200,7 +202,8 @@ static void name_samples(void) {
 unsigned probes_first_id = EVENTRING_ID_HOST;
 
 /* Takes the ids of another copy of this runtime in the process (libsaros and the stand-in
- * for liblua5.4), which has registered the same table. Returns false if no copy has. */
+ * for liblua5.4), which has registered the same table. Returns false if no copy has
+ * registered it. */
 static bool share_catalogue(void) {
   struct eventring_error error;
   int first = eventring_register(&catalogue[0], &error);
@@ -227,7 +230,8 @@ static int ensure_catalogue(struct eventring_error *error) {
   return registration_status;
 }
 
-/* Bit n: warned of error code -n. Relaxed: nothing else depends on who sets a bit. */
+/* Bit n is set after a warning of error code -n. Relaxed, since no other data depends on
+   a bit. */
 static uint64_t causes_warned_of;
 
 /* Warns that the recording is in a directory that nobody has named. */
@@ -236,7 +240,7 @@ static void warn_elsewhere(const char *warner, const struct eventring_error *err
           error->text);
 }
 
-/* Warns that the file was deleted, and directs safepoints away from the words in it. */
+/* Warns that the file was deleted, and makes safepoints test no word in it. */
 static void warn_of_deletion(const struct eventring_error *error) {
   forget_waiting_for(&changed);
   fprintf(stderr, "saros: warning: %s\n", error->text);
@@ -289,7 +293,7 @@ static int configure_samples(struct eventring_config *config, struct eventring_e
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
   const char *classes = getenv(ENVIRONMENT_PREFIX "_CLASSES");
   define_classes(); /* before the environment is read, since it may name them */
-  /* it may also name events */
+  /* the variable may also name events */
   if (classes != NULL && strchr(classes, '"') != NULL) ensure_catalogue(NULL);
   eventring_config_init(config);
   config->hold_ns = DEFAULT_HOLD_NS;
@@ -391,8 +395,8 @@ void probes_stop_in_handler(int signal_number) {
 void probes_note_signal(int signal_number) { eventring_note_signal(signal_number); }
 void probes_note_error(const char *text) { eventring_note_error(text, strlen(text)); }
 
-/* Obeys the request of another process for a recording, in the domain that comes
- * first. */
+/* Obeys the request of another process for a recording. The first domain that reaches a
+ * safepoint does this. */
 static void obey_request(void) {
   struct eventring_config config;
   struct eventring_error error;
@@ -425,7 +429,7 @@ void probes_domain_start(Domain *d, const char *name) {
   /* while something is recorded, the library has warned already */
   if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED)
     warn(NULL, &error);
-  /* a state may go on in another thread; the domain ends in lua_close */
+  /* a state may continue in another thread; the domain ends in lua_close */
   eventring_domain_unbind(d->rings);
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }

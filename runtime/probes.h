@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/probes.h: how the runtime records its own events (events.def) into the rings of
- * a domain, and when the process records at all.
+ * a domain, and when the process records.
  *
  * In every catalogue the ids of events.def follow those of the library, in their order.
  */
@@ -21,13 +21,14 @@ typedef enum EventId {
 #define EVENTRING_CLASS_FFI ((enum eventring_class)EVENTRING_CLASS_HOST)
 #define EVENTRING_CLASS_GC_DETAIL ((enum eventring_class)(EVENTRING_CLASS_HOST + 1))
 
-/* EV_CLASS_x: class of event x, a constant, so that a probe tests one known bit. */
+/* EV_CLASS_x is the class of event x, a constant, so that a probe tests one known bit. */
 enum {
 #define EVENT(id, name, form, class, unit, doc) EV_CLASS_##id = EVENTRING_CLASS_##class,
 #include "events.def"
 };
 
-/* EV_RING_x: ring of event x, a constant for the same reason. */
+/* EV_RING_x is the ring of event x, a constant, so that a probe writes to a known
+   ring. */
 #define EVENTRING_RING_IO ((enum eventring_ring)EVENTRING_RING_HOST)
 enum {
 #define EVENT_CLASS(class, ring, name) RING_OF_##class = ring,
@@ -51,7 +52,7 @@ HIDDEN extern unsigned probes_first_id;
 #define PROBE_BEGIN_INT(d, id, value) \
   eventring_begin_int((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), \
       (int64_t)(value))
-/* Begins a NAMED_SPAN. `size` bytes of text name what it deals with. */
+/* Begins a NAMED_SPAN. `size` bytes of text name its subject. */
 #define PROBE_BEGIN_TEXT(d, id, text, size) \
   eventring_begin_bytes((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), text, size)
 #define PROBE_ENABLED(d, id) eventring_enabled((d)->rings, PROBE_RING(id), PROBE_CLASS(id))
@@ -59,7 +60,7 @@ HIDDEN extern unsigned probes_first_id;
 #define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, probes_first_id + (reason))
 #define PROBE_END(d, id) \
   eventring_end((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
-/* Ends a REASONED_SPAN. `ns`: how long the thread was not on a processor. */
+/* Ends a REASONED_SPAN. The thread was not on a processor for `ns`. */
 #define PROBE_END_OFF_CPU(d, id, ns) \
   eventring_end_off_cpu((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), ns)
 #define PROBE_COUNTER(d, id, value) \
@@ -70,12 +71,12 @@ HIDDEN extern unsigned probes_first_id;
 /* ---- safepoints ---------------------------------------------------------------
  *
  * A safepoint is where a domain attaches to a recording that was on standby and was
- * started from outside. Every probe is one, and so is every collection. For programs that
- * run none of these, the interpreter has more: each back-edge of a loop and each tail
- * call tests one word. While a domain waits for a start, this is the low half of the
- * control word, which becomes nonzero when the recording is started. Otherwise it is the
- * word given to probes_set_idle_word, or that of introspection_request, which other
- * processes may set. */
+ * started from outside. Every probe and every collection is a safepoint. For programs
+ * that run neither, the interpreter has more safepoints: each back-edge of a loop and
+ * each tail call tests one word. While a domain waits for a start, this is the low half
+ * of the control word, which becomes nonzero when the recording is started. Otherwise it
+ * is the word given to probes_set_idle_word, or the word of introspection_request, which
+ * other processes may set. */
 HIDDEN extern const uint32_t *probes_start_word;
 void probes_take_up(Domain *d) __attribute__((cold, noinline));
 /* Calls probes_take_up for a safepoint whose word is not 0; also obeys other processes
@@ -88,18 +89,18 @@ static inline void probes_safe_point(Domain *d) {
 }
 
 /* Sets the word that safepoints test while no domain waits for a start. When it is not 0,
- * they call RuntimeHooks.profile_obey and look for questions. NULL: no word. The word may
- * lie in a recording; it is no longer used when that ends. */
+ * safepoints call RuntimeHooks.profile_obey and check for questions. NULL stands for no
+ * word. The word may be in a recording; it is no longer used when the recording ends. */
 void probes_set_idle_word(const uint32_t *word);
 
 /* Obeys requests from outside, once in each minor collection (a question of a tool is
  * answered before the next instruction). Also corrects a malformed control word, even if
- * no block of events gets full. */
+ * no block of events becomes full. */
 void probes_collection(Domain *d);
 
 /* ---- recording (probes.c) ------------------------------------------------ */
 
-/* Called before the process's first recording is started; NULL: nothing is. Set before
+/* Called before the process's first recording is started, unless it is NULL. Set before
  * probes_begin, by the program that the process runs. */
 extern void (*probes_before_start)(void);
 
@@ -107,20 +108,20 @@ extern void (*probes_before_start)(void);
  * config.answer_aside of libeventring. Set before the first domain starts. */
 extern uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
 
-/* True if something that the program was asked for needs a recording: one starts unless
- * the environment forbids it. Set before probes_begin. */
+/* True if an option of the program needs a recording: it starts unless the environment
+ * forbids it. Set before probes_begin. */
 extern bool probes_start_asked;
 
 /* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); recording
  * stops when the process exits. Only the first call in a process has an effect. The
  * program makes it before its first domain starts; in a program that embeds the runtime,
- * the first domain does. `program`: its name in the recording, NULL: the name of the
- * executable. `warner`: the beginning of the warning on stderr when recording cannot
- * start; the program then runs without it. */
+ * the first domain does. `program` is the program's name in the recording, or NULL for
+ * the name of the executable. If recording cannot start, a warning on stderr begins with
+ * `warner`, and the program runs without a recording. */
 void probes_begin(const char *program, const char *warner);
 /* Starts recording at the request of the program; the environment still gives directory
- * and sizes. `stream`: text for eventring_config_stream, or NULL. Returns 0, or an error
- * code of libeventring. */
+ * and sizes. `stream` is a text for eventring_config_stream, or NULL. Returns 0, or an
+ * error code of libeventring. */
 int probes_start(const char *stream, struct eventring_error *error);
 /* Ends the recording in order; harmless if there is none. Returns what eventring_stop
  * returns. */
@@ -133,9 +134,8 @@ void probes_stop_in_handler(int signal_number);
 void probes_note_signal(int signal_number);
 void probes_note_error(const char *text);
 
-/* Starts the recording of the domain, or (probes_domain_stop) ends it. The calling thread
- * owns the domain's rings; another thread may become the owner
- * (eventring_domain_unbind). */
+/* Starts the recording of the domain; probes_domain_stop ends it. The calling thread owns
+ * the domain's rings; another thread may become the owner (eventring_domain_unbind). */
 void probes_domain_start(Domain *d, const char *name);
 void probes_domain_stop(Domain *d);
 

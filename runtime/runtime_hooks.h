@@ -5,7 +5,7 @@
 
 #include "object.h"
 
-#define FUNCTION_NAME_SIZE 128 /* bytes of the name of a function, its end included */
+#define FUNCTION_NAME_SIZE 128 /* bytes of the name of a function, with the final zero */
 
 /* Work that the runtime does in the middle of a program. */
 typedef enum Interlude { INTERLUDE_COLLECTOR, INTERLUDE_FINALIZERS, INTERLUDE_WAIT } Interlude;
@@ -23,24 +23,25 @@ typedef struct RuntimeHooks {
    * message. */
   void (*raise_message)(lua_State *L, const char *msg);
   /* Reads or writes a number or boolean in a userdata of kind USERDATA_CDATA, without
-   * allocating or raising. Returns false if it holds something else, for which its
-   * metamethod is to be called. NULL until there is such userdata. */
+   * allocating or raising. Returns false if the userdata holds another value, for which
+   * its metamethod is to be called. NULL until there is such userdata. */
   bool (*cdata_get)(const Userdata *u, const TValue *key, TValue *result);
   bool (*cdata_set)(const Userdata *u, const TValue *key, const TValue *value);
   /* Makes the interpreter check for requests to the domain (peer.h) before the next
    * instruction of L, the domain's running thread. Async-signal-safe. */
   void (*interrupt)(lua_State *L);
   /* Closes the variables pending on the thread, whose error is on top, before the panic
-   * function is called. Returns the status of the error, which is then its only value. */
+   * function is called. Returns the status of the error, which is then the only value on
+   * the thread's stack. */
   int (*reset_thread)(lua_State *L, int status);
-  /* Describe a frame to the sampler (memprof_stack.c). frame_name: the name of its
-   * function (FUNCTION_NAME_SIZE bytes), its source (LUA_IDSIZE bytes), and the lines
-   * where it is defined; 0: unknown. frame_place: where the instruction `pc` of a
-   * function is; 0: unknown. Neither allocates or raises. */
+  /* Describe a frame to the sampler (memprof_stack.c). frame_name writes the name of the
+   * frame's function (FUNCTION_NAME_SIZE bytes), its source (LUA_IDSIZE bytes), and the
+   * lines where it is defined, 0 if unknown. frame_place gives the line and column of the
+   * instruction `pc` of a function, 0 if unknown. Neither allocates or raises. */
   void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
                      uint32_t *last_line);
   void (*frame_place)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
-  /* Returns the id, plus 1, of the guest's innermost open span; 0: none. */
+  /* Returns 1 + the id of the guest's innermost open span, or 0. */
   uint16_t (*innermost_span)(const lua_State *L);
   /* call_protected calls f without arguments and results where finalizers may run. It
    * returns the status, with the error on top unless that is LUA_OK. raise_again raises
@@ -56,17 +57,17 @@ typedef struct RuntimeHooks {
    * or NULL if it has none; *symbol tells C functions apart. */
   int (*ffi_call)(lua_State *L);
   const char *(*ffi_name)(const Userdata *u, const void **symbol);
-  /* The profile of calls (vm/call_profile.h). interlude: an interlude begins or ends;
-   * NULL while there is no profile. profile_obey: a safepoint at which the profile is
-   * asked for. profile_end: the end of the domain. */
+  /* The profile of calls (vm/call_profile.h). interlude is called when an interlude
+   * begins or ends; it is NULL while there is no profile. profile_obey is called at a
+   * safepoint if the profile is asked for, profile_end at the end of the domain. */
   void (*interlude)(struct Domain *d, Interlude what, bool begins);
   void (*profile_obey)(struct Domain *d);
   void (*profile_end)(struct Domain *d);
-  /* The last stacks (vm/last_stack.h). stack_obey: a safepoint or a collection at which
-   * they may be asked for. stack_note: something happened, for a reason from
-   * <eventring/stack.h>. NULL: nobody wants them. */
+  /* The last stacks (vm/last_stack.h). stack_obey is called at a safepoint or a
+   * collection if a stack may be asked for. stack_note writes a stack for a reason from
+   * <eventring/stack.h>. Both are NULL if nobody wants stacks. */
   void (*stack_obey)(struct Domain *d);
-  /* A safepoint at which the lines of instructions are asked for (vm/noting.h). */
+  /* Called at a safepoint if the lines of instructions are asked for (vm/noting.h). */
   void (*lines_obey)(struct Domain *d);
   void (*stack_note)(struct Domain *d, int reason, int64_t value);
 } RuntimeHooks;

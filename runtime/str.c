@@ -4,24 +4,24 @@
  * Strings of at most SHORT_STRING_MAX bytes are interned: a domain has only one with each
  * content, so that equality is identity and a table finds a field by address. The intern
  * table (Domain.strings) chains strings through their own `u.next`; it does not keep them
- * alive. The collector unlinks those that it is about to reclaim. A string that is found
- * here while it is dead to the collector is brought back by gc_string_found before any
- * other code sees it.
+ * alive. The collector unlinks strings that it is about to reclaim. A string that is
+ * found here while it is dead to the collector is brought back by gc_string_found before
+ * any other code sees it.
  *
  * Strings lie all over the heap, so that examining one is a cache miss. Therefore each
  * link of a chain, the bucket included, has a filter of 16 bits above the address. Each
- * string from there on sets one of them, chosen by its hash. When a string is not there,
- * which is most often a new one, the bucket alone shows this in 15 of 16 cases. A link
- * keeps the value that the bucket had before its string was put in front. So the filter
- * stays exact when the newest string is removed; when an older one is removed, a bit too
- * many may stay set.
+ * string from there on sets one of these bits, chosen by its hash. When a string is not
+ * in the chain, most often because it is new, the bucket alone shows this in 15 of 16
+ * cases. A link keeps the value that the bucket had before its string was put in front.
+ * So the filter stays exact when the newest string is removed; when an older string is
+ * removed, a bit too many may stay set.
  *
  * Each longer string is a separate object. It is hashed only when it is used as a key
  * (string_hash_long); until then `hash` holds the seed.
  *
  * The table grows by linear hashing (W. Litwin, "Linear hashing: a new tool for file and
  * table addressing", VLDB 1980): when strings outnumber buckets, each new string adds one
- * bucket, which takes its share from the bucket that it splits. So a large table is never
+ * bucket, which gets half of the strings of an existing bucket. So a large table is never
  * rehashed as a whole. Buckets lie in segments beside the heap (heap_memory), released by
  * string_table_free. If there is no memory for a segment, the chains only get longer.
  *
@@ -170,9 +170,9 @@ StringLink string_chain_reversed(StringLink chain) {
   return reversed;
 }
 
-/* Adds one bucket. Moves half of the strings of the bucket that it splits there, in an
- * order in which the newest stay first. If the collector is sweeping the table, bucket by
- * bucket upwards, the strings that move are still ahead of it. */
+/* Adds one bucket. Moves to it half of the strings of the bucket that it splits, with the
+ * newest first. If the collector is sweeping the table, bucket by bucket upwards, the
+ * strings that move are still ahead of it. */
 static NOINLINE void split_bucket(Domain *d) {
   StringTable *table = &d->strings;
   /* out of memory: the chains only get longer */
@@ -273,8 +273,8 @@ static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t 
                       string_bucket(table, string_bucket_index(table, hash)));
 }
 
-/* Makes the string if all the room for it is at hand, otherwise returns NULL. Calls no
- * other function, which saves a third of the time. */
+/* Makes the string if there is room for it without the slow path, otherwise returns NULL.
+ * Calls no other function, which saves a third of the time. */
 ALWAYS_INLINE String *intern_at_hand(lua_State *L, const char *bytes, size_t len, uint32_t hash,
                                      StringLink *bucket) {
   Domain *d = L->domain;
@@ -361,7 +361,7 @@ static String *push_string(lua_State *L, String *s) {
   return s;
 }
 
-/* Where the text goes, and how long it is, with what does not fit. */
+/* The buffer for a text, and the length of the whole text, which may not fit. */
 typedef struct Print {
   char *out;
   size_t size, len;
@@ -425,7 +425,8 @@ bool string_equal(const String *a, const String *b) {
 }
 
 /* Compares strings whose first pieces are equal. strcoll stops at a zero, so this
- * compares piece by piece; each piece ends at a zero or at the end of its string. */
+ * function compares piece by piece; each piece ends at a zero or at the end of its
+ * string. */
 static NOINLINE int compare_behind_zeros(const String *a, const String *b) {
   const char *p = a->data, *p_end = p + string_len(a);
   const char *q = b->data, *q_end = q + string_len(b);

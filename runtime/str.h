@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/str.h: strings. Those of at most SHORT_STRING_MAX bytes are interned. */
+/* runtime/str.h: strings. Strings of at most SHORT_STRING_MAX bytes are interned. */
 #ifndef SAROS_RUNTIME_STR_H
 #define SAROS_RUNTIME_STR_H
 
@@ -9,14 +9,14 @@
 #include "object.h"
 
 String *string_new(lua_State *L, const char *s, size_t len);
-/* Returns a short string if it exists or there is room for it at hand, otherwise NULL.
- * Neither raises nor samples. */
+/* Returns a short string if it exists or can be made without the slow path, otherwise
+ * NULL. Neither raises nor samples. */
 String *string_try_short(lua_State *L, const char *s, size_t len);
 String *string_from_c(lua_State *L, const char *s);
 /* Allocates a string of more than SHORT_STRING_MAX bytes; the caller fills in its
  * data. */
 String *string_new_long(lua_State *L, size_t len);
-bool string_equal(const String *a, const String *b); /* any kinds */
+bool string_equal(const String *a, const String *b); /* strings of any kind */
 /* Returns the hash of a long string, which is computed once. Until then String.hash is
  * the domain's seed, from the creation of the string on. */
 uint32_t string_hash_long(String *s);
@@ -35,11 +35,11 @@ String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(
 #define STRING_SEGMENT_BITS 8
 #define STRING_SEGMENT (1u << STRING_SEGMENT_BITS)
 typedef struct StringTable {
-  /* directory of segments of STRING_SEGMENT buckets each; at first it is in
-   * Domain.first_strings, and the first segment always is */
+  /* directory of segments of STRING_SEGMENT buckets each. The first directory and the
+   * first segment are in Domain.first_strings */
   StringLink **segments;
-  uint32_t directory;  /* entries that it has room for */
-  uint32_t size;       /* buckets in use: mask / 2 < size <= mask + 1 */
+  uint32_t directory;  /* room of `segments`, in entries */
+  uint32_t size;       /* number of buckets in use; mask / 2 < size <= mask + 1 */
   uint32_t mask;       /* a power of two less one */
   uint32_t used;       /* strings */
 } StringTable;
@@ -68,7 +68,8 @@ ALWAYS_INLINE String *string_at(StringLink link) {
   return (String *)(uintptr_t)(link & ((UINT64_C(1) << STRING_ADDRESS_BITS) - 1));
 }
 /* Returns the number of the bit in a link that says whether a string with such a hash may
- * follow. It is made from bits of the hash that the index of a bucket does not use. */
+ * follow. The number comes from bits of the hash that the index of a bucket does not
+ * use. */
 ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_BITS | hash >> 28; }
 ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) {
   return link >> string_filter_bit(hash) & 1;
@@ -85,8 +86,8 @@ void string_table_init(Domain *d);
 void string_table_free(Domain *d);
 /* Reverses the order of a chain. Returns the link to its new first string. */
 StringLink string_chain_reversed(StringLink chain);
-/* Removes up to `most` buckets if the table is much larger than needed. Returns true if
- * it is not, or is not any more. */
+/* Removes up to `most` buckets if the table is much larger than needed. Returns true when
+ * the table is no longer much larger than needed. */
 bool string_table_trim(Domain *d, uint32_t most);
 /* Calls `part` for each piece of memory of the table. */
 void string_table_each_part(const StringTable *table, MemoryPart *part, void *context);

@@ -13,8 +13,8 @@
  *   - Records of the collector (gc_overflow.c) fail: each n-th from stress_fail_records
  *     on; SAROS_STRESS_RECORDS=n does the same from the beginning.
  *
- * There is one count for the process: which allocation is the n-th depends on the order
- * in which threads run.
+ * There is one count for the process, so which allocation is the n-th depends on the
+ * order in which threads run.
  */
 #ifndef SAROS_RUNTIME_STRESS_H
 #define SAROS_RUNTIME_STRESS_H
@@ -27,21 +27,21 @@
 
 /* Tells whether this allocation must fail. To be called before memory is requested. */
 bool stress_allocation_fails(void);
-/* Makes the n-th allocation from now on fail, n >= 1, and with `all` every later one too;
- * 0: makes none fail. */
+/* Makes the n-th allocation from now on fail, and with `all` every later one, too. With n
+ * = 0, none fails. */
 void stress_fail(uint64_t n, bool all);
-/* Returns the number of allocations since the last stress_fail, or (stress_has_failed)
+/* Returns the number of allocations since the last stress_fail; stress_has_failed returns
  * whether one failed. */
 uint64_t stress_allocations(void);
 bool stress_has_failed(void);
-/* Tells whether this record must fail, or (stress_fail_records) makes each n-th fail; 0:
- * none. */
+/* Tells whether this record must fail. stress_fail_records makes each n-th record fail,
+ * or none if n is 0. */
 bool stress_record_fails(void);
 void stress_fail_records(uint64_t n);
 /* Suspends counting and failing of allocations until stress_resume. */
 void stress_pause(void);
 void stress_resume(void);
-/* Sets whether each gc_check collects, or (stress_collects) returns it; true at first. */
+/* Sets whether each gc_check collects, as at first; stress_collects returns it. */
 void stress_collect(bool on);
 bool stress_collects(void);
 

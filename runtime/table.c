@@ -10,13 +10,13 @@
  * Hash part: chained scatter table with Brent's variation (R. P. Brent, "Reducing the
  * retrieval time of scatter storage techniques", CACM 1973). Nodes of a chain are linked
  * by relative offsets inside the node array. Invariant: if a node is not in its key's
- * main position, then the node in that main position is in its own main position; so a
- * chain that starts at a main position holds only keys of that position, or keys that
- * were overwritten. A removed key keeps its node (value nil) so that traversal can go on
- * from it. A rehash reclaims such nodes, and so does an insertion of a key whose main
- * position one of them is. A set whose keys come and go is given an annex: half as many
- * nodes again, which are no key's main position; colliding keys are put there first. An
- * annex replaces rehashes that would soon be needed again.
+ * main position, then the node that is there is in its own main position; so a chain that
+ * starts at a main position holds only keys of that position, or keys that were
+ * overwritten. A removed key keeps its node (value nil) so that traversal can go on from
+ * it. A rehash reclaims nodes of removed keys, and so does an insertion of a key whose
+ * main position is such a node. A set whose keys come and go is given an annex: half as
+ * many nodes again, which are no key's main position; colliding keys are put there first.
+ * An annex replaces rehashes that would soon be needed again.
  *
  * Growing. When a full table gets one more key, its keys are counted, and it is rebuilt
  * with the sizes that fit (rehash_for). The two most frequent cases need no count, and
@@ -29,23 +29,23 @@
  * its step is a multiple of the prime (doc/TABLES.md: what else was tried). An attacker
  * who knows the primes can choose such keys. Therefore a chain of LONG_CHAIN links makes
  * the table crowded. A crowded table is rehashed at the next insertion, and from then on
- * a hash with a secret scatters its numbers. Insertions and rehashes measure the chain
- * that they make longer. Lookups of integers count links, too, since chains of keys that
- * were removed can merge.
+ * a hash with a secret scatters its numbers. Insertions and rehashes count the links of
+ * the chain that they make longer. Lookups of integers count links, too, since chains of
+ * keys that were removed can merge.
  *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
  * them and an insertion does not move them.
  *
  * Small things that pay:
  *   filter  one bit for each short-string key inserted since the last rehash: most
- *           lookups of an absent field (a method looked for in the object first) end
+ *           lookups of an absent field (for instance of a method, in the object) end
  *           there;
  *   border  where the last length query ended: loops over #t cost O(1), except for an
  *           empty array part, which is searched;
  *   flags   metamethods known to be absent, cleared by each insertion.
  *
  * The file is long because lookup, insertion, rehash and traversal keep the same rules of
- * chains and sizes, and the first three need main_position inline.
+ * chains and sizes, and lookup, insertion and rehash need main_position inline.
  *
  * Nothing here calls a metamethod or collects. Failure: LUA_ERRMEM or "table overflow",
  * raised before the table was changed.
@@ -71,10 +71,10 @@
 #define LEAST_SPARE 4
 /* most nodes of a hash part that is rebuilt in place if it keeps its size */
 #define IN_PLACE 48
-/* links; no chain gets so long by chance in a table that fits into memory */
+/* number of links; no chain gets so long by chance in a table that fits into memory */
 #define LONG_CHAIN 24
-/* slots of an array part that are examined, in each power of two, to choose its new
- * size */
+/* number of slots of an array part, in each power of two, that are examined to choose its
+ * new size */
 #define SAMPLES 1024
 
 const TValue table_absent = {.tag = TAG_NIL};
@@ -101,8 +101,8 @@ static const struct Modulus {
 };
 #undef PRIME
 
-/* For scattered tables. It is the same in all domains, and never 0 once there is a
- * domain. */
+/* The secret of the hash of scattered tables. It is the same in all domains, and not 0
+ * once there is a domain. */
 static uint64_t secret;
 
 bool table_has_secret(void) { return __atomic_load_n(&secret, __ATOMIC_RELAXED) != 0; }
@@ -126,7 +126,7 @@ static NOINLINE uint32_t scattered_hash(uint64_t bits) {
 
 /* Computes bits - bits / prime * prime, where prime is 2^k - distance and the result is
  * taken modulo 2^k. A huge quotient may be too large or small by one; that gives another
- * place, but always the same one for a key. */
+ * place, but always the same place for a key. */
 ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
   return (uint32_t)bits + (uint32_t)(((Wide)bits * m.reciprocal) >> 64) * m.distance;
 }
@@ -151,10 +151,10 @@ static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   return &t->node[hash & t->node_mask];
 }
 
-/* Returns the number by which a key that is not a string is hashed. Neighbours get
- * neighbouring places, so that a loop over such keys goes through memory in order. Floats
- * that are close to each other differ in the lowest bits of their upper half; objects are
- * at least 16 bytes apart. */
+/* Returns the number by which a key that is not a string is hashed. Neighbouring keys get
+ * neighbouring places, so that a loop over them goes through memory in order. Floats that
+ * are close to each other differ in the lowest bits of their upper half; objects are at
+ * least 16 bytes apart. */
 ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
   if (tag == TAG_FLOAT) return (int64_t)((uint64_t)key.i >> 32 | (uint64_t)key.i << 32);
   _Static_assert(TAG_COLLECTED >> 4 == 4, "the shift of addresses of objects, 0 for all else");
@@ -247,14 +247,14 @@ static void init_nodes(Node *nodes, uint32_t n) {
   memset(nodes, 0, (size_t)n * sizeof(Node)); /* value nil, key nil, no chain */
 }
 
-/* What a resize is to make: array slots, keys for which the hash part must have room, and
+/* The result of a resize: array slots, keys for which the hash part must have room, and
  * whether the hash part gets an annex. */
 typedef struct Sizes {
   uint32_t array, hash;
   bool annex;
 } Sizes;
 
-/* Allocates the nodes. `owner`: NULL for a table that is made afterwards. */
+/* Allocates the nodes. `owner` is NULL for a table that is made afterwards. */
 ALWAYS_INLINE Node *new_nodes(lua_State *L, Sizes sizes, uint32_t *mask, Table *owner) {
   if (sizes.hash == 0) {
     *mask = 0;
@@ -288,8 +288,8 @@ ALWAYS_INLINE bool wants_scattering(const Table *t) {
 }
 
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
-  /* The parts come first: nothing collects in between, and a failure leaves no half-made
-   * table. */
+  /* The parts come first: nothing collects before the table is made, and a failure leaves
+   * no half-made table. */
   TValue *array = new_array(L, narray, NULL);
   uint32_t mask;
   Node *node = new_nodes(L, (Sizes){.hash = nhash}, &mask, NULL);
@@ -358,7 +358,8 @@ static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t 
   Node *spare = take_free_node(t);
   if (spare == NULL) return NULL;
   if (main_position(t, mp->key_tag, mp->key) != mp) {
-    if (unlikely(gc_node_is_dead(L->domain, mp))) { /* it must stay where it is */
+    /* a dead node must stay where it is */
+    if (unlikely(gc_node_is_dead(L->domain, mp))) {
       gc_clear_node(mp);
       t->last_free++;
       return mp;
@@ -374,8 +375,8 @@ static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t 
 }
 
 /* Finds the node for a key that is absent: its main position, or a free node that is
- * linked into its chain. Returns NULL if there is no room. *moved: the node to which
- * another key was moved for that, or NULL. */
+ * linked into its chain. Returns NULL if there is no room. Sets *moved to the node to
+ * which another key was moved, or to NULL. */
 ALWAYS_INLINE Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
   *moved = NULL;
   Node *mp = main_position(t, tag, key);
@@ -408,8 +409,8 @@ static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, con
 
 /* ---- resizing ------------------------------------------------------------ */
 
-/* Prefetches what is needed soon: the places of keys are all over a large node part, and
- * so are short strings, which hold their hash, all over the heap. */
+/* Prefetches data that is needed soon: the places of keys are all over a large node part,
+ * and short strings, which hold their hash, are all over the heap. */
 static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   const Node *soon = &old[i - PREFETCH_AHEAD], *later = soon - PREFETCH_AHEAD;
   if (later->key_tag == TAG_SHORT_STRING) __builtin_prefetch(later->key.p);
@@ -432,8 +433,8 @@ ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struc
   return true;
 }
 
-/* Inserts the old nodes, or (reinsert_array_tail) slots of the array, again. Returns the
- * tags of what was moved, all in one by bitwise or. */
+/* Inserts the old nodes again; reinsert_array_tail inserts slots of the array. Returns
+ * the bitwise or of the tags of all values that were moved. */
 static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
   uint8_t tags = 0;
   struct Modulus modulus = modulus_of(t);
@@ -521,7 +522,7 @@ void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   resize_parts(L, t, (Sizes){.array = narray, .hash = nhash});
 }
 
-/* Counts of integer keys: slice[b] is the number of those in (2^(b-1), 2^b]. */
+/* Counts of integer keys: slice[b] is the number of keys in (2^(b-1), 2^b]. */
 typedef struct KeyCount {
   uint32_t slice[MAX_ARRAY_BITS + 1];
   uint32_t integers; /* sum of the slices */
@@ -534,8 +535,8 @@ static void count_int(KeyCount *c, int64_t key) {
   c->integers++;
 }
 
-/* Returns the number of slots in use among n. If there are many and the number need not
- * be exact, examines only SAMPLES of them, at equal distances. */
+/* Returns the number of slots in use among n. If there are many slots and the number need
+ * not be exact, examines only SAMPLES of them, at equal distances. */
 static uint32_t count_slots(const TValue *from, uint32_t n, bool exact) {
   uint32_t step = exact || n <= SAMPLES ? 1 : n / SAMPLES, looked = 0, used = 0;
   for (uint32_t i = 0; i < n; i += step, looked++) used += !is_nil(&from[i]);
@@ -564,7 +565,7 @@ static void count_nodes(const Domain *d, const Table *t, KeyCount *c) {
 }
 
 /* Returns the largest size of the array part of which more than half would be in use.
- * *inside: the number of keys in it. */
+ * Sets *inside to the number of keys in it. */
 static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   uint32_t seen = 0, best = 0;
   *inside = 0;
@@ -581,8 +582,8 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
 }
 
 /* Tells whether the hash part is to get an annex. If it has lost few of its keys and
- * would keep its size, it would soon be full again. An annex keeps the number of
- * insertions for each key that a rehash moves above a lower bound. */
+ * would keep its size, it would soon be full again. With an annex, there is a least
+ * number of insertions for each key that a rehash moves. */
 static bool wants_annex(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
   return size > 1 && nhash <= size && nhash > size - size / LEAST_SPARE;
@@ -617,7 +618,8 @@ static bool has_sizes(const Table *t, Sizes sizes) {
 }
 
 /* Makes room for one more key. An estimate is good enough if the array part does not
- * shrink: its keys then count both inside and in total, so an error cancels out. */
+ * shrink: an error in the count of its keys is then in both `inside` and `total`, and
+ * cancels out. */
 static void rehash_for(lua_State *L, Table *t, const TValue *key) {
   Sizes sizes = choose_sizes(L->domain, t, key, false);
   if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
@@ -709,7 +711,7 @@ static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *
   if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
     rehash_for(L, t, key);
     TValue *slot = (TValue *)table_get(t, key);
-    if (slot != &table_absent) { /* it is in the array part now */
+    if (slot != &table_absent) { /* the key is in the array part now */
       value_copy(slot, value);
       gc_barrier_table(L, t, slot, value);
       return;
@@ -724,7 +726,7 @@ static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *
     return;
   } else if (unlikely(n == NULL)) {
     rehash_for(L, t, key);
-    table_set(L, t, key, value); /* it may go to the array part now */
+    table_set(L, t, key, value); /* the key may belong to the array part now */
     return;
   }
   set_node_key(t, n, key->tag, key->v);
@@ -809,8 +811,8 @@ static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
 
 #define MOST_INDEX ((uint64_t)INT64_MAX)
 
-/* Returns the border if the array part is full: at its end, or beyond. If there are
- * several, returns the one to which doubling the size leads, as in the reference
+/* Returns the border if the array part is full, which is at its end or beyond. If there
+ * are several borders, returns the one that doubling the size finds, as in the reference
  * implementation. */
 static uint64_t length_in_hash(Table *t) {
   uint64_t i = t->array_size, j = i > 0 ? i : 1;
@@ -838,12 +840,13 @@ uint64_t table_border(Table *t) {
   uint32_t b = t->border; /* b < n is kept below; array[n-1] is nil */
   if (b >= n) b = n - 1;
   if (b > 0 && is_nil(&t->array[b - 1])) {
-    if (b > 1 && !is_nil(&t->array[b - 2])) return t->border = b - 1; /* popped one */
+    /* one item was removed */
+    if (b > 1 && !is_nil(&t->array[b - 2])) return t->border = b - 1;
     return t->border = search_array(t, 0, b);
   }
   /* empty, or a hole */
   if (b == 0 && is_nil(&t->array[0])) return t->border = search_array(t, 0, n);
-  for (int tries = 0; tries < 4; tries++, b++) /* pushed a few */
+  for (int tries = 0; tries < 4; tries++, b++) /* a few items were added */
     if (is_nil(&t->array[b])) return t->border = b;
   return t->border = search_array(t, b, n);
 }
@@ -855,7 +858,7 @@ static bool is_key_or_its_remains(const Node *n, const TValue *key) {
   return n->key_tag == TAG_DEADKEY && is_collected(key) && n->key.gc == key->v.gc;
 }
 
-/* Returns what table_position_after returns, inline, since `next` is called often. */
+/* Implements table_position_after, inline, since `next` is called often. */
 ALWAYS_INLINE uint32_t position_after(const Table *t, const TValue *key) {
   if (is_nil(key)) return 0;
   if (is_int(key) && (uint64_t)key->v.i - 1 < t->array_size) return (uint32_t)key->v.i;

@@ -25,8 +25,8 @@ const TValue *table_get(Table *t, const TValue *key);
 /* Looks up a key that is not in the array part. */
 const TValue *table_get_int_hashed(Table *t, int64_t key);
 const TValue *table_get_str(Table *t, const String *key); /* short strings only */
-/* Tells whether the table may have this short string as a key; false: it does not have
- * it. */
+/* Tells whether the table may have this short string as a key. If false, it does not have
+ * the key. */
 ALWAYS_INLINE bool table_may_have_str(const Table *t, const String *key) {
   return t->filter >> (key->hash >> 27) & 1;
 }
@@ -54,8 +54,8 @@ void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *s
                       const TValue *value);
 
 /* Copies n values, from the keys `first`, first + 1 ... to the keys `to`, to + 1 ...,
- * also within one table. No metamethods. Returns false and does nothing if not all of
- * them are in array parts. */
+ * also within one table. No metamethods. Returns false and does nothing if not all keys
+ * are in array parts. */
 bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to,
                       int64_t n);
 
@@ -85,8 +85,8 @@ ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
   return node_tags_hold(n, node_tags(n), key);
 }
 /* Tells whether node_holds is true and nothing is assumed about the value, so that it may
- * be set without table_will_set. Node.assumed lies above the two tags in the same word,
- * and must be 0. */
+ * be set without table_will_set. Node.assumed is above the two tags in the same word, and
+ * must be 0. */
 ALWAYS_INLINE bool node_may_be_set(const Node *n, const String *key) {
   uint32_t tags;
   __builtin_memcpy(&tags, &n->tag, sizeof tags);
@@ -94,18 +94,18 @@ ALWAYS_INLINE bool node_may_be_set(const Node *n, const String *key) {
 }
 
 /* Returns metamethod e (one of the first eight) of metatable mt, through the cache of
- * absent ones. NULL: there is none. */
+ * absent metamethods, or NULL. */
 const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name);
 ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metamethod e) {
   if (mt == NULL || (mt->flags & (1u << e))) return NULL;
-  /* most often it is in its main position */
+  /* most often the name is in its main position */
   const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask];
   if (likely(node_holds(n, d->meta_names[e]))) return node_value(n);
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }
 
-/* Returns the metamethod if it is in its main position, otherwise NULL: then there may be
- * one elsewhere. */
+/* Returns the metamethod if it is in its main position. Returns NULL otherwise, although
+ * there may be one elsewhere. */
 ALWAYS_INLINE const TValue *table_metamethod_in_place(const Domain *d, const Table *mt,
                                                       Metamethod e) {
   const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask];

@@ -20,12 +20,12 @@
 #include "stress.h"
 #include "throw.h"
 
-#define ERROR_STACK 200 /* slots beyond the limit, to handle the overflow */
+#define ERROR_STACK 200 /* number of slots beyond the limit, to handle the overflow */
 #define MAX_STACK STACK_LIMIT
 #ifdef SAROS_STRESS
 #define SHRINK_FROM BASIC_STACK_SIZE
 #else
-#define SHRINK_FROM 1024 /* slots: smaller stacks are not worth moving */
+#define SHRINK_FROM 1024 /* number of slots; smaller stacks are not worth moving */
 #endif
 
 /* ---- stacks -------------------------------------------------------------- */
@@ -97,8 +97,8 @@ static ptrdiff_t slots_in_use(const lua_State *L) {
   return limit - L->stack;
 }
 
-/* Returns twice the size of the stack, or what is needed; 0 if that is beyond the limit.
- * The first step is smaller: most coroutines need no second one. */
+/* Returns twice the size of the stack, or the size needed if that is larger; 0 if it is
+ * beyond the limit. The first step is smaller: most coroutines need no second one. */
 static ptrdiff_t next_size(const lua_State *L, int n) {
   ptrdiff_t needed = L->top - L->stack + n, size = L->stack_end - L->stack;
   size = size < CALLING_STACK_SIZE ? CALLING_STACK_SIZE : 2 * size;
@@ -115,7 +115,7 @@ bool stack_try_grow(lua_State *L, int n) {
 }
 
 /* Collects everything. Keeps the slots that could be used without a check: the caller
- * relies on them. */
+ * relies on these slots. */
 static bool collect_in_need(lua_State *L) {
   TValue *last = L->stack_last;
   if (!gc_collect_in_need(L)) return false;
@@ -144,7 +144,7 @@ static void move_stack(lua_State *L) {
   ptrdiff_t slots = L->stack_end - L->stack;
   if (slots > 2000 && ++turn % (uint32_t)(slots / 500) != 0) return;
   stress_pause();
-  resize_stack(L, slots); /* stays where it is if out of memory */
+  resize_stack(L, slots); /* the stack stays where it is if out of memory */
   stress_resume();
 }
 #endif
@@ -194,7 +194,8 @@ void stack_shrink(lua_State *L) {
   if (used >= size / 4 && size <= MAX_STACK) return;
   ptrdiff_t wanted = used * 2 > BASIC_STACK_SIZE ? used * 2 : BASIC_STACK_SIZE;
   if (wanted > MAX_STACK) wanted = MAX_STACK;
-  if (wanted < size) resize_stack(L, wanted); /* stays as it is if out of memory */
+  /* the stack stays as it is if out of memory */
+  if (wanted < size) resize_stack(L, wanted);
 }
 
 CallInfo *callinfo_extend(lua_State *L) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/throw.c: raising errors.
  *
- * All errors leave through error_throw. The innermost ErrorJump (throw.h)
- * catches it; the code that sets one up restores the state that it saved. Without one the
- * panic function of the domain is called and the process ends.
+ * All errors leave through error_throw. The innermost ErrorJump (throw.h) catches it; the
+ * code that makes an ErrorJump restores the state that it saved. Without one the panic
+ * function of the domain is called and the process ends.
  */
 #include "throw.h"
 
@@ -49,8 +49,8 @@ _Noreturn COLD void error_memory(lua_State *L) {
   error_throw(L, LUA_ERRMEM);
 }
 
-/* Raises a formatted message. A text longer than the buffer goes into the heap, where it
- * is collected when nothing refers to it any more. */
+/* Raises a formatted message. A text longer than the buffer is put into the heap, where
+ * the collector frees it. */
 _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
   char buffer[512], *text = buffer;
   va_list args;

@@ -10,11 +10,11 @@
 /* A point to which an error unwinds the C stack. */
 typedef struct ErrorJump {
   struct ErrorJump *prev;
-  /* the thread for which it was made, and the one that ran before */
+  /* the thread for which the ErrorJump was made, and the thread that ran before */
   lua_State *L, *caller;
   volatile int status; /* LUA_OK until an error arrives */
-  /* for a Run: the frame at which the search for a frame that catches the error begins,
-   * since no frame inside of it can catch it; NULL: the current frame */
+  /* for a Run, the frame at which the search for a frame that catches the error begins,
+   * since no frame inside of it can catch the error; NULL for the current frame */
   struct CallInfo *searched;
   jmp_buf buf;
 } ErrorJump;

@@ -7,7 +7,7 @@
  * replace. n is the number of an argument, from 1 on.
  *
  * Only result_string, begin_result (before it takes anything) and finish_result may
- * collect; by then, the strings that they push are anchored. */
+ * collect. The strings that they push are anchored by then. */
 #ifndef SAROS_STDLIB_ARGUMENTS_H
 #define SAROS_STDLIB_ARGUMENTS_H
 
@@ -116,7 +116,7 @@ typedef struct Result {
   char room[SHORT_STRING_MAX];
 } Result;
 
-/* Begins a result whose room has been made, so that nothing is collected. */
+/* Begins a result whose room has been made already. Collects nothing. */
 ALWAYS_INLINE char *begin_result_here(lua_State *L, Result *r, size_t length) {
   r->length = length;
   r->made = NULL;

@@ -223,10 +223,10 @@ lua_Integer luaL_len(lua_State *L, int idx) {
   return n;
 }
 
-/* ----------------------------------------------------------- references --
- * Freed references of a table form a list through the table itself: the slot
- * FREE_HEAD holds the first, each freed slot the next, 0 the end.  The slot
- * lies after those that the registry keeps for itself. */
+/* ----------------------------------------------------------- references -- Freed
+ * references of a table form a list in the table itself: slot FREE_HEAD holds the first
+ * freed reference, each freed slot holds the next, and 0 ends the list. FREE_HEAD lies
+ * behind the slots that the registry keeps for itself. */
 
 enum { FREE_HEAD = LUA_RIDX_LAST + 1 };
 
@@ -357,16 +357,17 @@ static int report_panic(lua_State *L) {
   return 0;
 }
 
-/* Warnings: three functions stand for the three states "off", "on" and "within a message
- * of several pieces". Each gets the lua_State as `ud` and installs the next one. */
+/* Warnings have the states "off", "on" and "within a message of several pieces", with a
+ * function for each. Each function gets the lua_State as `ud` and installs the function
+ * of the next state. */
 
 static void warn_when_off(void *ud, const char *msg, int tocont);
 static void warn_when_on(void *ud, const char *msg, int tocont);
 static void warn_amid_message(void *ud, const char *msg, int tocont);
 
 /* Obeys a message in one piece that starts with '@', which switches warnings on or off;
- * an unknown one is ignored. Returns whether the message starts with '@' and is in one
- * piece. */
+ * an unknown control message is ignored. Returns whether the message starts with '@' and
+ * is in one piece. */
 static int obey_warning_control(lua_State *L, const char *msg, int tocont) {
   if (tocont || msg[0] != '@')
     return 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* auxlib_buffer.c - luaL_Buffer: strings under construction.
  *
- * A buffer starts in the array inside luaL_Buffer.  When that is full, the
- * bytes move to a block of the state's allocator, which a "box" owns: a
- * userdata {block, size}.  The buffer holds one stack slot from the start,
- * first with a placeholder (a light userdata), then with the box.
+ * A buffer starts in the array inside luaL_Buffer.  When that is full, the bytes move to
+ * a block of the state's allocator, which a "box" owns: a userdata {block, size}.  The
+ * buffer has one stack slot from the start, which holds first a placeholder (a light
+ * userdata), then the box.
  *
- * The block is freed by luaL_pushresult, which closes the box's slot as a to-be-closed
- * variable; by the same mechanism when an error unwinds the function first; or by the
- * box's finalizer when a coroutine is abandoned. Growth past SIZE_MAX is an error
- * ("buffer too large"), and so is running out of memory.
+ * luaL_pushresult frees the block: it closes the box's slot, which is a to-be-closed
+ * variable. If an error unwinds the function first, the error closes the slot. If a
+ * coroutine is abandoned, the box's finalizer frees the block. Growth past SIZE_MAX is an
+ * error ("buffer too large"), and so is running out of memory.
  */
 #define LUA_LIB
 
@@ -137,7 +137,7 @@ static inline char *buffer_reserve(luaL_Buffer *B, size_t extra, int slot) {
 
 static inline void buffer_append(luaL_Buffer *B, const char *s, size_t len, int slot) {
   if (len == 0)
-    return; /* `s` may be NULL then, which memcpy must not see */
+    return; /* if there are no bytes, `s` may be NULL, which memcpy does not allow */
   memcpy(buffer_reserve(B, len, slot), s, len);
   B->n += len;
 }
@@ -174,7 +174,7 @@ void luaL_addvalue(luaL_Buffer *B) {
   size_t len;
   const char *text = lua_tolstring(L, -1, &len);
   buffer_append(B, text, len, -2);
-  L->top--; /* a string, which is not to be closed */
+  L->top--; /* pops a string, which need not be closed */
 }
 
 void luaL_pushresult(luaL_Buffer *B) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* auxlib_load.c - chunks from files and from memory.
  *
- * A file is read in pieces.  Before the first one, a UTF-8 byte order mark
- * and a first line that starts with '#' are dropped; the line break of that
- * line stays, so that lines keep their numbers, unless a binary chunk follows,
- * which must start with its signature.
+ * A file is read in pieces.  Before the first piece, a UTF-8 byte order mark and a first
+ * line that starts with '#' are dropped. The line break of the dropped line stays, so
+ * that lines keep their numbers; but it is dropped if a binary chunk follows, which must
+ * start with its signature.
  *
- * Failures: a file that cannot be opened or read gives LUA_ERRFILE and a
- * message that names it; a chunk that does not compile gives lua_load's own.
+ * Failures: a file that cannot be opened or read gives LUA_ERRFILE and a message that
+ * names it; a chunk that does not compile gives the status and the message of lua_load.
  * In each case exactly one value is pushed.
  */
 #define LUA_LIB
@@ -24,7 +24,8 @@
 /* The state of the reader of a file. */
 typedef struct FileSource {
   FILE *file;
-  size_t pending;    /* bytes at the start of `bytes` not yet handed on */
+  /* number of bytes at the start of `bytes` that the reader has not returned yet */
+  size_t pending;
   char bytes[BUFSIZ];
 } FileSource;
 

@@ -25,8 +25,8 @@
 /* ------------------------------------------------- names of functions -- */
 
 /* Looks for a function among the named fields of a table, and of the tables in these
- * fields, in the order of next. Returns the name of the field in t, or NULL. *inner
- * becomes the field's name in the inner table, or NULL. */
+ * fields, in the order of next. Returns the name of the field in t, or NULL. If the
+ * function is in an inner table, sets *inner to its name there, otherwise to NULL. */
 static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
                                 const String **inner) {
   TValue key, value;
@@ -166,7 +166,7 @@ void luaL_traceback(lua_State *L, lua_State *L1, const char *msg, int level) {
   for (; lua_getstack(L1, level, &ar); level++) {
     if (level == gap_at) {
       int resume_at = last - LAST_LEVELS + 1;
-      /* counted as Lua does: without the level that this line replaces */
+      /* counts as Lua does: without the level that the line of the gap replaces */
       add_gap(&B, resume_at - level - 1);
       level = resume_at - 1;
     } else {
@@ -237,7 +237,7 @@ int luaL_typeerror(lua_State *L, int arg, const char *tname) {
 /* ------------------------------------------------ results of C functions -- */
 
 int luaL_fileresult(lua_State *L, int stat, const char *fname) {
-  int code = errno; /* before any call of the API changes it */
+  int code = errno; /* read before any call of the API changes it */
   if (stat) {
     lua_pushboolean(L, 1);
     return 1;

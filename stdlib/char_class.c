@@ -7,10 +7,11 @@
  * char_classes_refresh.
  *
  * Publication. `current` points to the tables in force. New tables are filled first and
- * then published by a compare-and-exchange with release order (publish_tables). It pairs
- * with each acquire load of `current`: whoever sees the pointer sees the filled tables.
- * Superseded tables are never freed: another domain may be matching with them. To bound
- * that leak, tables equal to the ones in force are dropped instead of published.
+ * then published by a compare-and-exchange with release order (publish_tables). The
+ * release pairs with each acquire load of `current`: a thread that reads the pointer sees
+ * the filled tables. Superseded tables are never freed, because another domain may be
+ * matching with them. To bound this leak, new tables that are equal to the tables in
+ * force are dropped instead of published.
  */
 #include "char_class.h"
 #include "object.h"
@@ -22,8 +23,8 @@
 
 static const CharClasses *current;
 
-/* Computes word `at` of all sets. (It does 64 bytes at a time, so that the bits gather in
-   registers.) */
+/* Computes word `at`, the bits of 64 bytes, of all sets: so the bits gather in
+   registers. */
 static void classify_word(CharClasses *classes, int at) {
   uint64_t members[CLASS_COUNT] = {0};
   for (int bit = 0; bit < 64; bit++) {
@@ -64,8 +65,8 @@ static CharClasses *build_tables(void) {
   return classes;
 }
 
-/* Builds tables and publishes them in the place of `former`, unless they are equal to it
- * or another thread was faster; then the new tables are freed. */
+/* Builds tables and publishes them in the place of `former`, unless they are equal to
+ * `former` or another thread was faster; then the new tables are freed. */
 static void publish_tables(const CharClasses *former) {
   CharClasses *fresh = build_tables();
   if (fresh == NULL) return;

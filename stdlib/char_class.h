@@ -24,7 +24,7 @@ enum CharClass {
   CLASS_UPPER,
   CLASS_ALNUM,
   CLASS_HEX,
-  CLASS_ZERO, /* the byte 0; of Lua 5.1, still understood */
+  CLASS_ZERO, /* the byte 0: a class of Lua 5.1 that patterns may still use */
   CLASS_COUNT
 };
 
@@ -35,7 +35,7 @@ typedef struct CharClasses {
   unsigned char lower[256];
   unsigned char upper[256];
   bool ascii_case; /* lower and upper change A to Z and a to z, and nothing else */
-  /* has a backslash before it, or is written as a number, in quoted text */
+  /* the byte has a backslash before it, or is written as a number, in quoted text */
   bool quoted[256];
 } CharClasses;
 
@@ -47,12 +47,12 @@ static inline void byte_set_add(ByteSet *set, unsigned char c) {
   set->words[c >> 6] |= UINT64_C(1) << (c & 63);
 }
 
-/* Returns the tables of the locale in force when they were last built, or NULL if memory
- * is short. They stay valid for the life of the process. Any thread may call this. */
+/* Returns the tables, built for the locale that was in force then, or NULL if memory is
+ * short. The tables stay valid for the life of the process. Any thread may call this. */
 const CharClasses *char_classes(void);
 
 /* Rebuilds the tables; to be called after a successful setlocale. If memory is short, the
- * former ones stay in force. Any thread may call this. */
+ * former tables stay in force. Any thread may call this. */
 void char_classes_refresh(void);
 
 /* Returns the set that `letter` names in a pattern (%a, or its complement %A), or NULL if

@@ -21,16 +21,16 @@ void channel_lib_prepare(lua_State *L);
 int pool_lib_pool(lua_State *L);
 
 typedef struct DomainOptions {
-  const char *name; /* NULL: "domain N" */
-  size_t memory;    /* bytes; 0: no limit */
+  const char *name; /* name of the domain, or NULL for "domain N" */
+  size_t memory;    /* limit of the heap in bytes; 0 for no limit */
 } DomainOptions;
 
-/* Returns the options of new domains in argument `arg`, a table. Pushes the name, which
- * keeps it alive, or nil. Raises if a name or a value is wrong. */
+/* Returns the options of new domains in argument `arg`, a table. Pushes the name, so that
+ * it stays alive, or nil. Raises if a name or a value is wrong. */
 DomainOptions domain_lib_options(lua_State *L, int arg);
 
 /* Returns the optional number of seconds at an index as a deadline of the runtime's
- * clock: no deadline if it is nil, 0 if it is not above zero. */
+ * clock: no deadline if the value is nil, 0 if it is not above zero. */
 uint64_t domain_lib_deadline(lua_State *L, int index);
 /* The peer of the running domain. */
 #define domain_lib_self(L) ((L)->domain->peer)

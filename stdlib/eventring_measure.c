@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/eventring_measure.c: `measure` and `expect`.
  *
- * Both call a function, and then read the events that its domain has recorded meanwhile,
- * through a cursor of their own. A to-be-closed userdata holds the cursor, so that the
- * cursor is closed also if the function raises or its coroutine is closed; the function
- * may yield. If nothing is recorded, they start a recording and stop it afterwards; in
- * that recording `expect` switches on the classes that its rules need. The bytes
- * allocated are recorded where the call begins and where it ends (gc_record_asked), so
- * that the sum of `allocated_words` is exact.
+ * `measure` and `expect` call a function, and then read, through a cursor of their own,
+ * the events that the domain has recorded during the call. A to-be-closed userdata holds
+ * the cursor, so that the cursor is closed also if the function raises or its coroutine
+ * is closed; the function may yield. If nothing is recorded, they start a recording and
+ * stop it afterwards; in that recording `expect` switches on the classes that its rules
+ * need. The bytes allocated are recorded where the call begins and where it ends
+ * (gc_record_asked), so that the sum of `allocated_words` is exact.
  */
 #include "eventring_measure.h"
 #include "eventring/tools.h"
@@ -31,7 +31,7 @@
 
 enum { MOST_PHASES = 64, MEMORY_KINDS = 64 };
 
-typedef struct Phase { /* spans of class gc that have this name */
+typedef struct Phase { /* the spans of class gc of one name */
   const struct eventring_def *def;
   uint64_t count, ns, most;
 } Phase;
@@ -40,12 +40,12 @@ typedef struct Measure {
   eventring_cursor *cursor; /* NULL when closed */
   bool started;             /* whether this measurement started the recording */
   bool is_expect;
-  int slot;                 /* of the domain */
+  int slot;                 /* slot of the domain in the recording */
   struct eva_rules rules;
   Phase phase[MOST_PHASES];
   unsigned phases;
-  double rate;              /* at which allocations are sampled; 0 if they are not */
-  double words[MEMORY_KINDS]; /* allocated, by kind: estimates */
+  double rate;              /* sampling rate of allocations; 0 if they are not sampled */
+  double words[MEMORY_KINDS]; /* estimated words allocated, by kind */
   uint64_t lost;
   uint64_t begun_ns, begun_cpu_ns, begun_bytes;
 } Measure;
@@ -299,8 +299,8 @@ static int run(lua_State *L, Measure *m) {
  * the thread), words (allocated), longest_pause_ns, gc_ns, pauses, minor and major
  * (collections that began), phases (name of a span of the collector -> {count, ns,
  * longest_ns}), lost (events), kinds (of memory -> words) and kinds_rate if allocations
- * are sampled, results (those of f, with n). All figures are of the calling domain.
- * `words` is exact; so are kinds at rate 1 if no event was lost; otherwise they are
+ * are sampled, results (the results of f, with n). All figures are of the calling domain.
+ * `words` is exact; `kinds` are exact at rate 1 if no event was lost, otherwise they are
  * estimates. (The collector never visits objects that die young, so only the allocation
  * itself could count them by kind, and that would slow it down.) */
 static int measure(lua_State *L) {
@@ -313,8 +313,8 @@ static int measure(lua_State *L) {
 }
 
 /* Implements eventring.expect(rules, f, ...) -> results of f(...). Raises if a rule does
- * not hold for what the calling domain recorded meanwhile. rules: a condition, or a
- * sequence of them. */
+ * not hold for what the calling domain recorded during the call. `rules` is a condition,
+ * or a sequence of conditions. */
 static int expect(lua_State *L) {
   luaL_checkany(L, 2);
   Measure *m = new_measure(L, true);

@@ -16,7 +16,7 @@
 /* ---- The text of a trigger -------------------------------------------------------- */
 
 /* Pushes a field of the table at 1 and returns true; pushes nothing and returns false if
-   it is nil. */
+   the field is nil. */
 static bool push_field(lua_State *L, const char *name, int type, const char *type_name) {
   int found = lua_getfield(L, 1, name);
   if (found == type) return true;
@@ -97,7 +97,8 @@ static int set_trigger(lua_State *L) {
   return 1;
 }
 
-/* Implements eventring.untrigger(number) -> whether there was such a trigger. */
+/* Implements eventring.untrigger(number) -> whether there was a trigger with this
+   number. */
 static int remove_trigger(lua_State *L) {
   lua_Integer number = luaL_checkinteger(L, 1);
   bool valid = number > 0 && number <= INT32_MAX;
@@ -126,9 +127,9 @@ static void push_trigger(lua_State *L, const struct eventring_trigger *t) {
   set_integer(L, "failed", t->failed);
 }
 
-/* Implements eventring.triggers([seconds]) -> list of those that are set, each a table:
- * number, on, by, dir, cooldown, max, size; fired, saved, bytes, skipped, failed. Waits
- * for copies that are being made, for at most this many seconds. */
+/* Implements eventring.triggers([seconds]) -> list of the triggers that are set, each a
+ * table: number, on, by, dir, cooldown, max, size; fired, saved, bytes, skipped, failed.
+ * Waits for copies that are being made, for at most this many seconds. */
 static int list_triggers(lua_State *L) {
   struct eventring_trigger trigger;
   lua_Number seconds = luaL_optnumber(L, 1, 0);

@@ -2,17 +2,17 @@
 /* stdlib/eventring_write.c: spans, counters and events of the guest.
  *
  * A call with a wrong name or a wrong value raises, whether it is recorded or not; a
- * correct one never does. Names are checked once: Domain.event_names has a table for each
- * kind of definition, name -> entry. They are registered with the library when they are
- * first recorded. A program may use any number of names: a full table is dropped, and the
- * names are looked up again.
+ * correct call never raises. Names are checked once: Domain.event_names has a table for
+ * each kind of definition, name -> entry. They are registered with the library when they
+ * are first recorded. A program may use any number of names: a full table is dropped, and
+ * the names are looked up again.
  *
  * begin_span, end_span, counter and event have direct functions (vm/primitives.h), which
  * do the frequent cases. Rare cases (a value, a name that is long or not yet known, a
  * full block) are left to the C functions. The strings of the first 255 names have an
- * index into Domain.event_ids, where their ids are, so that they need no lookup. The
- * string of another name, or one that has been collected and made again, is looked up in
- * the table.
+ * index into Domain.event_ids, which has their ids, so these strings need no lookup. The
+ * string of another name, or a string that has been collected and made again, is looked
+ * up in the table.
  *
  * Spans, events and async spans are defined with payload VALUES: each event states the
  * kind of its value, so the kind may differ from event to event. A counter has the kind
@@ -36,11 +36,12 @@
 
 /* ---- names --------------------------------------------------------------- */
 
-#define NAMES_MAX EVENTRING_MAX_EVENTS /* in one table */
+#define NAMES_MAX EVENTRING_MAX_EVENTS /* the most names in one table */
 
-/* A table's entry for a name: 0 if it was checked only; otherwise the definition's id,
- * and above it the payload of its events. The payload of spans, events and async spans is
- * VALUES, or NONE if another definition has the name, with another payload. */
+/* A table's entry for a name: 0 if the name was only checked; otherwise the definition's
+ * id and, in the bits above the id, the payload of its events. The payload of spans,
+ * events and async spans is VALUES, or NONE if another definition has the name, with
+ * another payload. */
 typedef int64_t Entry;
 #define ENTRY_UNKNOWN (-1)
 #define ENTRY_PAYLOAD_SHIFT 16
@@ -48,7 +49,7 @@ typedef int64_t Entry;
 #define entry_id(entry) ((unsigned)((entry) & 0xffff))
 #define entry_payload(entry) ((enum eventring_payload)((entry) >> ENTRY_PAYLOAD_SHIFT))
 
-/* Such an event is written as (other), without its name. */
+/* Tells whether the events of an entry are written as (other), without their name. */
 #define is_other(entry) (entry_id(entry) == EVENTRING_ID_OTHER)
 
 static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
@@ -62,7 +63,8 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
 ALWAYS_INLINE Entry entry_of_name(const lua_State *L, int names, const TValue *name) {
   Table *t = L->domain->event_names[names].table;
   if (unlikely(!is_short_string(name) || t == NULL)) return ENTRY_UNKNOWN;
-  const Node *node = &t->node[as_string(name)->hash & t->node_mask]; /* its usual place */
+  /* the usual place of the name */
+  const Node *node = &t->node[as_string(name)->hash & t->node_mask];
   if (likely(node_holds(node, as_string(name)))) return node_value(node)->v.i;
   const TValue *value = table_get_str(t, as_string(name));
   return is_nil(value) ? ENTRY_UNKNOWN : value->v.i;
@@ -84,7 +86,7 @@ static void make_names(lua_State *L, int names) {
 }
 
 /* Returns the id of an entry in the form that EventIds keeps. Returns 0 for a counter
-   that is (other): it has no value, and is left to the C function. */
+   that is (other), which has no value and is left to the C function. */
 ALWAYS_INLINE unsigned id_of_entry(int names, Entry entry) {
   if (names == EVENT_NAMES_COUNTER && is_other(entry)) return 0;
   const bool is_double = names == EVENT_NAMES_COUNTER && entry_payload(entry) == EVENTRING_DOUBLE;
@@ -143,7 +145,7 @@ static COLD Entry check_name(lua_State *L, int names) {
 }
 
 /* Returns the entry of a definition of this name that exists already with another
- * payload. Tries all payloads; some are not valid for events of this kind. */
+ * payload. Tries all payloads, even those that are not valid for events of this kind. */
 static Entry find_definition(int names, const char *name, size_t size,
                              struct eventring_error *error) {
   const enum eventring_def_kind kind = kind_of_names[names];
@@ -192,9 +194,9 @@ static void record_allocated(const Domain *d) {
   PROBE_COUNTER(d, ALLOCATED_TOTAL, heap_asked(&d->heap) / 8);
 }
 
-#define MAX_WORDS 127 /* of a payload */
-/* The most bytes of a string value: what there is room for in an async span. A text is
- * cut between characters. */
+#define MAX_WORDS 127 /* the most words of a payload */
+/* The most bytes of a string value: more would not fit into an async span. A longer text
+ * is cut between characters. */
 #define MAX_STRING 984
 #define TRUNCATED ((uint64_t)1 << 63)
 
@@ -230,8 +232,8 @@ static size_t encode_value(lua_State *L, int index, uint64_t *words) {
   return 2;
 }
 
-/* Writes an event with the value at index (0: none), if the definition has room for it.
- * `head`: words that come before it. */
+/* Writes an event with the value at `index` (0 for none), if the definition has room for
+ * a value. `head` is the words that come before the value. */
 static void write_event(lua_State *L, enum eventring_kind kind, Entry entry, int index,
                         const uint64_t *head, size_t nhead) {
   struct eventring_domain *rings = L->domain->rings;
@@ -252,8 +254,8 @@ static void begin_valued_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
-/* Makes the ids of a span that begins with this `traceparent`, which is true or a header.
- * A header that is not valid begins a new trace, as the standard demands. */
+/* Makes the ids of a span that begins with the value `traceparent`, which is true or a
+ * header. A header that is not valid begins a new trace, as the standard demands. */
 static void make_ids(lua_State *L, int traceparent, struct eventring_trace *ids) {
   struct eventring_domain *rings = L->domain->rings;
   struct eventring_trace caller;
@@ -276,8 +278,8 @@ static COLD void begin_traced_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
-/* Begins a span with a traceparent while nothing is recorded: if it hides a trace, notes
-   that. */
+/* Begins a span with a traceparent while nothing is recorded. If the span hides a trace,
+   notes that. */
 static COLD void begin_unrecorded_span(lua_State *L, Entry entry) {
   if (!traces_would_hide(L)) return;
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
@@ -296,7 +298,7 @@ static bool push_details(lua_State *L, int arg, int first) {
   const int value = lua_getfield(L, arg, "value");
   if (value != LUA_TNIL && value != LUA_TNUMBER && value != LUA_TSTRING)
     luaL_argerror(L, arg, "field 'value' is not a number or string");
-  if (!(seen & TRACEPARENT)) { /* the usual case; a metatable may still have it */
+  if (!(seen & TRACEPARENT)) { /* the usual case; a metatable may still have the field */
     if (!lua_getmetatable(L, arg)) return false;
     lua_pop(L, 1);
   }
@@ -368,9 +370,9 @@ static COLD int end_span_slow(lua_State *L) {
   return 0;
 }
 
-/* Implements eventring.begin_span(name [, value or fields]), and the functions below
- * eventring.end_span([name]). An end closes the innermost open span of that name of the
- * same coroutine; without a name, the innermost. */
+/* Implements eventring.begin_span(name [, value or fields]). The functions below
+ * implement eventring.end_span([name]): an end closes the innermost open span of that
+ * name in the same coroutine or, without a name, the innermost open span. */
 static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || argument_count(L) != 1) || is_recorded(L->domain))
@@ -387,7 +389,7 @@ static int end_span(lua_State *L) {
 
 /* A direct function (vm/primitives.h) of `count` arguments. The first argument is a name;
  * rule(L, func, id) does the work with its id, from EventIds. A name without an index is
- * looked up in a function of its own, so that the usual case saves no registers. */
+ * looked up in a separate function, so that the usual case need not save registers. */
 #define DIRECT_WRITER(function, names, count, rule)                                         \
   static NOINLINE int function##_further(lua_State *L, TValue *func) {                      \
     const Entry entry = entry_of_name(L, names, func + 1);                                  \
@@ -400,8 +402,8 @@ static int end_span(lua_State *L) {
     return has_index(func + 1) ? rule(L, func, 0) : function##_further(L, func);            \
   }
 
-/* Returns the tail of an event's word; `id` is one of EventIds without a mark, so that it
- * has no bits beyond those of an id. */
+/* Returns the tail of an event's word. `id` comes from EventIds without a mark, so it has
+ * no bits beyond those of an id. */
 ALWAYS_INLINE uint64_t tail_of(enum eventring_kind kind, unsigned id, unsigned words) {
   if (id >= EVENTRING_MAX_EVENTS) __builtin_unreachable();
   return EVENTRING_TAIL(kind, id, words);
@@ -461,9 +463,9 @@ static int span_returned(lua_State *L, int status, lua_KContext context) {
 /* A userdata whose __close ends a span. `mark` distinguishes it from other userdata:
  * programs get guards from `span {...}`, and can call their __close with any value. */
 typedef struct Guard {
-  /* close_guard, or close_unrecorded of a span that began unrecorded */
+  /* close_guard, or close_unrecorded for a span that began unrecorded */
   lua_CFunction mark;
-  uint32_t id;        /* of the span, or the number of its end (traces.h) */
+  uint32_t id;        /* id of the span, or the number of its end (traces.h) */
 } Guard;
 
 ALWAYS_INLINE const Guard *guard_of(lua_State *L, lua_CFunction mark) {
@@ -510,8 +512,8 @@ static int take_fields(lua_State *L) {
   return 1 + details;
 }
 
-/* Runs the part of record_span_of_fields for a span while nothing is recorded: only notes
-   that a trace is hidden. */
+/* Runs record_span_of_fields while nothing is recorded: only notes that a trace is
+   hidden. */
 static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
   int kept = fields;
   if (fields == 3 && traces_would_hide(L)) {
@@ -531,7 +533,7 @@ static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
 static COLD int record_span_of_fields(lua_State *L) {
   const int fields = take_fields(L);
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
-  const int nargs = lua_gettop(L) - fields - 1; /* those behind f */
+  const int nargs = lua_gettop(L) - fields - 1; /* number of the arguments behind f */
   if (!is_recorded(L->domain)) return span_unrecorded(L, fields, nargs);
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   push_guard(L, entry_id(entry));
@@ -568,9 +570,8 @@ static int record_span(lua_State *L) {
   return span_returned(L, LUA_OK, 2);
 }
 
-/* Implements eventring.traceparent() -> header. It is nil if nothing is recorded, if no
- * span is open that belongs to a trace and none is inherited, or if that trace is
- * hidden. */
+/* Implements eventring.traceparent() -> header. The header is nil if nothing is recorded,
+ * if no open span belongs to a trace and none is inherited, or if the trace is hidden. */
 static int traceparent(lua_State *L) {
   struct eventring_trace ids;
   char header[EVENTRING_TRACEPARENT + 1];
@@ -613,9 +614,10 @@ static void write_linked(lua_State *L, enum eventring_role role, int index_of_va
   else write_event(L, EVENTRING_LINKED, entry, index_of_value, head, 2);
 }
 
-/* Implements eventring.async_begin(name, id [, value]), and the function below
- * eventring.async_end(name, id): a span whose ends may lie in different coroutines and
- * domains. The id is an integer, or a string, which is hashed. */
+/* Implements eventring.async_begin(name, id [, value]); the function below implements
+ * eventring.async_end(name, id). The begin and the end of an async span may lie in
+ * different coroutines and domains. The id is an integer, or a string, which is
+ * hashed. */
 static int async_begin(lua_State *L) {
   write_linked(L, EVENTRING_ROLE_BEGIN, 3);
   return 0;
@@ -628,8 +630,8 @@ static int async_end(lua_State *L) {
 
 /* ---- counters, events ---------------------------------------------------- */
 
-/* Returns the number at index 2 as an integer. A program that runs unrecorded must not
- * fail because it is recorded, so a fraction is rounded; NaN is 0. */
+/* Returns the number at index 2 as an integer. A program that works unrecorded must not
+ * fail when it is recorded. So a fraction is rounded, and NaN becomes 0. */
 static int64_t integer_value(lua_State *L) {
   int ok;
   lua_Integer i = lua_tointegerx(L, 2, &ok);
@@ -685,8 +687,8 @@ static int record_instant(lua_State *L) {
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* Writes a counter, for the direct function. The number must be of the kind that the
-   definition has. */
+/* Writes a counter, for the direct function. The number must be of the definition's
+   kind. */
 ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
   const TValue *number = func + 2;
   Domain *d = L->domain;
@@ -698,7 +700,7 @@ ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
   }
   uint64_t context;
   if (unlikely(!context_is_known(L, &context))) return NOT_DIRECT;
-  const uint64_t bits = (uint64_t)number->v.i; /* also of a double */
+  const uint64_t bits = (uint64_t)number->v.i; /* the bits of a double, too */
   return try_write1(d, context, tail_of(EVENTRING_COUNTER, id, 1), bits) ? 0 : NOT_DIRECT;
 }
 

@@ -14,18 +14,19 @@ static inline bool is_closed(const luaL_Stream *handle) {
 }
 
 /* Returns the stream of a handle, or raises if it is closed. An allocation may run a
- * finalizer that closes the file, so the stream must be fetched again after one. */
+ * finalizer that closes the file, so the stream must be fetched again after an
+ * allocation. */
 static inline FILE *open_stream(lua_State *L, const luaL_Stream *handle) {
   if (l_unlikely(is_closed(handle)))
     luaL_error(L, "attempt to use a closed file");
   return handle->f;
 }
 
-/* Reads what the formats at stack indices `first` to `last` ask for; without any (last <
- * first), a line. Pushes the results, the last one fail if its item could not be read,
- * and returns their number; after a failure of the system these are fail, message and
- * errno. An invalid format and a closed file are errors. Only for the thread that runs
- * the domain. */
+/* Reads what the formats at stack indices `first` to `last` ask for, or a line if there
+ * are none (last < first). Pushes the results and returns their number. The last result
+ * is fail if its item could not be read. After a failure of the system the results are
+ * fail, message and errno. Raises for an invalid format and for a closed file. Only for
+ * the thread that runs the domain. */
 int io_read_items(lua_State *L, const luaL_Stream *handle, int first, int last);
 
 #endif

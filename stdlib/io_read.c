@@ -19,7 +19,7 @@
 /* Longest numeral that is read. */
 enum { NUMERAL_MAX = 200 };
 
-/* A numeral while it is read: `c` is the next character of the file. */
+/* A numeral that is being read. `c` is the next character of the file. */
 typedef struct Numeral {
   FILE *file;
   int c;
@@ -39,7 +39,7 @@ static int take_char(Numeral *num) {
   return 1;
 }
 
-/* Takes the next character if it is one of the two. */
+/* Takes the next character if it is a or b. */
 static int take_either(Numeral *num, char a, char b) {
   return (num->c == a || num->c == b) && take_char(num);
 }
@@ -246,15 +246,15 @@ static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *fir
   luaL_addlstring(&B, first, first_n);
   do {
     char *out = luaL_prepbuffer(&B);
-    space = B.size - B.n; /* it grows with the file */
+    space = B.size - B.n; /* the space grows with the file */
     n = read_bytes(L, handle, out, space);
     luaL_addsize(&B, n);
   } while (n == space);
   luaL_pushresult(&B);
 }
 
-/* The most bytes that are read into a string at once: the size that is requested, or
- * expected to be left, may be more than there is. */
+/* The most bytes that are read into a string at once, because the size that is requested,
+ * or expected to be left, may be more than the file has. */
 #define MOST_AT_ONCE ((size_t)64 << 20)
 
 static int read_all(lua_State *L, const luaL_Stream *handle) {
@@ -307,7 +307,7 @@ static int read_by_name(lua_State *L, const luaL_Stream *handle, int arg) {
   size_t length;
   const char *format = argument_string(L, arg, &length);
   if (*format == '*')
-    format++; /* as older versions wanted it */
+    format++; /* skips the '*' that older versions required */
   switch (*format) {
     case 'n': return read_number(L, handle);
     case 'l': return read_line(L, handle, 0);

@@ -2,10 +2,10 @@
 /* io_span.h - the events of class io (runtime/events.def) that the libraries io and os
  * write.
  *
- * A span lies around a call of the C library that may block, and around nothing else:
- * nothing between its begin and its end raises an error, so that each end is written.
- * While the class is off, each call costs the test of its bit. All these functions are
- * for the thread that runs the domain.
+ * A span lies around a call of the C library that may block, and around nothing else.
+ * Nothing between its begin and its end raises an error, so that each end is written.
+ * While the class is off, each call costs the test of the class's bit. All functions
+ * below are for the thread that runs the domain.
  */
 #ifndef SAROS_STDLIB_IO_SPAN_H
 #define SAROS_STDLIB_IO_SPAN_H
@@ -15,7 +15,7 @@
 #include "probes.h"
 
 /* Records the begin and the end of a read of an open file, if the class is on
- * (PROBE_ENABLED). `bytes`: how many were read. */
+ * (PROBE_ENABLED). `bytes` is the number of bytes that were read. */
 void io_read_begins(Domain *d, FILE *f);
 void io_read_ends(Domain *d, size_t bytes);
 

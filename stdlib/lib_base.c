@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_base.c - the basic functions: print, pairs, load, pcall, ...
  *
- * Some of them are also run by the interpreter itself, in its own loop (see
- * vm/primitives.h): pcall, xpcall, next, and the iterator of ipairs. The functions here
- * then define their behaviour, and run when they are called from C.
+ * The interpreter itself runs some of them in its own loop (see vm/primitives.h): pcall,
+ * xpcall, next, and the iterator of ipairs. The functions here define the behaviour of
+ * these, and run when they are called from C.
  */
 #define LUA_LIB
 
@@ -25,7 +25,7 @@
 
 /* --------------------------------------------------------------- output -- */
 
-/* The output that print has not passed to the C library yet: most often a whole line is
+/* The output that print has not passed to the C library yet. Most often a whole line is
  * passed at once. */
 typedef struct Line {
   size_t used;
@@ -61,7 +61,8 @@ static void add_value_to_line(lua_State *L, Line *line, int i) {
       return;
     }
   } else {
-    flush_line(line); /* the function may write something, or fail */
+    /* luaL_tolstring may run guest code that writes something, or fails */
+    flush_line(line);
   }
   size_t len;
   const char *text = luaL_tolstring(L, i, &len);
@@ -104,8 +105,8 @@ static inline const char *skip_spaces(const char *s) {
   return s;
 }
 
-/* Returns the value of `c` as a digit, or 36, too large for any base, if it is not
-   one. */
+/* Returns the value of `c` as a digit, or 36, which is too large for any base, if `c` is
+   not a digit. */
 static inline int digit_value(char c) {
   unsigned u = (unsigned char)c, letter = (u | 0x20) - 'a';
   if (u - '0' < 10)
@@ -115,7 +116,7 @@ static inline int digit_value(char c) {
   return isalpha((int)u) ? toupper((int)u) - 'A' + 10 : 36; /* according to the locale */
 }
 
-/* Reads an integer in `base`; it wraps around, and spaces may surround it. Returns where
+/* Reads an integer in `base`, which wraps around; spaces may surround it. Returns where
  * reading ended, or NULL if there is no numeral. */
 static const char *parse_in_base(const char *s, int base, lua_Integer *out) {
   lua_Unsigned n = 0;
@@ -411,8 +412,8 @@ static int base_select(lua_State *L) {
 
 /* --------------------------------------------------------------- chunks -- */
 
-/* Pushes the results of load and loadfile. `env` is the stack index of the chunk's first
- * upvalue, or 0 for the one it has. */
+/* Pushes the results of load and loadfile. `env` is the stack index of a value for the
+ * chunk's first upvalue, or 0 to keep the value that it has. */
 static int finish_load(lua_State *L, int status, int env) {
   if (l_unlikely(status != LUA_OK)) {
     luaL_pushfail(L);
@@ -427,8 +428,8 @@ static int finish_load(lua_State *L, int status, int env) {
   return 1;
 }
 
-/* Returns the index of the environment, or 0 if none was given. One that is given as nil
-   counts as given. */
+/* Returns the index of the environment, or 0 if none was given. An environment that is
+   given as nil counts as given. */
 static int optional_env(lua_State *L, int idx) {
   return lua_isnone(L, idx) ? 0 : idx;
 }
@@ -480,7 +481,7 @@ static int base_load(lua_State *L) {
 static int finish_dofile(lua_State *L, int status, lua_KContext ctx) {
   (void)status;
   (void)ctx;
-  return lua_gettop(L) - 1; /* all but the file's name */
+  return lua_gettop(L) - 1; /* number of results: all values except the file's name */
 }
 
 static int base_dofile(lua_State *L) {
@@ -562,8 +563,8 @@ static void push_mode_name(lua_State *L, int mode) {
   lua_pushstring(L, mode == LUA_GCINC ? "incremental" : "generational");
 }
 
-/* Each of these functions pushes the result of one kind of request. It returns whether
- * the collector accepted the request; within a finalizer the collector refuses (-1). */
+/* Each gc_ function pushes the result of one kind of request, and returns whether the
+ * collector accepted the request. Within a finalizer the collector refuses (-1). */
 
 static int gc_plain(lua_State *L, int what) {
   int result = lua_gc(L, what);
@@ -607,8 +608,8 @@ static int gc_incremental(lua_State *L) {
   return previous != -1;
 }
 
-/* Runs collectgarbage("frame", ms). ms: milliseconds, may be a fraction. A value out of
-   the range of microseconds counts as 0 or as the largest one. */
+/* Runs collectgarbage("frame", ms). `ms` is in milliseconds, and may be a fraction. A
+   value out of the range of microseconds counts as 0 or as the largest one. */
 static int gc_frame_option(lua_State *L) {
   lua_Number us = luaL_checknumber(L, 2) * 1000;
   return gc_flag(L, LUA_GCFRAME, us >= INT_MAX ? INT_MAX : us > 0 ? (int)us : 0);

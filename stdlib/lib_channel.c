@@ -2,14 +2,15 @@
 /* stdlib/lib_channel.c: channels of the module `saros.domain` (doc/DOMAINS.md).
  *
  * A handle is a userdata with a pointer to the channel (runtime/channel.h). A domain has
- * at most one for each channel, found through a weak table, so that a channel that was
- * sent back is the same value. Its finalizer releases the channel.
+ * at most one handle for each channel, found through a weak table, so that a channel that
+ * was sent back is the same value. The finalizer of the handle releases the channel.
  *
- * A function first tries without waiting; only waiting is a span in the recording.
+ * A function first tries without waiting. Only a call that waits has a span in the
+ * recording.
  *
  * Large messages that were sent through a handle and not received yet count for the
- * handle: their bytes are stated as memory outside the heap whenever they have increased
- * (runtime/gc_external.c). The collector sees a decrease when it marks the handle.
+ * handle. Whenever their bytes have increased, they are reported as memory outside the
+ * heap (runtime/gc_external.c). The collector sees a decrease when it marks the handle.
  */
 #include "channel.h"
 #include "domain.h"
@@ -28,11 +29,12 @@
 #define HANDLES_KEY "domain.channels"
 #define DEFAULT_CAPACITY 128
 #define MOST_CAPACITY (1 << 30)
-#define GIVEN_UP "channel was given up" /* its finalizer has run */
+#define GIVEN_UP "channel was given up" /* the handle's finalizer has run */
 
 typedef struct Handle {
   Channel *channel;  /* NULL when released */
-  MessageLoad *load; /* of what was sent through it; NULL if nothing large was */
+  /* counts large messages that were sent through the handle; NULL if there were none */
+  MessageLoad *load;
 } Handle;
 
 /* The spans of waiting, one for each function. */
@@ -71,7 +73,7 @@ static Handle *new_handle(lua_State *L) {
   return h;
 }
 
-/* Enters the handle on top of the stack as the one of this domain for its channel. */
+/* Enters the handle on top of the stack as this domain's handle for the channel. */
 static void enter_handle(lua_State *L, Channel *c) {
   lua_getfield(L, LUA_REGISTRYINDEX, HANDLES_KEY);
   lua_pushvalue(L, -2);
@@ -104,9 +106,9 @@ static int channel_collect(lua_State *L) {
   return 0;
 }
 
-/* Implements domain.channel([capacity]) -> a channel. capacity: the number of messages
- * that fit before send waits (default 128); 0: a message is passed only to a domain that
- * waits for it. */
+/* Implements domain.channel([capacity]) -> a channel. `capacity` is the number of
+ * messages that fit before send waits (default 128). With 0, a message is passed only to
+ * a domain that waits for it. */
 static int channel_create(lua_State *L) {
   lua_Integer capacity = luaL_optinteger(L, 1, DEFAULT_CAPACITY);
   luaL_argcheck(L, capacity >= 0 && capacity <= MOST_CAPACITY, 1, "capacity out of range");
@@ -119,8 +121,8 @@ static int channel_create(lua_State *L) {
 
 /* ---- results that are errors --------------------------------------------- */
 
-/* Raises an error for each result except CHANNEL_OK and CHANNEL_TIMEOUT. Requests to the
- * domain are always errors. */
+/* Raises an error for each result except CHANNEL_OK and CHANNEL_TIMEOUT. A request to the
+ * domain always raises. */
 static void check_result(lua_State *L, ChannelResult result) {
   switch (result) {
     case CHANNEL_CLOSED: luaL_error(L, "channel is closed"); break;
@@ -175,7 +177,7 @@ static int report_sent(lua_State *L, ChannelResult result, const char *reason) {
 }
 
 /* Implements channel:send(value [, seconds]) -> true; or false and "timeout". Waits while
- * the channel is full. Raises if it is closed, or full and orphaned. */
+ * the channel is full. Raises if the channel is closed, or full and orphaned. */
 static int channel_send_value(lua_State *L) {
   Channel *c = check_channel(L, 1);
   luaL_checkany(L, 2);
@@ -282,9 +284,10 @@ static ChannelResult select_once(lua_State *L, Choice *s, uint64_t deadline) {
   return result;
 }
 
-/* Implements domain.select(channels [, seconds]) -> channel, value: the first of the list
- * that has a message; waits until one has. If a channel is closed and empty: channel,
- * nil, "closed"; after the time: nil, "timeout". Raises if all are orphaned. */
+/* Implements domain.select(channels [, seconds]) -> channel, value: the first channel of
+ * the list that has a message. Waits until one has. Returns channel, nil, "closed" if a
+ * channel is closed and empty; nil, "timeout" after the time. Raises if all are
+ * orphaned. */
 static int select_channel(lua_State *L) {
   Choice choice;
   uint64_t deadline = domain_lib_deadline(L, 2);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_coroutine.c - coroutines.
  *
- * resume, yield and the functions that wrap makes are also run by the interpreter in its
- * own loop, so that switching does not grow the C stack (vm/primitives.h). The functions
- * here run when they are called from C, and define the results.
+ * The interpreter runs resume, yield and the functions that wrap makes in its own loop,
+ * so that switching does not grow the C stack (vm/primitives.h). The functions here
+ * define their results, and run when they are called from C.
  */
 #define LUA_LIB
 
@@ -79,9 +79,9 @@ typedef enum CoStatus { CO_RUNNING, CO_DEAD, CO_SUSPENDED, CO_NORMAL } CoStatus;
 static const char *const status_names[] = {"running", "dead", "suspended",
                                            "normal"};
 
-/* Returns the status of a coroutine. One that has neither yielded nor failed is running
- * or waiting for another one if it has frames, has not begun if its function is on its
- * stack, and has ended otherwise. */
+/* Returns the status of a coroutine. A coroutine that has neither yielded nor failed
+ * runs, or waits for another coroutine, if it has frames. Without frames, it has not
+ * begun if its function is on its stack; otherwise it has ended. */
 static CoStatus status_of(lua_State *L, lua_State *co) {
   lua_Debug ar;
   if (L == co)

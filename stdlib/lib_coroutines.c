@@ -21,7 +21,7 @@ enum { MOST_FRAMES = 32 };
 /* A function and a line in it. */
 typedef struct Place {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
-  uint32_t line; /* 0 if it is not known */
+  uint32_t line; /* 0 if the line is not known */
 } Place;
 
 typedef struct Described {
@@ -31,7 +31,7 @@ typedef struct Described {
   uint32_t nframes, below;
   Place created, resumed;
   bool is_created_known, is_resumed_known;
-  /* the innermost span of the coroutine that is suspended longest; or NULL */
+  /* name of the innermost span of the coroutine that is suspended longest, or NULL */
   const char *span;
   RetainHolder holders[COROUTINE_HOLDERS];
 } Described;

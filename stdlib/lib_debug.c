@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_debug.c - the debug library.
  *
- * Most functions accept a thread as their first argument: they then work on its stack,
- * and their other arguments follow. Values pass between the two stacks by lua_xmove; room
- * on the target's stack is checked before.
+ * Most functions accept a thread as their first argument: such a call works on that
+ * thread's stack, and the other arguments follow. lua_xmove moves values between the two
+ * stacks; room on the target's stack is checked before.
  *
- * Hooks: the registry maps each thread that has one, weakly, to its Lua function; one C
- * hook serves all of them.
+ * Hooks. The registry maps each thread that has a hook, weakly, to the hook's Lua
+ * function; one C hook serves all threads.
  */
 #define LUA_LIB
 
@@ -22,8 +22,8 @@
 
 /* -------------------------------------------------------- target thread -- */
 
-/* Returns the thread that argument 1 is, or L itself. *shift becomes the number of
- * arguments that it takes. */
+/* Returns the thread that argument 1 is, or L itself. Sets *shift to the number of
+ * arguments that the thread takes, 0 or 1. */
 static lua_State *target_thread(lua_State *L, int *shift) {
   *shift = lua_isthread(L, 1) ? 1 : 0;
   return *shift ? lua_tothread(L, 1) : L;
@@ -102,7 +102,7 @@ static void set_source_fields(lua_State *L, const lua_Debug *ar) {
   set_text(L, "what", ar->what);
 }
 
-#define MOST_INFO_FIELDS 16 /* with activelines and func */
+#define MOST_INFO_FIELDS 16 /* the most fields of a result, with activelines and func */
 
 /* Sets the fields that `options` ask for in the table on top. */
 static void set_info_fields(lua_State *L, const lua_Debug *ar,
@@ -156,7 +156,7 @@ static int debug_getinfo(lua_State *L) {
     return luaL_argerror(L, shift + 2, "invalid option");
   lua_createtable(L, 0, count_info_fields(options));
   set_info_fields(L, &ar, options);
-  if (strchr(options, 'L')) /* lies above the function */
+  if (strchr(options, 'L')) /* the table of lines lies above the function */
     set_from_target(L, target, "activelines");
   if (strchr(options, 'f'))
     set_from_target(L, target, "func");
@@ -402,7 +402,8 @@ static int debug_traceback(lua_State *L) {
   lua_State *target = target_thread(L, &shift);
   const char *msg = lua_tostring(L, shift + 1);
   if (msg == NULL && !lua_isnoneornil(L, shift + 1)) {
-    lua_pushvalue(L, shift + 1); /* not ours to change */
+    /* a message that is not a string is returned unchanged */
+    lua_pushvalue(L, shift + 1);
     return 1;
   }
   int level = (int)luaL_optinteger(L, shift + 2, L == target ? 1 : 0);

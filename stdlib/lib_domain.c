@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_domain.c: the module `saros.domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
- * A domain is created in its own thread (domain_thread): this makes its state, opens its
+ * A domain is created in its own thread (domain_thread), which makes its state, opens its
  * libraries, and decodes the function and its arguments from the message of the domain
- * that spawned it. Then it calls the function with a message handler that makes a
- * traceback. The outcome is encoded, the state is closed, and only then do joins return:
- * a domain that was joined has freed all its memory.
+ * that spawned it. Then the thread calls the function with a message handler that makes a
+ * traceback, encodes the outcome, and closes the state. Only then do joins return: a
+ * domain that was joined has freed all its memory.
  *
  * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The outcome
- * can be decoded once; the handle keeps it (user value 1) for further joins.
+ * can be decoded only once; the handle keeps the decoded outcome (user value 1) for
+ * further joins.
  */
 #include "channel.h"
 #include "clock.h"
@@ -31,24 +32,28 @@
 #include <string.h>
 
 #define HANDLE_TYPE "domain.handle"
-#define PREPARED_KEY "domain.prepared" /* registry: the types are made */
+#define PREPARED_KEY "domain.prepared" /* key in the registry: the types are made */
 #define METATABLES_KEY "domain.metatables"
 
 /* The start data of a new domain; malloc'ed, freed by its thread. */
 typedef struct Birth {
-  Message *message;         /* function and arguments, or the arguments of a file */
-  Message *profile;         /* of allocations, to be inherited; NULL if there is none */
-  char *file;               /* to run; NULL if the function is to run */
+  /* the function and its arguments, or the arguments of the file */
+  Message *message;
+  /* the profile of allocations to be inherited; NULL if there is none */
+  Message *profile;
+  char *file;               /* name of the file to run; NULL if a function is to run */
   /* package.path and cpath of the domain that spawned it; may be NULL */
   char *path, *cpath;
   bool no_environment;      /* saros -E */
-  bool has_trace;           /* of the span that spawned it, or inherited there: */
+  /* `trace` is valid: from the span that spawned the domain, or inherited there */
+  bool has_trace;
   struct eventring_trace trace;
-  bool arrived;             /* its arguments have been handed to the new domain */
+  bool arrived;             /* the arguments have been handed to the new domain */
 } Birth;
 
 /* The number of domains that were started and do not have their arguments yet. In a
- * forked child it still counts those of the parent. Atomic, sequentially consistent. */
+ * forked child it still counts the domains of the parent. Atomic, sequentially
+ * consistent. */
 static int arriving;
 
 static void arrive(Birth *b) {
@@ -125,7 +130,7 @@ static void set_package_field(lua_State *L, const char *field, const char *value
   lua_pop(L, 1);
 }
 
-/* Opens the libraries and applies the settings. Its argument is the birth. */
+/* Opens the libraries and applies the settings. The argument is the Birth. */
 static int prepare_domain(lua_State *L) {
   const Birth *b = lua_touserdata(L, 1);
   if (b->no_environment) {
@@ -143,7 +148,7 @@ static int prepare_domain(lua_State *L) {
   return 0;
 }
 
-/* Sets the global `arg`, as a script sees it: the file at 0, then its arguments, which
+/* Sets the global `arg`, as a script sees it: the file at 0, then the n arguments, which
    are on the stack. */
 static void set_arg(lua_State *L, const char *file, int n) {
   lua_createtable(L, n, 1);
@@ -162,8 +167,8 @@ static void inherit_profile(lua_State *L, Birth *b) {
   memprof_inherit(L, m);
 }
 
-/* Decodes the function and its arguments, and calls it; its results are those of the
-   function. Its argument is the birth. */
+/* Decodes the function and its arguments, and calls it; returns the function's results.
+   The argument is the Birth. */
 static int run_birth(lua_State *L) {
   Birth *b = lua_touserdata(L, 1);
   lua_settop(L, 0);
@@ -179,8 +184,8 @@ static int run_birth(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* The address of this is the key in the registry of the last error and of a text with its
-   traceback. */
+/* The address of this variable is a key in the registry, for the last error and its text
+   with a traceback. */
 static const char description_key;
 
 /* Handles an error: makes and keeps a text with a traceback. The error itself stays
@@ -208,7 +213,7 @@ typedef struct Outcome {
 } Outcome;
 
 static Outcome failed_outcome(Message *m, const char *text) {
-  /* NULL if there is no memory, which is reported as such */
+  /* the text is NULL if there is no memory, which is then reported */
   return (Outcome){PEER_FAILED, m, strdup(text)};
 }
 
@@ -327,8 +332,8 @@ static const char *const spawn_errors[] = {
   [SPAWN_TOO_MANY] = "too many domains: 128 run already", [SPAWN_NO_MEMORY] = "not enough memory",
   [SPAWN_NO_THREAD] = "cannot start a thread", [SPAWN_ENDING] = "the program is ending"};
 
-/* The values that are pushed before a message is made: nothing may raise an error between
- * the making of the message and the moment when it has an owner. */
+/* The values that are pushed before a message is made, because nothing may raise an error
+ * from then until the message has an owner. */
 enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT, AT_PROFILE, AT_MUST_INHERIT,
        AT_TRACE, PREPARED };
 
@@ -392,12 +397,12 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
   return b;
 }
 
-/* The time that a domain whose channel was orphaned gets to end, and that a new one gets
- * to receive its arguments; enough on a busy machine, too. */
+/* The time for a domain whose channel was orphaned to end, and for a new domain to
+ * receive its arguments. It is enough on a busy machine, too. */
 #define PATIENCE_NS UINT64_C(3000000000)
 
-/* Tells whether a domain may end soon: because a channel was orphaned a short time ago,
- * so that a domain that waits on it fails, or because a new domain has not received its
+/* Tells whether a domain may end soon: A channel may have been orphaned a short time ago,
+ * so that a domain that waits on it fails. Or a new domain may not have received its
  * arguments yet, so that it is not known whether a channel among them is garbage. */
 static bool may_end_soon(uint64_t since) {
   const uint64_t now = monotonic_ns(), orphaned = channel_last_orphaned();
@@ -406,7 +411,7 @@ static bool may_end_soon(uint64_t since) {
 }
 
 static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
-  /* first: the new domain may have its arguments before peer_spawn returns */
+  /* counted first: the new domain may have its arguments before peer_spawn returns */
   __atomic_fetch_add(&arriving, 1, __ATOMIC_SEQ_CST);
   const SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
   if (result != SPAWN_OK) __atomic_fetch_sub(&arriving, 1, __ATOMIC_SEQ_CST);
@@ -415,7 +420,8 @@ static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
 
 /* Spawns a domain. If there is no room for another one, some domains may be waiting
  * forever on channels that are garbage. Once these channels are collected, the domains
- * fail because their channel is orphaned, and end. So this collects and tries again. */
+ * fail because their channel is orphaned, and end. So this function collects and tries
+ * again. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = try_spawn(peer, options, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING || !collect_for_retry(L, EAGAIN)) return result;
@@ -446,8 +452,8 @@ static int start_domain(lua_State *L, int prepared, DomainOptions options, Messa
 }
 
 /* Implements domain.spawn([options,] f, ...) -> handle. Runs f(...) in a new domain: f,
- * its upvalues and the arguments are copied. options: {name = string, memory = bytes of
- * heap}. */
+ * its upvalues and the arguments are copied. The options are {name = string, memory =
+ * bytes of heap}. */
 static int domain_spawn(lua_State *L) {
   int first;
   DomainOptions options = read_options(L, &first);
@@ -477,8 +483,8 @@ static Peer *check_handle(lua_State *L, int index) {
   return *h;
 }
 
-/* Decodes the outcome, in the first join. Pushes it as a list with its length `n`, or
- * with the error in the field `error`. */
+/* Decodes the outcome, in the first join. Pushes a list of the results with its length
+ * `n`, or a table with the error in the field `error`. */
 static void take_outcome(lua_State *L, Peer *i) {
   if (__atomic_exchange_n(&i->joined, true, __ATOMIC_RELAXED))
     luaL_error(L, "domain was joined by another one");
@@ -526,9 +532,10 @@ static WaitResult wait_for_end(lua_State *L, Peer *i, uint64_t deadline) {
   return result;
 }
 
-/* Implements handle:join([seconds]) -> results of the domain's function. Raises its
- * error: a string with the traceback there, or, if it is not a string, the error itself.
- * After the time: nil, "timeout". A second join gives the same result again. */
+/* Implements handle:join([seconds]) -> results of the domain's function. Raises the
+ * function's error: a string has the traceback in the domain added; any other value is
+ * unchanged. Returns nil, "timeout" after the time. A second join gives the same result
+ * again. */
 static int handle_join(lua_State *L) {
   Peer *i = check_handle(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 2);
@@ -625,7 +632,7 @@ static int sleep_for(lua_State *L) {
   luaL_checknumber(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 1);
   WaitResult result;
-  do { /* again if it was woken for a masked request */
+  do { /* sleeps again if it was woken for a masked request */
     peer_prepare(me, WAIT_SLEEP, 0);
     result = peer_wait(me, deadline);
   } while (result == WAIT_NOTIFIED);
@@ -641,8 +648,8 @@ static int end_mask(lua_State *L) {
 }
 
 /* Implements domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until
- * f ends. The guard is upvalue 1. Its __close ends the mask. f is masked from its first
- * step on. */
+ * f ends. The guard is upvalue 1, and its __close ends the mask. f is masked from its
+ * first step on. */
 static int domain_masked(lua_State *L) {
   if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
   else lua_pop(L, 1);
@@ -664,9 +671,9 @@ static void open_masked(lua_State *L) {
   lua_setfield(L, -2, "masked");
 }
 
-/* Implements domain.metatable(name, table): sets the metatable that has this name in this
- * domain. Tables with that metatable are sent with the name, and get the receiver's
- * metatable of that name. */
+/* Implements domain.metatable(name, table): gives a metatable a name in this domain. A
+ * table with that metatable is sent with the name, and gets the receiver's metatable of
+ * the same name. */
 static int agree_on_metatable(lua_State *L) {
   luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);

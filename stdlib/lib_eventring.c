@@ -7,8 +7,8 @@
  * A poll first copies everything that the library delivers into a queue of the cursor,
  * because an error must not unwind the library's callbacks. Then it calls the guest's
  * callbacks for the entries of the queue. What is left in the queue when a callback
- * raises is delivered by the next poll. So callbacks may do anything, and a poll ends
- * even if they cause events: it delivers what was there when it was called.
+ * raises is delivered by the next poll. So callbacks may do anything. A poll delivers
+ * only what was there when it was called, so it ends even if callbacks cause events.
  */
 #include "api.h"
 #include "call.h"
@@ -64,9 +64,10 @@ static const char *check_start_options(lua_State *L) {
 }
 
 /* Implements eventring.start([options]) -> true, or nil and a message. Starts the
- * recording (also one on standby); true if it runs already. options.stream:
- * PATH[,max=SIZE][,rings=NAME+NAME...], as in SAROS_EVENTRING_STREAM; with it nil and a
- * message if something is recorded already, because that cannot become a stream. */
+ * recording (also one on standby). Returns true if it runs already. options.stream is
+ * PATH[,max=SIZE][,rings=NAME+NAME...], as in SAROS_EVENTRING_STREAM. With a stream,
+ * returns nil and a message if something is recorded already, because that recording
+ * cannot become a stream. */
 static int start_recording(lua_State *L) {
   struct eventring_error error;
   const char *stream = check_start_options(L);
@@ -125,7 +126,7 @@ static int list_classes(lua_State *L) {
 static int switch_class(lua_State *L, bool on) {
   const char *name = luaL_checkstring(L, 1);
   int class = eventring_class_by_name(name);
-  bool unused = class == EVENTRING_E_STATE; /* it is off already */
+  bool unused = class == EVENTRING_E_STATE; /* the class is off already */
   if (class < 0 && (on || !unused))
     return luaL_argerror(L, 1, lua_pushfstring(L, unused ? "class '%s' has no events"
                                                        : "no class '%s'", name));
@@ -176,17 +177,17 @@ static const char *const callback_names[CB_COUNT + 1] = { /* ends with NULL */
 typedef struct Pending {
   uint8_t callback; /* Callback */
   uint8_t payload;  /* enum eventring_payload */
-  uint8_t counted;  /* counts in poll's result */
+  uint8_t counted;  /* whether the event counts in poll's result */
   uint32_t domain;
   uint32_t id;
-  uint64_t ns;      /* of lost events: their number */
+  uint64_t ns;      /* time; for lost events, their number */
   uint64_t context;
-  /* of the end of a span: suspended_ns; of an async span: link; of lost events: flags */
+  /* suspended_ns for the end of a span; link for an async span; flags for lost events */
   uint64_t extra;
   union {
     int64_t i;
     double d;
-    struct { uint32_t offset, size; } text; /* in Cursor.text */
+    struct { uint32_t offset, size; } text; /* a part of Cursor.text */
   } value;
 } Pending;
 
@@ -202,7 +203,7 @@ typedef struct Cursor {
 } Cursor;
 
 /* Returns the cursor of the library, or raises if it is closed. Any allocation may run a
- * finalizer that closes it, so it must be fetched again after one. */
+ * finalizer that closes the cursor, so it must be fetched again after an allocation. */
 static eventring_cursor *open_handle_of(lua_State *L, const Cursor *c) {
   if (c->handle == NULL) luaL_error(L, "attempt to use a closed cursor");
   return c->handle;
@@ -247,7 +248,8 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
     case EVENTRING_STACK_ID: p->value.i = e->value.i; break;
     case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
     case EVENTRING_STRING: case EVENTRING_BYTES: case EVENTRING_VALUES:
-      c->text_size = (c->text_size + 7) & ~(size_t)7; /* aligned like words of VALUES */
+      /* aligned as the words of VALUES are */
+      c->text_size = (c->text_size + 7) & ~(size_t)7;
       if (!reserve_array((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1))
         return false;
       memcpy(c->text + c->text_size, e->bytes, e->size);
@@ -260,7 +262,7 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
   return true;
 }
 
-/* Queues an event: the callback that the library calls. Never raises. */
+/* Queues an event. The library calls this function for each event. Never raises. */
 static int take_event(void *context, const struct eventring_event *e) {
   Cursor *c = context;
   int callback = callback_of(e);
@@ -280,7 +282,8 @@ static int take_event(void *context, const struct eventring_event *e) {
   p->ns = e->ns;
   p->context = e->context;
   p->extra = e->kind == EVENTRING_LINKED ? e->link : e->suspended_ns;
-  if (eventring_event_off_cpu(e) >= 0) { /* 0 is a value, too: not interrupted */
+  /* 0 is a value, too: the thread was not interrupted */
+  if (eventring_event_off_cpu(e) >= 0) {
     p->payload = EVENTRING_UINT;
     p->value.i = eventring_event_off_cpu(e);
   } else if (!queue_value(c, p, e)) {
@@ -309,8 +312,8 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 
 static const struct eventring_callbacks take = {sizeof take, take_event, take_loss};
 
-/* Pushes the name of a definition. Names as Lua strings are kept in the cursor's user
- * value, by id. Making one may run a finalizer that closes the cursor. */
+/* Pushes the name of a definition. The cursor's user value keeps names as Lua strings, by
+ * id. Making such a string may run a finalizer that closes the cursor. */
 static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   const TValue *known = table_get_int(as_table(api_stack_slot(L, names)), (lua_Integer)id + 1);
   if (likely(is_string(known))) {
@@ -323,12 +326,12 @@ static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   lua_rawseti(L, names, (lua_Integer)id + 1);
 }
 
-/* The stack during a poll: the cursor at 1, the callbacks' table at 2, then the functions
-   by Callback, then names. */
+/* The stack during a poll has the cursor at 1, the callbacks' table at 2, then the
+   functions by Callback, then names. */
 #define FIRST_FUNCTION 4
 #define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
-/* Room above these: for the value that marks the end, a callback with up to 6 arguments,
- * and what making an argument needs. */
+/* Room on the stack for a poll: for the functions, the value that marks the end, a
+ * callback with up to 6 arguments, and what making an argument needs. */
 #define POLL_SLOTS (CB_COUNT + 16)
 
 /* Tells whether the value is the id of a definition, so that the guest gets its name. */
@@ -347,8 +350,8 @@ static void push_one_value(lua_State *L, const struct eventring_value *v) {
 }
 
 /* Pushes the values of an event: one value as itself, several as a table. Making the
- * table may collect, and run a finalizer that closes the cursor; so each string is made
- * only after the cursor is found open. */
+ * table may collect, and run a finalizer that closes the cursor. So before each string is
+ * made, the cursor is checked to be open. */
 static void push_values(lua_State *L, const Cursor *c, const Pending *p) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   struct eventring_event e = {.payload = EVENTRING_VALUES, .size = p->value.text.size};
@@ -449,8 +452,8 @@ static bool is_callable(lua_State *L, int type) {
   return true;
 }
 
-/* Pushes the functions of the callbacks, and returns the set of those that are there.
-   Reading a field may run the guest's code. */
+/* Pushes the functions of the callbacks, and returns the set of the callbacks that are
+   given. Reading a field may run the guest's code. */
 static uint32_t push_callbacks(lua_State *L) {
   uint32_t wanted = 0;
   for (int i = 0; i < CB_COUNT; i++) {
@@ -488,9 +491,9 @@ static bool is_all(const Cursor *c) {
          eventring_poll_end(c->handle) == EVENTRING_POLL_ALL;
 }
 
-/* Implements cursor:poll(callbacks [, max]) -> number of events delivered (those without
- * a callback included), and whether these were all that were there. Raises if the file is
- * damaged. */
+/* Implements cursor:poll(callbacks [, max]) -> number of events delivered (events without
+ * a callback included), and whether these were all events that were there. Raises if the
+ * file is damaged. */
 static int cursor_poll(lua_State *L) {
   Cursor *c = check_cursor(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -523,18 +526,18 @@ static int cursor_poll(lua_State *L) {
   return 2;
 }
 
-/* The longest wait in one call of the library; a cancelled domain ends within that
+/* The longest wait in one call of the library. A cancelled domain ends within that
    time. */
 #define LONGEST_WAIT 50000000 /* ns */
 
 /* Implements cursor:wait(seconds) -> boolean. Blocks until a poll has something to do
- * (true), or until the time is up (false). True at once if the recording has ended. A
- * cancel of the domain, and SIGINT, end the wait with their error. */
+ * (true), or until the time is up (false). Returns true at once if the recording has
+ * ended. A cancel of the domain or a SIGINT ends the wait with its error. */
 static int cursor_wait(lua_State *L) {
   Cursor *c = check_cursor(L);
   luaL_checknumber(L, 2);
   uint64_t deadline = domain_lib_deadline(L, 2);
-  int status = c->head != c->tail; /* left by a callback that raised */
+  int status = c->head != c->tail; /* events that were left when a callback raised */
   while (status == 0 || status == EVENTRING_E_INTERRUPTED) {
     uint64_t now = monotonic_ns(), left = deadline > now ? deadline - now : 0;
     status = eventring_wait(open_handle_of(L, c), left < LONGEST_WAIT ? left : LONGEST_WAIT);
@@ -656,7 +659,7 @@ static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
 }
 
 /* Implements eventring.cursor([{pid = integer} or {path = string}]) -> cursor, or nil and
- * a message. Without an argument it is of this process. */
+ * a message. Without an argument, the cursor reads the recording of this process. */
 static int open_cursor(lua_State *L) {
   struct eventring_error error;
   lua_settop(L, 1);

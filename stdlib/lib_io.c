@@ -2,9 +2,9 @@
 /* lib_io.c - files.
  *
  * A file is a userdata luaL_Stream (lauxlib.h): a C stream, and the function that closes
- * it. Ordinary files, pipes and the standard files differ in this function; it is NULL in
- * a closed file. Files that other libraries make with the same layout and metatable work
- * here too.
+ * it. Ordinary files, pipes and the standard files differ in this function; a closed file
+ * has NULL. Files that other libraries make with the same layout and metatable work here
+ * too.
  *
  * A handle exists before its stream is opened (as a closed one), so that an error in
  * between leaks nothing. Every failure of the system is returned as fail, message, errno;
@@ -73,7 +73,7 @@ static luaL_Stream *push_closed_handle(lua_State *L) {
   return handle;
 }
 
-#define STREAM_BYTES 4700 /* of an open stream in the C library: itself and its buffer */
+#define STREAM_BYTES 4700 /* bytes of an open stream in the C library, with its buffer */
 
 /* Marks the handle on top as open, after its stream has been opened. Sets its closing
  * function first, so that the stream is not lost if noting its bytes raises. */
@@ -113,7 +113,7 @@ static int refuse_to_close(lua_State *L) {
 /* A function that opens a file or starts a process, in a span. */
 typedef FILE *Opener(Domain *d, const char *name, const char *mode);
 
-/* Opens a stream. If the system has run out of something that garbage may hold, collects
+/* Opens a stream. If the system has run out of a resource that garbage may hold, collects
  * and tries again. */
 static FILE *open_or_collect(lua_State *L, Opener *opener, const char *name, const char *mode) {
   errno = 0;
@@ -160,8 +160,8 @@ static void push_open_file(lua_State *L, const char *filename,
 
 /* --------------------------------------------------- opening and closing -- */
 
-/* Tells whether a mode is one of C's without their extensions: [rwa], then "+", then
-   "b". */
+/* Tells whether a mode is a mode of standard C: [rwa], then optionally "+", then
+   optionally "b". */
 static int is_file_mode(const char *mode) {
   if (*mode == '\0' || strchr("rwa", *mode) == NULL)
     return 0;
@@ -255,8 +255,8 @@ static luaL_Stream *default_file(lua_State *L, Name key, const char *role) {
   return handle;
 }
 
-/* Makes argument 1, a file or a file name, the default file, if it is there; returns the
- * default file. */
+/* Makes argument 1, a file or a file name, the default file, if the argument is given.
+ * Returns the default file. */
 static int exchange_default(lua_State *L, Name key, const char *mode) {
   if (!lua_isnoneornil(L, 1)) {
     const char *filename = lua_tostring(L, 1);
@@ -291,7 +291,7 @@ static int file_read(lua_State *L) {
 
 /* ---------------------------------------------------------------- lines -- */
 
-/* The upvalues of the iterator; the formats follow. */
+/* The first upvalues of the iterator; the formats follow them. */
 enum {
   LINES_FILE = 1,
   LINES_FORMAT_COUNT,
@@ -349,8 +349,8 @@ static int file_lines(lua_State *L) {
 }
 
 /* Implements io.lines. Without a name it reads the lines of the default input, which
- * stays open. With one it reads a file of the loop's own, which is the fourth result, so
- * that the loop closes it however it ends. */
+ * stays open. With a name it reads a file of its own, which is the fourth result, so that
+ * the loop closes the file however the loop ends. */
 static int io_lines(lua_State *L) {
   if (lua_isnone(L, 1))
     lua_pushnil(L);
@@ -370,7 +370,7 @@ static int io_lines(lua_State *L) {
 
 /* -------------------------------------------------------------- writing -- */
 
-/* Arguments on their way to the file: short ones are gathered and written together. */
+/* Arguments to be written to the file. Short ones are gathered and written together. */
 typedef struct Output {
   Domain *domain;
   FILE *file;
@@ -410,13 +410,13 @@ static void write_item(lua_State *L, Output *out, int arg) {
       n -= 2; /* a whole number, which tostring marks as a float */
     gather_output(out, text, n);
   } else {
-    write_gathered(out); /* what precedes it must be written first */
+    write_gathered(out); /* what precedes this argument must be written first */
     luaL_checkstring(L, arg);
   }
 }
 
-/* Writes the arguments from `first` up to `last`: all of them, even after a failure.
- * Returns the file, which is the value on top. */
+/* Writes all arguments from `first` up to `last`, even after a failure. Returns the file,
+ * which is the value on top. */
 static int write_items(lua_State *L, FILE *f, int first, int last) {
   Output out;
   out.domain = L->domain;

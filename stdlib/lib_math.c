@@ -27,9 +27,9 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 
 /* ---- direct functions ----------------------------------------------------
  *
- * rule(result, x) computes the result for a number x; both may be the same slot. It
- * returns false if x is not a number. The direct function (primitives.h) and the C
- * function are made from it; the C function converts strings. */
+ * rule(result, x) computes the result for a number x; `result` and x may be the same
+ * slot. It returns false if x is not a number. Both the direct function (primitives.h)
+ * and the C function, which converts strings, are made from the rule. */
 
 #define FUNCTION_OF_NUMBER(name, rule)                                   \
   static int name##_direct(lua_State *L, TValue *func, int nargs) {      \
@@ -47,7 +47,8 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 
 /* ---- rounding ------------------------------------------------------------ */
 
-/* A float that does not fit an integer is whole already (or infinite, or NaN). */
+/* Functions for rounding. (A float that does not fit an integer is whole already, or
+   infinite, or NaN.) */
 
 static inline bool floor_of(TValue *result, const TValue *x) {
   if (likely(is_float(x)) && fits_integer(x->v.n)) {
@@ -151,7 +152,8 @@ static int math_min(lua_State *L) {
   return result_argument(L, best);
 }
 
-/* The greater of two numbers of one kind, or the lesser; the first one if neither is. */
+/* Makes the direct function for the greater or the lesser of two numbers of one kind;
+   equal numbers give the first. */
 #define DIRECT_OF_TWO(name, over)                                                      \
   static int name##_direct(lua_State *L, TValue *func, int nargs) {                    \
     (void)L;                                                                           \
@@ -174,7 +176,7 @@ static int math_type(lua_State *L) {
 
 /* ---- functions of floats ------------------------------------------------- */
 
-/* The math library's function of one float that C offers under the same name. */
+/* Defines a function of one float that the C library has under the same name. */
 #define FLOAT_FUNCTION(name)                              \
   static int math_##name(lua_State *L) {                  \
     return result_float(L, name(argument_number(L, 1))); \

@@ -2,8 +2,8 @@
 /* lib_memprof.c - the guest module `saros.memprof`: samples of allocations with callbacks
  * (doc/MEMPROF.md; the sampler: runtime/memprof.c).
  *
- * A sampler is a userdata with the number of its profile. What its callbacks need lies in
- * Samples (memprof_samples.c). */
+ * A sampler is a userdata with the number of its profile. The data that its callbacks
+ * need is in Samples (memprof_samples.c). */
 #define LUA_LIB
 
 #include <math.h>
@@ -24,13 +24,13 @@
 
 #define SAMPLER_TYPE "memprof.sampler"
 #define DEFAULT_DEPTH 64
-#define SNAPSHOT_SPARE 16 /* samples of what the snapshot itself asks for */
+#define SNAPSHOT_SPARE 16 /* room for samples of memory that the snapshot requests */
 
 static const char *const callback_names[] = {"alloc_young", "alloc_old", "promote",
                                              "dealloc_young", "dealloc_old", NULL};
 #define CALLBACKS 5
-/* Indices of a profile's table, behind its callbacks: what a domain that inherits the
-   profile has to know. */
+/* Indices in a profile's table, behind the indices of its callbacks: the data for a
+   domain that inherits the profile. */
 enum { PROFILE_RATE = MEMPROF_DEALLOC_OLD + 1, PROFILE_DEPTH, PROFILE_INHERIT };
 
 typedef struct Sampler {
@@ -138,8 +138,8 @@ static void check_callbacks(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Pushes whether domains that are spawned inherit the profile: true, false, or nil, which
- * means if they can. */
+/* Pushes whether domains that are spawned inherit the profile: true, false, or nil for
+ * "if that is possible". */
 static void check_inherit(lua_State *L) {
   if (lua_getfield(L, 1, "inherit") != LUA_TNIL && !lua_isboolean(L, -1))
     luaL_argerror(L, 1, "field 'inherit' is not a boolean");

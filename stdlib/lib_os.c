@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_os.c: the os library.
  *
- * The locale and the environment belong to the process: os.setlocale in one
- * domain changes it for all, and is not for use while others run.
+ * The locale and the environment belong to the process: os.setlocale in one domain
+ * changes the locale for all, and must not be used while other domains run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 #include "probes.h"
 #include "thread.h"
 
-#define BASE_YEAR 1900 /* of struct tm */
+#define BASE_YEAR 1900 /* the year 0 of struct tm */
 
 /* Room for the result of one conversion of strftime. */
 #define DATE_ITEM_MAX 250
@@ -42,7 +42,7 @@ static int os_execute(lua_State *L) {
   const char *command = luaL_optstring(L, 1, NULL);
   errno = 0;
   if (command != NULL) return luaL_execresult(L, run_command(L->domain, command));
-  lua_pushboolean(L, system(NULL)); /* whether there is a shell */
+  lua_pushboolean(L, system(NULL)); /* pushes whether there is a shell */
   return 1;
 }
 
@@ -147,8 +147,8 @@ static void set_date_fields(lua_State *L, const struct tm *date) {
 
 #define REQUIRED (-1)
 
-/* Returns a field of the table on top of the stack, less `base`, as struct tm wants it.
-   If it is absent, the result is `otherwise`, or an error if that is REQUIRED. */
+/* Returns a field of the table on top of the stack, less `base`, as struct tm has it. If
+   the field is absent, returns `otherwise`, or raises if `otherwise` is REQUIRED. */
 static int get_date_field(lua_State *L, Name which, int otherwise, int base) {
   const char *name = L->domain->names[which]->data;
   int is_integer;

@@ -7,9 +7,9 @@
  *
  * Modules of this program (own_modules.h) have a long name, `saros.ffi`, and may have a
  * short one, `ffi`. The long name is in package.preload (init.c), so it is found before
- * the paths are searched. The short one is searched for last, after the paths, so a
- * user's own module of that name wins. Standard searchers find both, so that
- * package.searchers has the four functions of the reference.
+ * the paths are searched. The short name is searched for last, after the paths, so a
+ * user's own module of that name wins. The standard searchers find modules by both names,
+ * so that package.searchers has the four functions of the reference.
  *
  * C libraries stay loaded until their state is closed: the registry maps each file name
  * to its handle and lists the handles in the order in which they were opened; the table's
@@ -35,8 +35,8 @@
 /* Prefix of the function that opens a C module. */
 #define OPEN_PREFIX "luaopen_"
 
-/* Whatever precedes this mark in the name of a module is not part of the function's name:
- * it may be a version. */
+/* The text before this mark in the name of a module, for instance a version, is not part
+ * of the function's name. */
 #define IGNORE_MARK "-"
 
 /* The registry's name for the table of C libraries. */
@@ -187,9 +187,9 @@ static int package_searchpath(lua_State *L) {
   return 2;
 }
 
-/* ------------------------------------------------------------ searchers --
- * Each is called with a module's name, and returns a loader and its extra
- * value (a file name), or a message why there is none, or nothing. */
+/* ------------------------------------------------------------ searchers -- A searcher is
+ * called with a module's name. It returns a loader and the loader's extra value (a file
+ * name), or a message why there is none, or nothing. */
 
 static const char *find_file(lua_State *L, const char *name,
                              const char *path_field) {
@@ -219,8 +219,9 @@ static void push_name(lua_State *L, const char *name) {
     lua_pushstring(L, name);
 }
 
-/* Loads a module of this program by its short name. Upvalues: its long name, the function
- * that opens it. Loads it only once, whichever name it is required by. */
+/* Loads a module of this program by its short name. The upvalues are its long name and
+ * the function that opens it. A module is loaded only once, whichever name it is required
+ * by. */
 static int load_own_module(lua_State *L) {
   const char *name = lua_tostring(L, lua_upvalueindex(1));
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -236,8 +237,8 @@ static int load_own_module(lua_State *L) {
   return 1;
 }
 
-/* Pushes the value that package.preload, which a program may have replaced, has for the
-   name on top. */
+/* Pushes the value that package.preload has for the name on top. A program may have
+   replaced that table. */
 static int push_preloaded(lua_State *L) {
   api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_PRELOAD]));
   lua_insert(L, -2);
@@ -257,7 +258,7 @@ static int is_short_name(const char *name) {
 }
 
 /* Looks for a module of this program by its short name, among those that are preloaded
- * under their long names. Its extra value is the long name. */
+ * under their long names. The extra value is the long name. */
 static int search_own_module(lua_State *L, const char *name) {
   if (!is_short_name(name))
     return 0;
@@ -315,8 +316,8 @@ static int search_c(lua_State *L) {
   return finish_search(L, result == LOADED, filename);
 }
 
-/* Looks for module a.b.c in the library of a, and for a name without a dot among the
- * short names of this program's modules: this is the last searcher. */
+/* Looks for module a.b.c in the library of a. As this is the last searcher, it also looks
+ * for a name without a dot among the short names of this program's modules. */
 static int search_c_root(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const char *dot = strchr(name, '.');
@@ -376,8 +377,9 @@ static void find_loader(lua_State *L, const char *name) {
 }
 
 /* Calls the loader, which lies below its extra value on top, with the module's name and
- * that value. The module is what the loader returned; if that is nil, what it stored
- * itself; if that is nil as well, true. Leaves the module and the extra value on top. */
+ * that value. The module is the value that the loader returned. If that is nil, it is the
+ * value that the loader stored itself or, if that is nil as well, true. Leaves the module
+ * and the extra value on top. */
 static void run_loader(lua_State *L, const char *name) {
   lua_insert(L, -2);
   lua_pushvalue(L, 1);
@@ -407,7 +409,7 @@ static int end_require_span(lua_State *L) {
 static void open_require_span(lua_State *L, const char *name) {
   api_push_value(L, table_get_str(as_table(&L->domain->registry),
                                   L->domain->names[NAME_REQUIRE_SPAN]));
-  if (lua_isnil(L, -1)) { /* one serves all calls */
+  if (lua_isnil(L, -1)) { /* one metatable serves all calls */
     lua_pop(L, 1);
     lua_newuserdatauv(L, 0, 0);
     lua_createtable(L, 0, 1);
@@ -440,7 +442,7 @@ static int package_require(lua_State *L) {
 
 /* -------------------------------------------------------------- opening -- */
 
-/* Tells whether the environment is not to be read: -E sets this. */
+/* Tells whether the environment is not to be read, as with option -E. */
 static int ignores_environment(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   int ignores = lua_toboolean(L, -1);
@@ -472,8 +474,8 @@ static void push_path_with_default(lua_State *L, const char *path,
 }
 
 /* Sets a path of the package table, which is on top, from the environment: from the
- * variable of this version, otherwise from the general one. In a program with privileges
- * of its own, the user who started it must not choose what it loads. */
+ * variable of this version or, if it is not set, from the general variable. In a program
+ * with privileges of its own, the user who started it must not choose what it loads. */
 static void set_path(lua_State *L, const char *field, const char *versioned,
                      const char *general, const char *default_path) {
   const char *path = secure_getenv(versioned);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_pool.c: domain.pool, a parallel map over a list (doc/DOMAINS.md).
  *
- * It is written in Lua on top of spawn and channels, and loaded when it is first called,
- * so that a domain without a pool pays nothing for it.
+ * domain.pool is written in Lua on top of spawn and channels, and loaded when it is first
+ * called, so that a domain without a pool pays nothing for it.
  *
- * The list goes to the workers in batches, with at most two batches for each worker under
- * way, so that neither side runs ahead of the other. The function goes to each worker
- * once for each map: copies of it are in a separate channel, and a worker receives one
- * when it gets the first batch of a map.
+ * The list goes to the workers in batches, with at most two unfinished batches for each
+ * worker, so that neither the caller nor a worker runs ahead. Each worker receives the
+ * function once for each map: copies are sent in a separate channel, and a worker takes
+ * one when it gets the first batch of a map.
  */
 #include "domain_lib.h"
 
@@ -156,8 +156,8 @@ static const char source[] =
 
 /* Implements domain.pool([n [, {name = string, memory = bytes}]]) -> pool of n domains
  * (default: one a processor), called "NAME 1" and so on. Its methods: map(f, list [,
- * progress]) -> list of f(value, index), where progress(done, total, index) is called
- * here after each; size(); close(). */
+ * progress]) -> list of f(value, index), where progress(done, total, index) is called in
+ * the calling domain after each value; size(); close(). */
 int pool_lib_pool(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) {
     luaL_checktype(L, 2, LUA_TTABLE);

@@ -2,9 +2,9 @@
 /* stdlib/lib_profile.c: the guest module `saros.profile`: an exact profile of the calls
  * of this domain.
  *
- * A profiler owns the profile from its start until the profiler is collected. It reports
- * the profile at any time, as a table of functions made from the trie of calls
- * (vm/call_profile.h).
+ * A profiler owns the profile from its start until the profiler is collected. It can
+ * report the profile at any time, as a table of functions that is made from the trie of
+ * calls (vm/call_profile.h).
  */
 #define LUA_LIB
 
@@ -23,7 +23,7 @@
 typedef struct Profiler {
   CallProfile *profile; /* NULL if it was never started */
   bool runs;
-  double least; /* in seconds: functions whose calls all took less are left out */
+  double least; /* seconds; functions whose calls all took less are left out */
 } Profiler;
 
 /* ---- start and stop ------------------------------------------------------ */
@@ -116,7 +116,7 @@ static Profiler *check_profiler(lua_State *L) {
   return p;
 }
 
-/* Implements profiler:stop() -> profiler. Does nothing if it is stopped. */
+/* Implements profiler:stop() -> profiler. Does nothing if the profiler is stopped. */
 static int stop(lua_State *L) {
   end(L, check_profiler(L));
   lua_settop(L, 1);
@@ -147,10 +147,11 @@ typedef struct Row {
 typedef struct Sums {
   const eventring_calls *calls;
   size_t nodes;
-  uint64_t *inclusive; /* of each node */
-  size_t *first, *next; /* child and next sibling of each; 0 if there is none */
-  Row *rows;           /* of each function */
-  uint64_t lost_calls, lost_ticks; /* those whose path was not kept */
+  uint64_t *inclusive; /* inclusive ticks of each node */
+  /* first child and next sibling of each node; 0 if there is none */
+  size_t *first, *next;
+  Row *rows;           /* the row of each function */
+  uint64_t lost_calls, lost_ticks; /* calls whose path was not kept, and their ticks */
 } Sums;
 
 static void link_nodes(Sums *s) {
@@ -182,7 +183,7 @@ static void add_node(Sums *s, size_t node) {
   const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, node);
   Row *row = &s->rows[n->id];
   add_figures(s, row, n);
-  /* a recursion counts once */
+  /* a recursive call counts once */
   if (row->active++ == 0) row->inclusive += s->inclusive[node];
 }
 

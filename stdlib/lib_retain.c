@@ -15,7 +15,7 @@
 
 typedef struct Report {
   uint32_t n;      /* kinds */
-  uint32_t nsites; /* they follow the kinds */
+  uint32_t nsites; /* sites, which follow the kinds */
   RetainEnd end;
   RetainAmount total;
   RetainKind kinds[]; /* room for twice WalkOptions.top */

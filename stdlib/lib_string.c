@@ -24,8 +24,8 @@
 #include "string_position.h"
 #include "thread.h"
 
-/* The longest string that string.rep makes: the limit of PUC-Lua, so that a mistake is an
- * error at once rather than gigabytes. */
+/* The longest string that string.rep makes: the limit of PUC-Lua. With it, a mistake
+ * raises an error at once instead of making gigabytes. */
 #define STRING_SIZE_LIMIT ((size_t)INT_MAX)
 
 /* ---- parts --------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static const CharClasses *require_classes(lua_State *L) {
 #define EACH_BYTE UINT64_C(0x0101010101010101)
 #define TOP_BITS (EACH_BYTE * 0x80)
 
-/* Changes the case of those of eight bytes that are letters from `first` on. */
+/* Changes the case of eight bytes, where they are letters from `first` on. */
 static inline uint64_t switch_case(uint64_t bytes, unsigned first) {
   uint64_t low = bytes & ~TOP_BITS; /* sums of a byte do not reach the next one */
   uint64_t from_first = low + EACH_BYTE * (0x80 - first),
@@ -153,8 +153,8 @@ static inline uint64_t switch_case(uint64_t bytes, unsigned first) {
   return bytes ^ (from_first & ~beyond & ~bytes & TOP_BITS) >> 2;
 }
 
-/* Pushes a string with its bytes mapped. `first`: the first of the letters that the map
-   changes, in the C locale. */
+/* Pushes a string with its bytes mapped. `first` is the first letter that the map changes
+   in the C locale. */
 static int push_mapped(lua_State *L, const unsigned char *map, bool ascii_case, unsigned first) {
   size_t length, i = 0;
   const char *s = argument_string(L, 1, &length);
@@ -180,10 +180,10 @@ static int strlib_upper(lua_State *L) {
   return push_mapped(L, classes->upper, classes->ascii_case, 'a');
 }
 
-#define REPEAT_STEP ((size_t)1 << 20) /* from one safepoint to the next */
+#define REPEAT_STEP ((size_t)1 << 20) /* bytes from one safepoint to the next */
 
 /* Fills out[0, total) with copies of out[0, unit). A step ends where the next safepoint
-   is due, even within a unit. So a step may begin within a unit. */
+   is due. So a step may begin and end within a unit. */
 static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
   ptrdiff_t left = SAFE_POINT_WORK;
   for (size_t done = unit, step; done < total; done += step) {
@@ -191,7 +191,7 @@ static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
     if (unit == 1) {
       memset(out + done, *out, step);
     } else {
-      size_t phase = done % unit; /* of out[done] within its unit */
+      size_t phase = done % unit; /* position of out[done] within its unit */
       if (step > done - phase) step = done - phase;
       memcpy(out + done, out + phase, step);
     }
@@ -228,8 +228,8 @@ static int strlib_rep(lua_State *L) {
 
 /* ---- dump ---------------------------------------------------------------- */
 
-/* The target of string.dump. The first piece opens the buffer: before it, the function to
- * dump must be on top of the stack. */
+/* The target of string.dump. The buffer is opened with the first piece, because until
+ * then the function to dump must be on top of the stack. */
 typedef struct DumpTarget {
   bool is_open;
   luaL_Buffer buffer;

@@ -88,7 +88,7 @@ static void shift_down(lua_State *L, bool plain, lua_Integer first, lua_Integer 
 
 /* Inserts the value on top of the stack. */
 static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer position) {
-  /* unsigned: a position below 1 is a large one */
+  /* unsigned, so that a position below 1 is too large */
   luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)size + 1, 2,
                 "position out of bounds");
   if (luaL_intop(+, size, 1) > position) shift_up(L, plain, position, size);
@@ -155,7 +155,7 @@ typedef struct Move {
   int target; /* stack index */
   bool source_plain;
   bool target_plain;
-  lua_Integer first, last; /* of the source */
+  lua_Integer first, last; /* range of the source */
   lua_Integer to;
   ptrdiff_t work_left; /* safe_point.h */
 } Move;
@@ -238,7 +238,8 @@ static int tablib_unpack(lua_State *L) {
   bool plain = is_plain_table(L, 1);
   lua_Integer last = lua_isnoneornil(L, 3) ? table_length(L, 1, plain) : luaL_checkinteger(L, 3);
   if (first > last) return 0;
-  lua_Unsigned count = (lua_Unsigned)last - (lua_Unsigned)first; /* less one */
+  /* the number of elements less one */
+  lua_Unsigned count = (lua_Unsigned)last - (lua_Unsigned)first;
   if (count >= INT_MAX || (++count > LUA_MINSTACK / 2 && !lua_checkstack(L, (int)count)))
     return luaL_error(L, "too many results to unpack");
   for (lua_Integer i = first; i < last; i++) element_get(L, 1, plain, i);

@@ -16,7 +16,7 @@
 
 #define CODE_POINT_MAX UINT32_C(0x7fffffff)
 #define UNICODE_MAX UINT32_C(0x10ffff)
-#define ENCODED_MAX 6 /* bytes of a code point */
+#define ENCODED_MAX 6 /* the most bytes of a code point */
 
 /* One character, in a string that is valid. */
 static const char character_pattern[] = "[\0-\x7F\xC2-\xFD][\x80-\xBF]*";
@@ -25,7 +25,7 @@ static inline bool is_continuation(char c) { return ((unsigned char)c & 0xc0) ==
 
 /* ---- encoding and decoding ----------------------------------------------- */
 
-/* By length - 1: the least code point of that length. */
+/* The least code point of each length in bytes, by length - 1. */
 static const uint32_t least_code[ENCODED_MAX] = {0, 0x80, 0x800, 0x10000, 0x200000, 0x4000000};
 
 /* Returns the number of bytes of a code point's encoding. */
@@ -47,15 +47,15 @@ static int encode_point(char *out, uint32_t code) {
   return length;
 }
 
-/* Returns the length of a code point by its first byte from 80 on; 0 if it can start
-   none. */
+/* Returns the length of a code point by its first byte, which is 80 or more; returns 0 if
+   no code point starts with it. */
 static inline int announced_length(unsigned char first) {
   int ones = __builtin_clz((unsigned)(unsigned char)~first << 24 | 1u << 23);
   return ones < 2 || ones > ENCODED_MAX ? 0 : ones;
 }
 
-/* Decodes the character at `s`; a 0 follows the end of the string. Returns its length, or
- * 0 if it is not valid. */
+/* Decodes the character at `s`; a 0 follows the end of the string. Returns the length of
+ * the character, or 0 if it is not valid. */
 static inline int decode_utf8(const char *s, uint32_t *code, bool strict) {
   unsigned char first = (unsigned char)*s;
   *code = first;
@@ -78,7 +78,8 @@ static inline int decode_utf8(const char *s, uint32_t *code, bool strict) {
   return length;
 }
 
-/* Converts a position from the end to one from the start; 0 if it is before the start. */
+/* Converts a position from the end to a position from the start; returns 0 if it is
+   before the start. */
 static lua_Integer absolute_position(lua_Integer position, size_t length) {
   if (position >= 0) return position;
   return position < -(lua_Integer)length ? 0 : (lua_Integer)length + position + 1;
@@ -158,8 +159,8 @@ static int utf8_char(lua_State *L) {
   return 1;
 }
 
-/* Returns the number of bytes before character `n` (not 0), counted from the start of one
- * at offset `at`; or -1. */
+/* Returns the offset of the `n`-th character (n not 0), counted from the character that
+ * starts at offset `at`, or -1. */
 static lua_Integer character_offset(const char *s, lua_Integer length, lua_Integer at,
                                     lua_Integer n) {
   if (n < 0) {
@@ -195,8 +196,7 @@ static int utf8_offset(lua_State *L) {
 }
 
 /* Runs a step of the iterator of utf8.codes: from (s, position) to the next position and
- * its code point. The given position is the position of the previous character, 0 at
- * first. */
+ * its code point. The position given is that of the previous character, or 0 at first. */
 static int next_code(lua_State *L, bool strict) {
   size_t length;
   const char *s = luaL_checklstring(L, 1, &length);

@@ -3,8 +3,8 @@
  *
  * The generator is xoshiro256** by Blackman and Vigna (public domain; see
  * prng.di.unimi.it), seeded and reduced to ranges as Lua 5.4 does it, so that a seed
- * gives the same numbers here as there. Its state is a userdata, the upvalue of both
- * functions: each Lua state has its own.
+ * gives the numbers that it gives in Lua 5.4. Its state is a userdata, the upvalue of
+ * both functions: each Lua state has its own.
  */
 #include "arguments.h"
 #include "math_random.h"
@@ -38,8 +38,8 @@ static uint64_t next_random(Generator *g) {
 /* Returns a float in [0, 1), made of the 53 high bits. */
 static lua_Number as_float(uint64_t bits) { return (lua_Number)(bits >> 11) * 0x1p-53; }
 
-/* Returns a number uniform in [0, limit]: takes as many random bits as the limit has, and
- * tries again while they exceed it. */
+/* Returns a number uniform in [0, limit]. Takes as many random bits as the limit has, and
+ * tries again while the number exceeds the limit. */
 static uint64_t reduce_to_limit(Generator *g, uint64_t bits, uint64_t limit) {
   if ((limit & (limit + 1)) == 0) return bits & limit;
   uint64_t mask = UINT64_MAX >> __builtin_clzll(limit);

@@ -8,11 +8,11 @@
 
 struct Message;
 
-/* Pushes the value that a newly spawned domain needs, which is sent as a message of its
- * own (root "callbacks"), or nil if nothing is inherited. Returns whether the spawn fails
+/* Pushes the value that a newly spawned domain needs, or nil if nothing is inherited. The
+ * value is sent as a separate message (root "callbacks"). Returns whether the spawn fails
  * if the value cannot be sent. */
 bool memprof_push_inheritance(lua_State *L);
-/* Takes the message and starts the profile, in the new domain. */
+/* Takes the message and starts the profile. Called in the new domain. */
 void memprof_inherit(lua_State *L, struct Message *m);
 
 #endif

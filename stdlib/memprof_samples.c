@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/memprof_samples.c: what module memprof keeps for a domain.
  *
- * A callback costs little compared with making its argument, a table. So that table is
+ * A callback costs little compared with making its argument, a table. So this table is
  * made in one step, as a copy of `shape`, a table with all the keys of a sample. The
  * strings of kinds and origins are made once, and samples of one stack share the table of
  * that stack.
  *
- * All of this lies in a userdata in the registry; the objects that it points to are held
- * by a table, the user value of that userdata. */
+ * All of this is in a userdata in the registry. The objects that the userdata points to
+ * are held by a table, which is its user value. */
 #include "memprof_samples.h"
 
 #include <string.h>
@@ -35,26 +35,26 @@ static const char *const field_names[FIELDS] = {"samples", "words", "kind", "ori
                                                 "ns", "stack", "span"};
 
 struct Samples {
-  Table *held;       /* holds all that follow */
-  Table *callbacks;  /* of each profile, a table of functions; the running sampler */
-  Table *values;     /* of blocks, by numbers */
-  Table *stacks;     /* by their numbers */
+  Table *held;       /* holds all objects below */
+  Table *callbacks;  /* a table of functions for each profile; the running sampler */
+  Table *values;     /* values of blocks, by their numbers */
+  Table *stacks;     /* tables of stacks, by the numbers of the stacks */
   Table *spans;      /* names of spans, by their ids */
   Table *shape;      /* the shape of a sample */
   String *kinds[MEMPROF_KINDS], *origins[MEMPROF_ORIGINS];
-  uint32_t nodes[FIELDS]; /* of `shape` */
-  uint32_t nheld, stacks_at; /* of `held` */
-  /* of `stacks`: their number, and memprof_stacks_age when they were new */
+  uint32_t nodes[FIELDS]; /* nodes of the fields in `shape` */
+  uint32_t nheld, stacks_at; /* number of elements of `held`; index of `stacks` there */
+  /* number of tables in `stacks`, and memprof_stacks_age when `stacks` was new */
   uint32_t nstacks, age;
-  uint32_t nvalues;  /* numbers that were used */
-  uint32_t free;     /* a free number, or 0; its value is the next free one */
+  uint32_t nvalues;  /* the greatest number that was used */
+  uint32_t free;     /* a free number, or 0; the value under it is the next free number */
 };
 
 /* the most tables of stacks that are kept; then all are made again */
 #define MOST_STACKS 4096
-#define RUNNING 0 /* of `callbacks`; profiles are numbered from 1 on */
+#define RUNNING 0 /* index of the running sampler; profiles are numbered from 1 on */
 
-static const char samples_key; /* in the registry */
+static const char samples_key; /* its address is the key in the registry */
 
 /* ---- making it ------------------------------------------------------------- */
 
@@ -87,7 +87,8 @@ static void make_shape(lua_State *L, Samples *s) {
 }
 
 Samples *samples_of(lua_State *L) {
-  TValue key; /* not pushed: the stack may be full (forget, after an error) */
+  /* the key is not pushed, since the stack may be full (forget, after an error) */
+  TValue key;
   set_light(&key, (void *)(uintptr_t)&samples_key);
   const TValue *found = table_get(as_table(&L->domain->registry), &key);
   return is_userdata(found) ? userdata_payload(as_userdata(found)) : NULL;
@@ -174,7 +175,8 @@ static void put_integer(lua_State *L, const char *field, uint64_t n) {
 }
 
 static void make_frame(lua_State *L, const MemprofFrame *frame) {
-  MemprofFunction f = *memprof_function(L->domain, frame->function); /* it may move */
+  /* a copy: the function may move */
+  MemprofFunction f = *memprof_function(L->domain, frame->function);
   lua_createtable(L, 0, 4);
   put_string(L, "name", f.name);
   put_string(L, "source", f.source);
@@ -198,7 +200,8 @@ static NOINLINE void make_stack(lua_State *L, Samples *s, uint32_t stack) {
   memprof_stack(L->domain, stack, &depth);
   lua_createtable(L, (int)depth, 0);
   for (uint32_t i = 0; i < depth; i++) {
-    MemprofFrame frame = memprof_stack(L->domain, stack, &depth)[i]; /* may have moved */
+    /* fetched again: it may have moved */
+    MemprofFrame frame = memprof_stack(L->domain, stack, &depth)[i];
     make_frame(L, &frame);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* own_modules.h - the modules that are part of this program.
  *
- * luaL_openlibs puts the function that opens each into package.preload, under its long
- * name ("saros.ffi"). Some have a short name ("ffi") as well: the last searcher of
- * `require` looks up the long name for it in package.preload (lib_package.c). So what a
- * host removes from package.preload is gone under both names. A new module has a long
- * name only.
+ * luaL_openlibs puts the function that opens each module into package.preload, under the
+ * module's long name ("saros.ffi"). Some modules have a short name ("ffi") as well: the
+ * last searcher of `require` looks up the long name for it in package.preload
+ * (lib_package.c). So a module that a host removes from package.preload is gone under
+ * both names. A new module has a long name only.
  */
 #ifndef SAROS_STDLIB_OWN_MODULES_H
 #define SAROS_STDLIB_OWN_MODULES_H

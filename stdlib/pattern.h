@@ -20,14 +20,14 @@ typedef enum PatternOp {
   PATTERN_ANY,      /* any byte */
   PATTERN_SET,      /* a byte of `set` */
   PATTERN_GREEDY,   /* the longest run of `single`, at least `minimum` */
-  PATTERN_OPTIONAL, /* one of `single`, else none */
-  PATTERN_LAZY,     /* as few as possible of `single` */
+  PATTERN_OPTIONAL, /* one byte of `single` if possible, otherwise none */
+  PATTERN_LAZY,     /* as few bytes of `single` as possible */
   PATTERN_OPEN,     /* start of capture `index` */
   PATTERN_CLOSE,    /* end of capture `index` */
   PATTERN_POSITION, /* capture `index` is the position here */
   PATTERN_BACKREF,  /* the text of capture `index` again */
   PATTERN_BALANCE,  /* from `byte` to the `closing` that balances it */
-  PATTERN_FRONTIER, /* the byte before is not in `set`, the one here is */
+  PATTERN_FRONTIER, /* the byte before is not in `set`, the byte here is */
   PATTERN_END,      /* end of the subject */
   PATTERN_ACCEPT,   /* the end of the pattern */
   PATTERN_ERROR     /* the pattern is malformed here: `index` says how */
@@ -35,36 +35,38 @@ typedef enum PatternOp {
 
 typedef struct PatternNode {
   uint8_t op;
-  uint8_t single;  /* of a repetition: PATTERN_CHAR, PATTERN_ANY or PATTERN_SET */
-  uint8_t minimum; /* of a repetition: 0 or 1 */
-  bool possessive; /* giving back bytes cannot make the rest match */
+  /* what a repetition repeats: PATTERN_CHAR, PATTERN_ANY or PATTERN_SET */
+  uint8_t single;
+  uint8_t minimum; /* least number of bytes of a repetition, 0 or 1 */
+  bool possessive; /* with fewer bytes the rest cannot match either */
   uint8_t byte;
   uint8_t closing;
-  uint8_t index;   /* of a capture from 0; a PatternError */
-  uint8_t culprit; /* of a PatternError: the capture's number as written */
+  uint8_t index;   /* number of the capture, from 0; or a PatternError */
+  uint8_t culprit; /* for a PatternError, the capture's number as written */
   const ByteSet *set;
 } PatternNode;
 
 typedef struct Pattern {
   PatternNode *nodes;       /* ends with PATTERN_ACCEPT or PATTERN_ERROR */
-  /* what every match begins with, if that takes a byte; otherwise NULL */
+  /* the node that every match begins with, if it takes a byte; otherwise NULL */
   const PatternNode *first;
-  bool skip_run; /* if a match fails behind a run of `first`, so do later starts in it */
+  /* if a match fails behind a run of `first`, later starts in the run fail, too */
+  bool skip_run;
   int captures;
   size_t size; /* number of nodes */
 } Pattern;
 
-/* One attempt or several with the same pattern and subject. */
+/* The state of one or several attempts to match a pattern against a subject. */
 typedef struct Match {
   lua_State *L;
   const Pattern *pattern;
   const char *start; /* the subject */
   const char *end;
-  int depth; /* repetitions that may still be opened */
+  int depth; /* number of repetitions that may still be opened */
   ptrdiff_t work_left; /* safe_point.h */
   struct {
     const char *start;
-    ptrdiff_t length; /* or one of the two below */
+    ptrdiff_t length; /* length of the capture, or one of the two constants below */
   } captures[PATTERN_CAPTURE_MAX];
 } Match;
 
@@ -79,8 +81,8 @@ size_t pattern_storage_size(size_t length);
 #define PATTERN_SMALL_STORAGE 1632
 
 /* Compiles text[0, length), without a leading '^', which the caller handles. Never fails:
- * an error in the pattern becomes a node that raises it when matching gets there.
- * `storage` must outlive `pattern`. */
+ * an error in the pattern becomes a node that raises the error when matching arrives
+ * there. `storage` must outlive `pattern`. */
 void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t length,
                      const CharClasses *classes);
 
@@ -93,7 +95,8 @@ void pattern_begin(Match *m, lua_State *L, const Pattern *pattern, const char *s
 const char *pattern_match_at(Match *m, const char *s);
 
 /* Finds the first match that starts at `from` or later and does not end at `refused`
- * (NULL refuses none). Returns its end, and sets *found to its start; or returns NULL. */
+ * (NULL refuses none). Returns the end of the match, and sets *found to its start; or
+ * returns NULL. */
 const char *pattern_search(Match *m, const char *from, const char *refused, const char **found);
 
 /* What is wrong with a pattern. */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_cache.c: recently used patterns, compiled.
  *
- * Purpose. A program has few patterns and uses each often; compiling one takes about as
- * long as matching it against a short subject.
+ * Purpose. A program has few patterns and uses each often. To compile a pattern takes
+ * about as long as to match it against a short subject.
  *
  * Data. A table of SLOTS, each with the last pattern that was assigned to it. A slot is
  * chosen by address and length: the text of a literal pattern is one string, which does
  * not move. The text is compared, so an address that now belongs to another string is
- * harmless. A slot also remembers the tables of character classes that it was compiled
- * with; a change of locale makes it a miss.
+ * harmless. A slot also has a pointer to the tables of character classes that its pattern
+ * was compiled with; so a change of locale makes a miss.
  *
  * One cache belongs to one Lua state; it is a userdata with the slots as user values,
- * each of which is made when it is first used: a program that matches nothing has none.
+ * each of which is made when it is first used. So a program that matches nothing has no
+ * slots.
  *
  * Any guest code that runs may overwrite what is in the cache. Users that continue with a
  * pattern later share an immutable userdata with its compiled form, so that a million
- * iterators over one pattern have one such userdata. The latest ones are user values of a
- * userdata, by slot: text, then compiled form. These keep the text alive, so that an
- * equal address means equal text.
+ * iterators over one pattern have one such userdata. The latest shared patterns are user
+ * values of another userdata: for each slot the text, then the compiled form. The user
+ * values keep the text alive, so that an equal address means equal text.
  */
 #include "pattern_cache.h"
 
@@ -35,8 +36,8 @@ typedef struct Slot {
 } Slot;
 
 struct PatternCache {
-  int lengths[SLOTS]; /* of the texts, or EMPTY */
-  Slot *slots[SLOTS]; /* they lie in the user values */
+  int lengths[SLOTS]; /* lengths of the texts, or EMPTY */
+  Slot *slots[SLOTS]; /* the slots are in the user values */
 };
 
 void pattern_compile_anchored(AnchoredPattern *p, void *storage, const char *text, size_t length,
@@ -81,7 +82,7 @@ const AnchoredPattern *pattern_cache_get(lua_State *L, int at, PatternCache *cac
 /* ---- shared patterns ----------------------------------------------------- */
 
 typedef struct SharedPattern {
-  Pattern pattern; /* the first member: pattern_shared finds it here */
+  Pattern pattern; /* the first member, since pattern_shared reads it there */
   const CharClasses *classes;
   PatternNode storage[];
 } SharedPattern;
@@ -99,7 +100,7 @@ static void compile_shared(lua_State *L, const char *text, size_t length,
 void pattern_share(lua_State *L, int shares, int text_at, const CharClasses *classes) {
   size_t length;
   const char *text = lua_tolstring(L, text_at, &length);
-  if (length > PATTERN_SMALL_LENGTH) { /* such patterns are few, and too long to keep */
+  if (length > PATTERN_SMALL_LENGTH) { /* long patterns are few, and not kept */
     compile_shared(L, text, length, classes);
     return;
   }

@@ -23,9 +23,9 @@ typedef struct PatternCache PatternCache;
 void pattern_cache_push(lua_State *L);
 
 /* Returns the compiled form of a pattern of at most PATTERN_SMALL_LENGTH bytes; `at` is
- * the index of the userdata of the cache. The result is valid until the next call, and
- * not across anything that may run guest code. The call itself may run some (it
- * allocates, and raises if there is no memory). */
+ * the index of the userdata of the cache. The result is valid until the next call, or
+ * until guest code may have run. The call itself may run guest code (it allocates, and
+ * raises if there is no memory). */
 const AnchoredPattern *pattern_cache_get(lua_State *L, int at, PatternCache *cache,
                                          const char *text, size_t length,
                                          const CharClasses *classes);
@@ -40,7 +40,8 @@ void pattern_shares_push(lua_State *L);
  * an ordinary byte here. */
 void pattern_share(lua_State *L, int shares, int text, const CharClasses *classes);
 
-/* Returns the pattern in such a userdata, which begins with it. */
+/* Returns the pattern in a userdata that pattern_share pushed; the userdata begins with
+   it. */
 static inline const Pattern *pattern_shared(const Userdata *shared) {
   return (const Pattern *)userdata_payload(shared);
 }

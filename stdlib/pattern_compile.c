@@ -6,13 +6,13 @@
  * with, and does not backtrack where that is useless.
  *
  * Form. A pattern is one sequence: it has no alternatives and no repeated groups. It
- * becomes an array of nodes, each a single byte to match, a repetition of one, or one of
- * the special items. Sets, written out in brackets, become bitmaps behind the nodes in
- * the same storage; classes point into the tables of char_class.c.
+ * becomes an array of nodes. A node is a single byte to match, a repetition of a single
+ * byte, or one of the special items. Sets, written out in brackets, become bitmaps behind
+ * the nodes in the same storage; classes point into the tables of char_class.c.
  *
- * Because the items always follow each other in the same order, which captures are open
- * or closed at a node does not depend on the subject. So back references and closing
- * parentheses are checked here, once.
+ * Because the items always follow each other in the same order, the subject has no
+ * influence on which captures are open or closed at a node. So back references and
+ * closing parentheses are checked here, once.
  *
  * Errors. A malformed pattern is an error only when matching arrives at the fault; "x%"
  * finds nothing in "a". The fault becomes a node that raises the error, and the rest of
@@ -20,8 +20,8 @@
  *
  * Possessive repetitions. If the maximal run of a repetition does not let the rest match,
  * and the rest could not begin with a byte of that run either, then no shorter run can
- * help. mark_possessive finds these, and most repetitions in practice are of this kind:
- * %d+ before ".", %s* at the end, ...
+ * help. mark_possessive finds these repetitions, and most repetitions in practice are of
+ * this kind: %d+ before ".", %s* at the end, ...
  */
 #include <string.h>
 
@@ -38,13 +38,13 @@ typedef struct Compiler {
   int captures;
   int open[PATTERN_CAPTURE_MAX]; /* stack of captures not yet closed */
   int open_count;
-  uint32_t closed; /* bit i: capture i is closed */
+  uint32_t closed; /* bit i is set if capture i is closed */
   bool failed;
 } Compiler;
 
 /* Returns the most nodes and the most sets that a pattern of this length may have: an
-   item takes at least one byte of text, a set at least three; one more node ends the
-   pattern. */
+   item takes at least one byte of text and a set at least three, and one more node ends
+   the pattern. */
 static size_t node_room(size_t length) { return length + 1; }
 static size_t set_room(size_t length) { return length / 3; }
 
@@ -155,7 +155,7 @@ static void read_escaped(Compiler *c, PatternNode *single) {
   c->p += 2;
 }
 
-/* Reads an item that matches one byte into `single`; fails or advances c->p. */
+/* Reads an item that matches one byte into `single`. Advances c->p, or notes an error. */
 static void read_single(Compiler *c, PatternNode *single) {
   switch (*c->p) {
     case ESCAPE: read_escaped(c, single); break;
@@ -269,7 +269,7 @@ static void compile_item(Compiler *c) {
     case ')': compile_close(c); return;
     case ESCAPE: compile_escape(c); return;
     case '$':
-      if (c->end - c->p > 1) break; /* an ordinary byte unless it is the last */
+      if (c->end - c->p > 1) break; /* a '$' is an ordinary byte unless it is the last */
       emit_node(c, PATTERN_END);
       c->p++;
       return;
@@ -295,8 +295,9 @@ static bool singles_overlap(const PatternNode *a, const PatternNode *b) {
   return false;
 }
 
-/* Tells whether, behind a maximal run of `node`, the nodes from `rest` on must take a
- * byte outside that run, or must stand at its end, or match in any case. */
+/* Tells whether it is useless to shorten a maximal run of `node`: the nodes from `rest`
+ * on must take a byte that the run cannot have, or must be at the end of the subject, or
+ * match in any case. */
 static bool backtracking_is_pointless(const PatternNode *node, const PatternNode *rest) {
   for (;; rest++) {
     switch ((PatternOp)rest->op) {
@@ -340,9 +341,9 @@ static bool has_backref(const PatternNode *node) {
   return false;
 }
 
-/* Tells whether a failed run of the first node can be skipped. A match that begins later
- * within the run of a possessive first node has the same end of the run and the same
- * rest; only a back reference could differ. */
+/* Tells whether a failed run of the first node can be skipped. If the first node is
+ * possessive, a match that begins later within its run has the same end of the run and
+ * the same rest; only a back reference could differ. */
 static bool can_skip_run(const Pattern *pattern) {
   return pattern->first != NULL && pattern->first->possessive && !has_backref(pattern->nodes);
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_match.c: matching compiled patterns.
  *
- * match_from walks the nodes. It recurs only where a repetition may have to try again
- * with another length: once for each length tried, with the rest of the pattern.
- * Match.depth bounds the number of such open repetitions, and so the C stack, whatever
- * the pattern and the subject.
+ * match_from walks the nodes. It recurs only where a repetition may have to try several
+ * lengths: once for each length, with the rest of the pattern. Match.depth bounds the
+ * number of such open repetitions, and so the C stack, for all patterns and subjects.
  *
  * Captures need no undoing when an attempt fails. The nodes follow each other in one
  * fixed order, so a node that reads a capture comes after the nodes that have set it in
  * the present attempt.
  *
- * Before a length is tried, the byte that comes next is compared with the byte that the
- * rest must begin with, if that is known. This avoids most of the recursion.
+ * Before a length is tried, the byte that comes next is compared with the byte with which
+ * the rest must begin, if this byte is known. This avoids most of the recursion.
  */
 #include <string.h>
 
@@ -21,8 +20,8 @@
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node);
 
-/* Notes work done, for safepoints. Examining a byte of the subject, or a node of the
- * pattern, is a unit of work: code that scans bytes notes them afterwards; each attempt
+/* Notes work done, for safepoints. A unit of work is a byte of the subject or a node of
+ * the pattern that is examined. Code that scans bytes notes them afterwards. Each attempt
  * to match (a part of) the pattern notes all its nodes in advance. */
 static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
 
@@ -154,7 +153,8 @@ static const char *take_more(Match *m, const char *s, const PatternNode *node) {
 
 static const char *match_backref(Match *m, const char *s, unsigned index) {
   ptrdiff_t length = m->captures[index].length;
-  if (length < 0 || m->end - s < length) return NULL; /* a position matches nothing */
+  /* a position capture matches nothing */
+  if (length < 0 || m->end - s < length) return NULL;
   note_work(m, (size_t)length);
   return memcmp(m->captures[index].start, s, (size_t)length) == 0 ? s + length : NULL;
 }
@@ -275,7 +275,7 @@ const char *pattern_search(Match *m, const char *from, const char *refused, cons
       *found = s;
       return end;
     }
-    /* the attempt noted this work */
+    /* this work has been noted by the attempt */
     if (m->pattern->skip_run) s = run_end(first, s, m->end) - 1;
   }
   return NULL;

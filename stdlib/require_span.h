@@ -8,8 +8,8 @@
 
 #include "lua.h"
 
-/* Begins or ends the span of the module of this name, on the domain of L; for the thread
- * of that domain. The spans nest. */
+/* Begins the span of a module; require_span_end ends it. For the thread of L's domain.
+ * The spans nest. */
 void require_span_begin(lua_State *L, const char *name);
 void require_span_end(lua_State *L);
 

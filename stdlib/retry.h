@@ -9,9 +9,9 @@
 
 #include "lua.h"
 
-/* Prepares another attempt. `error` is the errno of an attempt that failed. If it says
- * that the system has run out of something that garbage may hold (files that were not
- * closed, pipes, libraries, domains), collects everything and calls the finalizers, and
+/* Prepares another attempt. `error` is the errno of an attempt that failed. If `error`
+ * says that the system has run out of a resource that garbage may hold (files that were
+ * not closed, pipes, libraries, domains), collects everything, calls the finalizers, and
  * returns true: the attempt may be repeated. Returns false in a finalizer, which must not
  * touch the collector. */
 static inline bool collect_for_retry(lua_State *L, int error) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/string_format.c: string.format.
  *
- * A conversion is read once into a Spec; its flags are checked against those that its
- * letter admits. Integers, strings, characters and the usual %f are laid out here; other
- * floats go to snprintf, with the checked text of the conversion.
+ * A conversion is read once into a Spec, and its flags are checked against the flags that
+ * its letter admits. Integers, strings, characters and the usual %f are written here. For
+ * other floats, snprintf is called with the checked text of the conversion.
  */
 #include "arguments.h"
 #include "char_class.h"
@@ -26,9 +26,9 @@
 /* Largest width and precision. */
 #define TWO_DIGITS_MAX 99
 
-/* The longest results: of an integer with width and precision of two digits each; of a
- * float with these, in exponential or hexadecimal form; of the largest float written out
- * with %f. */
+/* The lengths of the longest results: an integer with width and precision of two digits
+ * each; a float with the same, in exponential or hexadecimal form; the largest float with
+ * %f. */
 #define INTEGER_TEXT_MAX 128
 #define FLOAT_TEXT_MAX 160
 #define LONG_FLOAT_TEXT_MAX 512
@@ -39,12 +39,12 @@ enum Flag {
   FLAG_BLANK = 4,      /* space */
   FLAG_ALTERNATE = 8,  /* # */
   FLAG_ZERO = 16,      /* 0 */
-  HAS_PRECISION = 32,  /* not a flag proper: there is a '.' */
+  HAS_PRECISION = 32,  /* there is a '.'; not a flag of C */
 };
 
 typedef struct Spec {
-  const char *text; /* where the conversion begins: its '%' */
-  int length;       /* of the text, letter included */
+  const char *text; /* start of the conversion, at its '%' */
+  int length;       /* length of the text, letter included */
   unsigned flags;
   int width; /* 0 if there is none */
   int precision;
@@ -66,7 +66,7 @@ static unsigned flag_of(char c) {
 
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads at most two digits; a third one stays and makes the conversion invalid. */
+/* Reads at most two digits; a third digit stays and makes the conversion invalid. */
 static const char *read_two_digits(const char *p, int *value) {
   *value = 0;
   for (int i = 0; i < 2 && is_digit(*p); i++) *value = *value * 10 + (*p++ - '0');
@@ -75,8 +75,8 @@ static const char *read_two_digits(const char *p, int *value) {
 
 static inline bool is_modifier(char c) { return flag_of(c) != 0 || is_digit(c) || c == '.'; }
 
-/* Finds where the letter is: behind all flags, digits and points. Those before `p` have
- * been read in order. */
+/* Returns the offset of the letter, which is behind all flags, digits and points. The
+ * text before `p` has been read in order. */
 static int letter_offset(lua_State *L, const char *text, const char *p) {
   while (unlikely(is_modifier(*p))) p++;
   if (unlikely(p - text + 1 > SPEC_TEXT_MAX)) luaL_error(L, "invalid format (too long)");
@@ -208,7 +208,7 @@ static void format_integer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
 /* The %f of a float of moderate size is exact in integers: the float is m / 2^k with m
  * below 2^53, and m times a small power of ten fits 128 bits. */
 #define FIXED_PRECISION_MAX 7
-#define FIXED_MAGNITUDE_MAX 0x1p40 /* times 10^7 still fits 64 bits */
+#define FIXED_MAGNITUDE_MAX 0x1p40 /* this magnitude times 10^7 still fits 64 bits */
 
 /* Returns |n| * 10^precision, rounded half to even as the C library does. */
 static uint64_t scale_and_round(lua_Number n, uint64_t power_of_ten) {
@@ -264,7 +264,7 @@ static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg
                 FLAG_LEFT | FLAG_PLUS | FLAG_BLANK | FLAG_ALTERNATE | FLAG_ZERO | HAS_PRECISION);
   if (spec->letter == 'f' && add_fixed(b, spec, n)) return;
   if ((spec->letter == 'g' || spec->letter == 'e') && add_rounded(b, spec, n)) return;
-  char format[SPEC_TEXT_MAX + 1]; /* checked: C reads it in the same way as parse_spec */
+  char format[SPEC_TEXT_MAX + 1]; /* snprintf reads this text as parse_spec has read it */
   memcpy(format, spec->text, (size_t)spec->length);
   format[spec->length] = '\0';
   size_t room = spec->letter == 'f' ? LONG_FLOAT_TEXT_MAX : FLOAT_TEXT_MAX;
@@ -303,7 +303,7 @@ static void add_tostring(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg
   char copy[TWO_DIGITS_MAX];
   const char *text = luaL_tolstring(L, arg, &length);
   if (spec->length > 2) length = shown_length(L, spec, arg, text, length);
-  /* it has no precision, and is longer than any width */
+  /* the text has no precision, and is longer than any width */
   if (spec->length == 2 || length > sizeof copy) {
     luaL_addvalue(b);
     return;
@@ -404,7 +404,8 @@ static void add_quoted_float(luaL_Buffer *b, lua_Number n) {
 
 static void add_quoted_integer(luaL_Buffer *b, lua_Integer n) {
   if (n == LUA_MININTEGER)
-    luaL_addstring(b, "0x8000000000000000"); /* its decimal form would read as a float */
+    /* the decimal form of this integer would read as a float */
+    luaL_addstring(b, "0x8000000000000000");
   else
     add_plain_integer(b, n);
 }

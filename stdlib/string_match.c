@@ -44,8 +44,8 @@ static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *loca
   return local;
 }
 
-/* Returns the first match from `from` on, as pattern_search does; only at `from` if the
-   pattern is anchored. */
+/* Returns the first match from `from` on, as pattern_search does; if the pattern is
+   anchored, tries only at `from`. */
 static const char *first_match(Match *m, const AnchoredPattern *p, const char *from,
                                const char **found) {
   if (!p->anchored) return pattern_search(m, from, NULL, found);
@@ -89,7 +89,7 @@ static int push_range(lua_State *L, size_t before, size_t length) {
 }
 
 /* Tells whether a pattern has special characters. A closing bracket or parenthesis alone
- * is not special: find with ")" searches for that byte. */
+ * is not special: find with ")" searches for the byte ')'. */
 static bool has_specials(const char *p, size_t length) {
   static const bool is_special[256] = {
       ['^'] = true, ['$'] = true, ['*'] = true, ['+'] = true, ['?'] = true,
@@ -101,8 +101,8 @@ static bool has_specials(const char *p, size_t length) {
 }
 
 /* Returns the first place of needle[0, m) in s[0, n), or NULL. The C library finds one
- * byte faster than a sequence, so this searches for the first byte, until it has found
- * that byte at too many wrong places. */
+ * byte faster than a sequence. So this function searches for the first byte of the
+ * needle, until it has found that byte at too many wrong places. */
 static const char *find_bytes(const char *s, size_t n, const char *needle, size_t m) {
   if (m == 0) return s;
   if (m > n) return NULL;
@@ -162,10 +162,10 @@ static int strlib_match(lua_State *L) {
 
 /* ---- gmatch -------------------------------------------------------------- */
 
-/* Upvalues of the iterator, which reaches them without the C API: the subject; the
- * compiled pattern, which iterators share (pattern_cache.h); and the offset where the
- * search begins. Before the first match, this is the complement of the offset, because
- * only the first match may be empty there; at the end it is nil. */
+/* Upvalues of the iterator, which reads them without the C API: the subject; the compiled
+ * pattern, which iterators share (pattern_cache.h); and the offset where the search
+ * begins. Before the first match the third upvalue is the complement of the offset,
+ * because only the first match may be empty there. At the end it is nil. */
 enum { ITERATION_SUBJECT, ITERATION_PATTERN, ITERATION_POSITION };
 
 static int next_match(lua_State *L) {
@@ -208,7 +208,7 @@ static int strlib_gmatch(lua_State *L) {
 /* The replacement of a match: argument 3. */
 typedef struct Replacement {
   int type;         /* LUA_TSTRING (numbers too), LUA_TTABLE or LUA_TFUNCTION */
-  const char *text; /* of a string */
+  const char *text; /* text of a string */
   size_t length;
   bool verbatim; /* a string without '%' */
 } Replacement;
@@ -236,7 +236,7 @@ static void add_reference(const Match *m, luaL_Buffer *b, int digit, const char 
   } else if (m->captures[index].length >= 0) {
     luaL_addlstring(b, m->captures[index].start, (size_t)m->captures[index].length);
   } else {
-    push_capture(m, index); /* a position */
+    push_capture(m, index); /* a position capture */
     luaL_addvalue(b);
   }
 }
@@ -305,7 +305,7 @@ static int strlib_gsub(lua_State *L) {
   size_t ls, lp;
   const char *s = argument_string(L, 1, &ls);
   const char *p = argument_string(L, 2, &lp);
-  /* read before the third argument, as the reference does */
+  /* reads argument 4 before argument 3, as the reference does */
   lua_Integer limit = argument_integer_or(L, 4, (lua_Integer)ls + 1), count = 0;
   Replacement replacement;
   read_replacement(L, &replacement);
@@ -316,7 +316,8 @@ static int strlib_gsub(lua_State *L) {
   prepare_match(L, &pattern, storage, p, lp);
   pattern_begin(&m, L, &pattern.pattern, s, ls);
   luaL_buffinit(L, &b);
-  /* where the uncopied rest begins; the end of the last match */
+  /* rest: where the part that is not copied yet begins; last: the end of the last
+     match */
   const char *rest = s, *last = NULL;
   bool changed = false;
   while (count < limit) {

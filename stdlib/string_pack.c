@@ -6,7 +6,7 @@
  * its offset. pack, packsize and unpack differ only in what they do with an item.
  *
  * Integers of any size from 1 to INTEGER_SIZE_MAX are written byte by byte in the order
- * wanted; those of the machine's own sizes use the compiler's loads and stores.
+ * wanted; integers of the machine's own sizes use the compiler's loads and stores.
  */
 #include "lauxlib.h"
 #include "string_pack.h"
@@ -20,7 +20,7 @@
 #define INTEGER_SIZE_MAX 16
 #define LUA_INTEGER_SIZE ((int)sizeof(lua_Integer))
 
-/* The type with the strictest alignment in C among those that options stand for. */
+/* A type with the strictest alignment of all C types that options stand for. */
 typedef union Aligned {
   double d;
   void *p;
@@ -29,7 +29,7 @@ typedef union Aligned {
 } Aligned;
 #define NATIVE_ALIGNMENT ((int)_Alignof(Aligned))
 
-/* Largest result of packsize, and bound of the sizes in formats. */
+/* The largest result of packsize, and the bound of the sizes in formats. */
 #define SIZE_LIMIT ((size_t)INT_MAX)
 
 static const bool machine_is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -54,7 +54,8 @@ typedef enum ItemKind {
   ITEM_NOTHING        /* a blank, or a change of order or alignment */
 } ItemKind;
 
-/* The meaning of an option by itself; small enough to be returned in registers. */
+/* The meaning of an option, without its offset. It is small enough to be returned in
+   registers. */
 typedef struct Option {
   ItemKind kind;
   uint32_t size; /* at most SIZE_LIMIT */
@@ -63,7 +64,7 @@ typedef struct Option {
 typedef struct Item {
   ItemKind kind;
   size_t size;
-  size_t padding; /* bytes before it */
+  size_t padding; /* number of bytes of padding before the item */
 } Item;
 
 /* ---- reading the format -------------------------------------------------- */
@@ -131,7 +132,8 @@ static Option read_option(Reader *r) {
   return make_option(ITEM_NOTHING, 0);
 }
 
-/* Returns the alignment for X, from the next option, which has no other use. */
+/* Returns the alignment for option X, from the option behind it, which has no other
+   use. */
 static size_t read_alignment(Reader *r) {
   Option model = *r->p == '\0' ? make_option(ITEM_NOTHING, 0) : read_option(r);
   if (model.kind == ITEM_BYTES || model.size == 0)
@@ -275,7 +277,8 @@ static size_t pack_terminated(Reader *r, luaL_Buffer *b, int arg) {
   return length + 1;
 }
 
-/* Adds one item, which takes *arg if it takes an argument. Returns its size. */
+/* Adds one item. If the item takes an argument, it takes argument *arg. Returns its
+   size. */
 static size_t pack_item(Reader *r, luaL_Buffer *b, const Item *it, int *arg) {
   add_zeros(b, it->padding);
   switch (it->kind) {
@@ -396,8 +399,8 @@ static int unpack_item(Reader *r, Data *data, const Item *it) {
   return 1;
 }
 
-/* Stack slots that are requested before each result. If the stack cannot grow, those left
- * are room for the error message. */
+/* The number of stack slots that are requested before each result. If the stack cannot
+ * grow, the slots that are left are room for the error message. */
 #define RESULT_HEADROOM 8
 
 int strlib_unpack(lua_State *L) {

@@ -8,8 +8,8 @@
 
 #include "lua.h"
 
-/* Returns the first position of a range in a string of `length` bytes: at least 1; it may
- * lie beyond the end. */
+/* Returns the first position of a range in a string of `length` bytes. It is at least 1,
+ * and may be beyond the end. */
 static inline size_t position_start(lua_Integer position, size_t length) {
   if (position > 0) return (size_t)position;
   if (position == 0 || position < -(lua_Integer)length) return 1;

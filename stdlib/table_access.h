@@ -9,11 +9,12 @@
 
 #include "lua.h"
 
-/* What a function is going to do with an argument that is not a table: its metatable must
- * provide for it. */
+/* What a function does with an argument. If the argument is not a table, its metatable
+ * must have a metamethod for each access. */
 enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_LENGTH = 4 };
 
-/* Raises an error unless the argument allows the access. Returns true if it is plain. */
+/* Raises an error unless the argument allows the access. Returns true if the argument is
+   plain. */
 bool table_check(lua_State *L, int arg, unsigned access);
 
 /* Returns the length, by the border or by `__len`. */

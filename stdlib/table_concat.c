@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/table_concat.c: table.concat.
  *
- * If all elements are strings and integers in the array part of a plain table, the usual
- * case, they are measured and then written into the string that is returned. Otherwise
- * they go through a buffer, one by one.
+ * Usually all elements are strings and integers in the array part of a plain table. They
+ * are then measured, and written into the string that is returned. Otherwise the elements
+ * are added to a buffer, one by one.
  */
 #include "arguments.h"
 #include "gc_inline.h"
@@ -14,7 +14,8 @@
 
 /* ---- into the result ----------------------------------------------------- */
 
-/* The most that is done without a safepoint: elements, and the bytes that they take. */
+/* The most elements, and the most bytes of elements, that are handled without a
+   safepoint. */
 #define IN_PLACE_MOST ((lua_Integer)1 << 17)
 #define IN_PLACE_BYTES ((size_t)2 << 20)
 
@@ -75,8 +76,8 @@ static size_t find_parts(lua_State *L, Parts *p, lua_Integer first, lua_Integer 
   return total <= IN_PLACE_BYTES ? total : 0;
 }
 
-/* Concatenates the elements in place. Returns false, having done nothing, if it
-   cannot. */
+/* Concatenates the elements in place. Returns false, having done nothing, if that is not
+   possible. */
 static bool concat_in_place(lua_State *L, lua_Integer first, lua_Integer last,
                             const char *separator, size_t separator_length) {
   if (separator_length > IN_PLACE_BYTES / IN_PLACE_MOST) return false;

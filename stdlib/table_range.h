@@ -11,8 +11,8 @@
 
 /* Copies n elements of the table at stack index `source`, from `first` on, to `to` and on
  * in the table at `target`. The ranges may overlap. Both are plain tables
- * (table_access.h). Returns false, having done nothing, if not all of it lies in the
- * array parts. */
+ * (table_access.h). Returns false, having done nothing, if a range is not all in the
+ * array part. */
 bool table_copy_range(lua_State *L, int source, lua_Integer first, int target, lua_Integer to,
                       lua_Integer n);
 

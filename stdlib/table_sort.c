@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/table_sort.c: table.sort.
  *
- * Purpose.  Few comparisons, since each may call a guest function; no
- * comparison by the VM at all where the elements are alike and plain.
+ * Purpose. The sort makes few comparisons, since each may call a guest function. Without
+ * an order function, the VM makes no comparison in a plain table of integers, floats or
+ * strings.
  *
  * Methods.
  *  - A plain table of integers only, or of floats only (no NaN), without an
@@ -14,16 +15,16 @@
  *  - Anything else: an array of indices is sorted, and each comparison reads two
  *    elements from the table and calls the order function or the VM.
  *
- * The indices are sorted by merging, which takes the fewest comparisons and
- * keeps equal elements in place.  The table is written only at the end, when
- * the permutation is known: if the order function raises an error, the table is
- * as it was. So nothing interrupts the writing: the safepoints come before it.
+ * The indices are sorted by merging, which takes the fewest comparisons and keeps equal
+ * elements in place.  The table is written only at the end, when the permutation is
+ * known: if the order function raises an error, the table is as it was. So there are
+ * safepoints before the writing, and none during it.
  *
  * Work arrays are userdata at stack index WORK_INDEX, so that an error leaves
  * them to the collector.
  *
- * Invalid order functions.  Whatever they return, sorting ends and reads only
- * elements of the table. An order function that contradicts itself for every two
+ * Invalid order functions.  Whatever an order function returns, sorting ends and reads
+ * only elements of the table. An order function that contradicts itself for every two
  * neighbours of the result is reported (a valid function is called once more for this
  * check).
  */
@@ -57,9 +58,9 @@ struct Sorter {
   bool plain;
   uint32_t count;
   Before *before;
-  uint32_t *order;         /* the result: which element comes at each place */
-  uint32_t *scratch;       /* for merging: half of count, rounded up */
-  const StringKey *strings; /* of the elements, when all are strings */
+  uint32_t *order;         /* the result: the number of the element for each place */
+  uint32_t *scratch;       /* room for merging: half of count, rounded up */
+  const StringKey *strings; /* keys of the elements, when all are strings */
   ptrdiff_t work_left;      /* safe_point.h */
 };
 
@@ -132,8 +133,8 @@ static void merge_sort(Sorter *s, uint32_t *order, uint32_t count) {
   if (is_before(s, order[middle], order[middle - 1])) merge_halves(s, order, middle, count);
 }
 
-/* Puts t[order[i]] into each t[i], cycle by cycle; marks places that are done by order[i]
- * == i. */
+/* Moves t[order[i]] to t[i] for each i, cycle by cycle. Sets order[i] to i when place i
+ * is done. */
 static void permute_table(Sorter *s) {
   lua_State *L = s->L;
   for (uint32_t start = 0; start < s->count; start++) {
@@ -186,7 +187,7 @@ static void sort_generally(Sorter *s) {
 #define RADIX_BITS 8
 #define RADIX_SIZE (1 << RADIX_BITS)
 #define RADIX_PASSES (64 / RADIX_BITS)
-#define RADIX_CHUNK (1 << 16) /* from one safepoint to the next */
+#define RADIX_CHUNK (1 << 16) /* keys from one safepoint to the next */
 #define RADIX_LEAST 64 /* fewer keys are sorted by insertion */
 
 #define SIGN_BIT (UINT64_C(1) << 63)
@@ -195,8 +196,8 @@ static uint64_t key_of_integer(lua_Integer n) { return (uint64_t)n ^ SIGN_BIT; }
 
 static lua_Integer integer_of_key(uint64_t key) { return (lua_Integer)(key ^ SIGN_BIT); }
 
-/* Returns a key that sorts like the float: negative floats order by magnitude downwards,
-   others upwards and above. */
+/* Returns a key that sorts like the float: the keys of negative floats decrease with the
+   magnitude; the keys of other floats increase with it, and are greater. */
 static uint64_t key_of_float(lua_Number n) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -220,7 +221,7 @@ static void insertion_sort_keys(uint64_t *keys, uint32_t count) {
 }
 
 /* Distributes the keys by one of their bytes. `counts` has the number of keys with each
- * value; it is overwritten. */
+ * value of the byte, and is overwritten. */
 static void radix_pass(Sorter *s, const uint64_t *from, uint64_t *to, uint32_t count, int shift,
                        uint32_t *counts) {
   uint32_t next = 0;
@@ -242,8 +243,8 @@ static bool is_sorted(const uint64_t *keys, uint32_t count) {
   return true;
 }
 
-/* Sorts keys[0, count), with keys[count, 2 * count) for scratch. Returns where the result
- * is, one of the two. Bytes that all keys have in common cost no pass. */
+/* Sorts keys[0, count), with keys[count, 2 * count) for scratch. Returns the half that
+ * has the result. Bytes that all keys have in common cost no pass. */
 static uint64_t *sort_keys(Sorter *s, uint64_t *keys, uint32_t count) {
   if (is_sorted(keys, count)) return keys;
   if (count < RADIX_LEAST) {
@@ -266,8 +267,8 @@ static uint64_t *sort_keys(Sorter *s, uint64_t *keys, uint32_t count) {
   return from;
 }
 
-/* Takes the numbers out, as long as they are of the first one's kind. Returns whether all
-   are. */
+/* Copies the numbers into `keys`, as long as they are of the kind of the first. Returns
+   whether all are. */
 static bool read_keys(Sorter *s, uint64_t *keys, bool integers) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {
@@ -294,7 +295,7 @@ static void write_keys(const Sorter *s, const uint64_t *keys, bool integers) {
 }
 
 /* Sorts numbers. Returns false, having done nothing, if the elements are not all of the
-   first one's kind. */
+   kind of the first. */
 static bool sort_numbers(Sorter *s, bool integers) {
   uint64_t *keys = lua_newuserdatauv(s->L, 2 * (size_t)s->count * sizeof *keys, 0);
   bool alike = read_keys(s, keys, integers);
@@ -318,8 +319,8 @@ static uint64_t head_of(const char *s, size_t length) {
   return head;
 }
 
-/* Takes the strings out, which stay where they are: the table keeps them, and nothing
- * runs until the sorting is done. Returns false if an element is not a string. */
+/* Makes keys that point to the strings. The table keeps the strings alive, and no other
+ * code runs until the sorting is done. Returns false if an element is not a string. */
 static bool read_strings(Sorter *s, StringKey *keys) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {

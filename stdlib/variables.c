@@ -2,9 +2,10 @@
 /* variables.c - the variables of the environment that `saros` reads.
  *
  * A misspelt variable has no effect: the program runs unrecorded, and nobody learns why.
- * So its name is compared with those that exist. Programs may have variables SAROS_... of
- * their own: a name that is close to none is passed over. Without a variable SAROS_...
- * the cost is a comparison of the first letters of each variable. */
+ * So the name of each variable SAROS_... is compared with the names that exist. Programs
+ * may have variables SAROS_... of their own, so a name that is close to none is ignored.
+ * Without a variable SAROS_... the cost is a comparison of the first letters of each
+ * variable. */
 #include "variables.h"
 
 #include <stdbool.h>
@@ -41,7 +42,7 @@ static void warn_of(const char *program, const char *name, size_t size) {
 }
 
 void warn_of_variables(const char *program) {
-  if (getauxval(AT_SECURE)) return; /* none is read in this case */
+  if (getauxval(AT_SECURE)) return; /* no variable is read in this case */
   for (char **entry = environ; *entry != NULL; entry++) {
     if (strncmp(*entry, PREFIX, PREFIX_SIZE) != 0) continue;
     const char *name = *entry + PREFIX_SIZE;

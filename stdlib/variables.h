@@ -4,8 +4,8 @@
 #define SAROS_STDLIB_VARIABLES_H
 
 /* Prints a warning on standard error for each variable SAROS_... that is not known and
- * whose name is close to a known one. `program`: the name that begins the message. Called
- * before there are other threads. */
+ * whose name is close to a known one. The message begins with `program`. Called before
+ * there are other threads. */
 void warn_of_variables(const char *program);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/walk_report.h: what the modules that walk through the objects of a domain
- * (vm/retain.h) and return a table about them have in common: saros.retain,
- * saros.coroutines.
+/* stdlib/walk_report.h: the common part of the modules saros.retain and saros.coroutines,
+ * which walk through the objects of a domain (vm/retain.h) and return a table about them.
  *
- * A report is malloc'ed, and complete when the walk ends: code that makes tables may
- * raise, or free objects that the walk refers to. */
+ * A report is malloc'ed, and must be complete when the walk ends: the code that makes
+ * tables afterwards may raise, or free objects that the walk refers to. */
 #ifndef SAROS_STDLIB_WALK_REPORT_H
 #define SAROS_STDLIB_WALK_REPORT_H
 
@@ -19,8 +18,8 @@ typedef struct WalkOptions {
 } WalkOptions;
 
 /* Reads the options `top`, `objects` and `seconds` of the table that is argument 1;
- * `names`: all fields that it may have. Returns false if there is no table, and the
- * options have their defaults. Raises if one is wrong. */
+ * `names` lists all fields that the table may have. Sets defaults and returns false if
+ * there is no table. Raises if an option is wrong. */
 bool walk_options(lua_State *L, const char *const *names, WalkOptions *options);
 
 /* Calls `push` with the report as light userdata, frees the report, and returns the

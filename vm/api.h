@@ -78,7 +78,7 @@ ALWAYS_INLINE void api_push_table(lua_State *L, Table *t) {
   api_push(L);
 }
 
-/* Sets the metatable of a table as setmetatable does; mt: NULL for none. */
+/* Sets the metatable of a table as setmetatable does; removes it if mt is NULL. */
 void api_set_metatable(lua_State *L, Table *t, Table *mt);
 
 /* Asserts that at least n values lie above the running function. */

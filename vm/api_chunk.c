@@ -3,8 +3,8 @@
  *
  * lua_load works in two protected steps: first it drains the reader, which may run guest
  * code, into a buffer of C memory; then it compiles or undumps the buffer, which runs
- * none. The buffer is freed whatever happens in either step. A chunk that is one block of
- * memory already (vm_load_block, vm_load_string) is not copied.
+ * none. The buffer is freed even if a step fails. A chunk that is one block of memory
+ * already (vm_load_block, vm_load_string) is not copied.
  */
 #include "api_chunk.h"
 
@@ -32,8 +32,8 @@ typedef struct Load {
   size_t size, capacity;
 } Load;
 
-/* Enlarges the buffer. It may collect: the reader's piece stays where it is until the
-   reader is called again. */
+/* Enlarges the buffer. May collect: the reader's piece is not freed until the reader is
+   called again. */
 static char *enlarge_buffer(lua_State *L, Load *load, size_t capacity) {
   char *buffer = heap_memory_resize(L->domain, load->buffer, load->capacity, capacity);
   if (buffer != NULL || !L->domain->gc.emergency) return buffer;

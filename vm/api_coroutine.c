@@ -26,7 +26,7 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->resumer = from;
   L->resume_depth = depth + 1;
   L->ncalls_nonyieldable = 0;
-  /* one that yielded is still inside its handler's call */
+  /* a coroutine that yielded still needs its errfunc */
   if (L->status == LUA_OK) L->errfunc = 0;
   L->npcalls = 0;
   if (from != NULL) thread_note_resumer(L, from->ci);
@@ -35,7 +35,8 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->run = NULL;
   L->resumer = NULL;
   L->domain->ncalls--;
-  /* the caller may pop the error: lua_closethread needs it once more */
+  /* a second copy of the error: the caller may pop the first, and lua_closethread needs
+     one */
   if (status != LUA_OK && status != LUA_YIELD) {
     value_copy(L->top, L->top - 1);
     L->ci->top = ++L->top; /* within EXTRA_STACK */

@@ -118,7 +118,7 @@ int lua_getinfo(lua_State *L, const char *what, lua_Debug *ar) {
   TValue func;
   if (*what == '>') {
     what++;
-    /* nothing is collected before it is pushed again or no longer needed */
+    /* there is no collection before the function is pushed again or no longer needed */
     value_copy(&func, --L->top);
     rt_assert(is_function(&func));
   } else {

@@ -3,9 +3,9 @@
  *
  * A format has the conversions %s %d %I %f %p %c %U %% and nothing else: no flags, widths
  * or precisions, so that results do not depend on the locale more than tostring does. The
- * text grows in a buffer on the C stack; when that is full it moves to a string object of
- * twice the size. Nothing anchors that object: nothing here collects before the result is
- * pushed.
+ * text grows in a buffer on the C stack; when the buffer is full, the text moves to a
+ * string object of twice the size. Nothing anchors that object, because nothing here
+ * collects before the result is pushed.
  */
 #include "api.h"
 
@@ -51,7 +51,7 @@ static void text_add_pointer(Text *t, const void *p) {
   char buffer[2 + 2 * sizeof p], *start = buffer + sizeof buffer;
   uintptr_t address = (uintptr_t)p;
   if (address == 0) {
-    text_add(t, "(nil)", 5); /* the text that the C library has for it */
+    text_add(t, "(nil)", 5); /* what printf of the C library prints for NULL */
     return;
   }
   for (; address != 0; address >>= 4) *--start = "0123456789abcdef"[address & 15];

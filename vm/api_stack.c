@@ -59,7 +59,8 @@ static void reverse_slots(TValue *from, TValue *to) {
   }
 }
 
-/* Moves the topmost value down into its place, which is what most rotations do. */
+/* Moves the topmost value down to `at`, and the values from `at` on up by one, which is
+   what most rotations do. */
 static void insert_top(TValue *at, TValue *last) {
   TValue value;
   value_copy(&value, last);

@@ -122,14 +122,14 @@ lua_Alloc lua_getallocf(lua_State *L, void **ud) {
   return L->domain->allocf;
 }
 
-/* Sets the allocator. A heap that maps its memory continues to do so if f and ud are the
-   present ones. */
+/* Sets the allocator. A heap that maps its memory continues to do so if f and ud are
+   already its allocator. */
 void lua_setallocf(lua_State *L, lua_Alloc f, void *ud) {
   Domain *d = L->domain;
   if (f != d->allocf || ud != d->alloc_ud) domain_host(d, f, ud);
 }
 
-/* Returns the limit, which is fixed: kept for old modules. */
+/* Returns the limit of C calls, which is fixed. This function exists for old modules. */
 int lua_setcstacklimit(lua_State *L, unsigned int limit) {
   (void)L;
   (void)limit;

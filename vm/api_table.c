@@ -92,7 +92,8 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
 
 /* ---- writing ----------------------------------------------------------------
  *
- * Each ends with a gc_check: a loop of stores must not pile up work for the collector. */
+ * Each function for writing ends with a gc_check: a loop of stores must not pile up work
+ * for the collector. */
 
 /* Sets container[key] = value if no metamethod applies: the field exists, or the table
  * has no metatable. Returns false if one may apply. `slot` is the result of looking up
@@ -114,7 +115,7 @@ ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const 
 static void set_string_key(lua_State *L, const TValue *container, const char *k) {
   api_check_values(L, 1);
   TValue key;
-  /* nothing is collected before it is stored */
+  /* there is no collection before the key is stored */
   set_string(&key, string_new(L, k, strlen(k)));
   if (likely(is_table(container))) {
     Table *t = as_table(container);

@@ -2,8 +2,8 @@
 /* vm/arena.c: chunks of doubling size, cut from front to back.
  *
  * The domain keeps the largest chunk of its last compilation for the next one
- * (Domain.compile_spare), zeroed, until the next major collection ends: malloc would give
- * it back to the system, and the next compilation would fault it in again.
+ * (Domain.compile_spare), zeroed, until the next major collection ends. Otherwise malloc
+ * would return the chunk to the system, and the next compilation would fault it in again.
  */
 #include "arena.h"
 
@@ -14,7 +14,7 @@
 #include "throw.h"
 
 #ifdef SAROS_STRESS
-/* small, so that there are many chunks: AddressSanitizer sees their ends */
+/* small, so that there are many chunks, whose ends AddressSanitizer checks */
 #define FIRST_CHUNK 16
 #define LARGEST_SPARE 0
 #else

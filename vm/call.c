@@ -70,9 +70,9 @@ void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted
   L->top = res + j;
 }
 
-#define MAX_CALL_CHAIN 200 /* values with __call that are not functions themselves */
+#define MAX_CALL_CHAIN 200 /* the most steps from a value to its __call */
 
-/* Makes one step: the called value becomes the first argument of its __call. */
+/* Replaces the called value with its __call; the value becomes the first argument. */
 static TValue *call_meta_step(lua_State *L, TValue *func) {
   ptrdiff_t off = stack_save(L, func);
   stack_check(L, 1);
@@ -106,8 +106,8 @@ static void push_error_value(lua_State *L, int status) {
   }
 }
 
-/* Returns the frame that catches the error, or NULL. Each Run of a nest looks through its
-   own frames only. */
+/* Returns the frame that catches the error, or NULL. Each of several nested Runs searches
+   its own frames only. */
 static CallInfo *find_catch(const Run *run, lua_State *L) {
   CallInfo *end = L == run->jump.L ? run->boundary : &L->base_ci;
   for (CallInfo *ci = run->jump.searched != NULL ? run->jump.searched : L->ci; ci != end;
@@ -125,15 +125,15 @@ static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
   return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
 }
 
-/* Passes the error of run->jump.L on to the next ErrorJump, in the thread that called: no
- * frame of this Run catches it. */
+/* Passes the error of run->jump.L, which no frame of this Run catches, on to the next
+ * ErrorJump, in the thread that called. */
 _Noreturn static void pass_on(Run *run, int status) {
   lua_State *L = run->jump.L, *caller = run->jump.caller;
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
   if (d->error_jump != NULL && caller == L) d->error_jump->searched = run->boundary;
   vm_set_current(d, caller);
-  /* each point of recovery pushes the values of these statuses itself */
+  /* the code that catches such an error pushes its value itself */
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   else if (caller != L) value_copy(caller->top++, L->top - 1);
   error_throw(caller, status);
@@ -147,7 +147,7 @@ _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status
   co->top--;
   CallInfo *caller = from->ci->prev;
   const int line = is_lua_frame(caller) ? frame_current_line(caller) : -1;
-  /* like luaL_where; not if the code is stripped */
+  /* adds the position like luaL_where, unless the code is stripped */
   if (status != LUA_ERRMEM && is_string(from->top - 1) && line > 0) {
     char where[LUA_IDSIZE];
     const String *source = frame_closure(caller)->p->source;
@@ -197,7 +197,7 @@ static int recover_yield(Run *run, lua_State *L) {
   if (run->is_resume && L == run->jump.L) return LUA_YIELD;
   lua_State *from = L->resumer;
   int n = L->ci->u2.nyield;
-  L->top -= n; /* a continuation finds its frame without them */
+  L->top -= n; /* a continuation finds its frame without the yielded values */
   vm_finish_coroutine(L);
   TValue *first = vm_deliver(from, L->top, n, &n);
   from->top = first + n;
@@ -225,7 +225,7 @@ static int recover_in_run(Run *run) {
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Opens a Run. is_resume: the coroutine L is resumed from C. */
+/* Opens a Run. `is_resume` says that the coroutine L is resumed from C. */
 static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool is_resume) {
   Domain *d = L->domain;
   Run run;
@@ -369,9 +369,9 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
 
 /* ---- C functions that close variables ------------------------------------ */
 
-/* Closes the pending slots of a C frame. If a handler yields, the C activation that
- * closes them is gone; the loop then calls this again for the frame, marked CALL_CLOSING,
- * to close the rest. */
+/* Closes the pending slots of a C frame. If a __close handler yields, the C activation
+ * that closes the slots is gone; the loop then calls this function again for the frame,
+ * which is marked CALL_CLOSING, to close the rest. */
 int vm_close_c_frame(lua_State *L, int nresults) {
   CallInfo *ci = L->ci;
   ci->u2.nres = nresults;

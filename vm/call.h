@@ -7,9 +7,10 @@
 #include "safe_point.h"
 #include "thread.h"
 
-/* Calls the function at func with the arguments above it (up to L->top); results replace
- * it from func on (nresults, or all for LUA_MULTRET with L->top after the last).
- * vm_call_noyield forbids yields inside. Both may grow the stack. */
+/* Calls the function at func with the arguments above it (up to L->top). The results are
+ * placed from func on: nresults of them or, for LUA_MULTRET, all, with L->top after the
+ * last. vm_call_noyield forbids yields during the call. Both functions may grow the
+ * stack. */
 void vm_call(lua_State *L, TValue *func, int nresults);
 ALWAYS_INLINE void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
   L->ncalls_nonyieldable++;
@@ -17,24 +18,24 @@ ALWAYS_INLINE void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
   L->ncalls_nonyieldable--;
 }
 
-/* vm_call_noyield as a ProtectedFunction; ud: a CallRequest. */
+/* Calls vm_call_noyield as a ProtectedFunction; ud points to a CallRequest. */
 typedef struct CallRequest { TValue *func; int nresults; } CallRequest;
 void vm_call_request(lua_State *L, void *ud);
 
 typedef void (*ProtectedFunction)(lua_State *L, void *ud);
-/* Runs f(L, ud) in a protected C frame; returns its status. On error the stack
- * is cut to old_top (an offset of stack_save) with the error value on it,
- * to-be-closed variables and upvalues above it closed, L->ci restored. */
+/* Runs f(L, ud) in a protected C frame; returns its status. On error it closes the
+ * to-be-closed variables and upvalues above old_top (an offset of stack_save), cuts the
+ * stack to old_top, pushes the error value, and restores L->ci. */
 int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, ptrdiff_t errfunc);
 /* Runs f(L, ud) protected, without any clean-up; returns its status. */
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud);
 
-/* Closes to-be-closed variables and upvalues down to level. status: LUA_OK, or an error
+/* Closes to-be-closed variables and upvalues down to level. status is LUA_OK, or an error
  * whose value is passed to __close. Returns level (the stack may move). */
 TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable);
-/* Closes what is pending down to the level (an offset of stack_save), as vm_close does;
- * returns LUA_OK, or the status of the error that a __close raised, whose value is on
- * top. */
+/* Closes what is pending down to the level (an offset of stack_save), as vm_close does.
+ * Returns LUA_OK, or, if a __close raised an error, the status of that error with its
+ * value on top. */
 int vm_try_close(lua_State *L, ptrdiff_t level, int status);
 /* Marks a slot as to be closed; raises if the value has no __close. */
 void vm_new_tbc(lua_State *L, TValue *level);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call_profile.c: the profile of calls of a domain.
  *
- * It is the watcher of calls of its domain (watch.h), which reports every entry and exit,
- * and a trie of <eventring/calls.h>, which counts them. Each coroutine has a stack of the
- * trie, which is found by the address of its thread; it is freed when the coroutine has
- * no frame any more. A new thread may begin at the address of one that is gone. It is
- * recognized because it was not met when the stack was last met (lua_State.watch differs
- * from ThreadStack.watch), and gets a new stack.
+ * A profile consists of the watcher of calls of its domain (watch.h), which reports every
+ * entry and exit, and of a trie of <eventring/calls.h>, which counts the calls. Each
+ * coroutine has a stack in the trie. The stack is found by the address of the coroutine's
+ * thread, and is freed when the coroutine has no frame any more. A new thread may begin
+ * at the address of a thread that is gone. It is recognized because it was not met when
+ * the stack was last met (lua_State.watch differs from ThreadStack.watch), and gets a new
+ * stack.
  *
  * At the start, the frames of the running thread and of the threads that wait for it are
  * entered as calls that began earlier, from the outermost thread inwards. The frames of
@@ -16,18 +17,19 @@
  * collector, finalizers, waiting for other domains.
  *
  * Time is the clock of recordings. A profile of CPU time subtracts the time for which the
- * thread was not on a processor (eventring_off_cpu). This costs a load and a comparison
- * as long as the thread is not interrupted.
+ * thread was not on a processor (eventring_off_cpu). The subtraction costs a load and a
+ * comparison as long as the thread is not interrupted.
  *
  * Spans. While class calls is on, each call is a span in ring calls. Its event is defined
  * at the function's first call, for at most MOST_EVENTS functions. In a domain without a
  * profile, a watcher may exist for spans alone. While other processes have named
- * functions (eventring_calls_names), only calls of these functions that begin in that
- * time are spans. Their frames are marked (CALL_NAMED), and the stack of their thread
- * lists the functions, so that exactly their ends are written. (A mark without a function
- * in that stack is left from an earlier time.) A coroutine is suspended for readers only
- * if it has such a span open. Without a profile there is no trie in this case: the call
- * of any other function costs a check of that function.
+ * functions (eventring_calls_names), only calls of the named functions that begin in that
+ * time are spans. The frames of such calls are marked (CALL_NAMED), and the stack of
+ * their thread lists the functions, so that exactly the ends of these calls are written.
+ * (A mark without a function in that list is left from an earlier time.) A coroutine is
+ * suspended for readers only if it has such a span open. Without a profile there is no
+ * trie in this case, and the call of a function that is not named costs only the check
+ * that it is not.
  *
  * The profile is written into the recording whenever a period has passed, by the domain's
  * own thread, when a call is entered or at a safepoint (call_profile_process.c).
@@ -47,7 +49,8 @@
 
 enum {
   MOST_EVENTS = 4096,
-  /* the first wait for a writing is period / 64; each next one is twice as long */
+  /* the first wait before the profile is written is period / 64; each next one is twice
+     as long */
   FIRST_SHARE = 64,
   WRITING_SHARE = 50 /* at most this part of the time is spent writing */
 };
@@ -57,10 +60,12 @@ typedef struct ThreadStack {
   const lua_State *L; /* NULL for a free place */
   eventring_calls_stack *stack; /* NULL if there was no memory for one */
   uint64_t context;
-  /* Domain.watch when the thread was last met (then equal to lua_State.watch) */
+  /* Domain.watch at the moment when the thread was last met (lua_State.watch was
+     equal) */
   uint32_t watch;
-  uint32_t depth; /* its place in the chain, from 1; 0 if it is not in it */
-  /* the functions of its marked frames (CALL_NAMED), the outermost first */
+  /* place of the thread in the chain, from 1; 0 if it is not in the chain */
+  uint32_t depth;
+  /* the functions of the thread's marked frames (CALL_NAMED), the outermost first */
   uint32_t *named;
   uint32_t named_count, named_room;
 } ThreadStack;
@@ -71,22 +76,25 @@ struct CallProfile {
   eventring_calls *calls;
   bool only_spans; /* the trie only keeps which functions are open */
   CalledFunctions *functions;
-  bool cpu, inline_clock, paused; /* paused while the watch begins or ends */
+  bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
   bool spans;
-  /* of functions whose calls are spans; "" for all functions */
+  /* names of the functions whose calls are spans; "" for all functions */
   char names[EVENTRING_MAX_CALL_NAMES + 1];
   uint32_t names_version;
-  bool only_named; /* only for spans of named functions: the trie is not used */
+  /* the watcher exists for spans of named functions alone; the trie is not used */
+  bool only_named;
   /* the clock is inline, all functions are profiled, there are no spans: the usual
      case */
   bool plain;
   const char *include, *exclude;
   uint64_t start_ticks, next_write;
-  uint64_t wait_ticks, period_ticks; /* between two writings: at present, at most */
-  uint64_t off_ns, off_ticks; /* time without a processor, up to now */
+  /* ticks between two writings: the present wait, and the most */
+  uint64_t wait_ticks, period_ticks;
+  /* time for which the thread has not been on a processor, in ns and ticks */
+  uint64_t off_ns, off_ticks;
   double ticks_per_ns;
-  uint64_t context; /* of the running thread, kept while there are spans */
-  uint32_t stack_count, stack_room; /* room: a power of 2 */
+  uint64_t context; /* context of the running thread, set while there are spans */
+  uint32_t stack_count, stack_room; /* stack_room is a power of 2 */
   ThreadStack *stacks;
   /* The chain of threads, each of which waits for the next: the outermost first, the
    * running one last. A thread for which `stacks` has no room is left out. */
@@ -197,8 +205,8 @@ static void join_chain(CallProfile *p, ThreadStack *s) {
   s->depth = p->chain_length;
 }
 
-/* Cuts the chain to its first `depth` threads. The last of them continues; those behind
-   it have been left. */
+/* Cuts the chain to its first `depth` threads. The last of these continues; the threads
+   behind it have been left. */
 static void cut_chain(CallProfile *p, uint32_t depth) {
   while (p->chain_length > depth) {
     ThreadStack *left = place_of(p, p->chain[p->chain_length - 1]);
@@ -252,7 +260,7 @@ static void switch_spans(CallProfile *p, const lua_State *from, const lua_State 
                          bool resumes) {
   struct eventring_domain *rings = p->domain->rings;
   const uint64_t left = p->context;
-  p->context = place_of(p, to)->context; /* 0 if there was no room for it */
+  p->context = place_of(p, to)->context; /* 0 if there was no room for `to` */
   if (p->names[0] != '\0' && place_of(p, resumes ? to : from)->named_count == 0)
     return;
   if (resumes)
@@ -265,8 +273,8 @@ static void switch_spans(CallProfile *p, const lua_State *from, const lua_State 
 
 /* Writes the profile at a call, and interrupts the thread so that requests for the
  * profile are obeyed before its next instruction. A domain that mostly sleeps in C code
- * would miss them (usually the end of the profile): it is rarely at a safepoint while the
- * word is raised (call_profile_process.c). */
+ * would miss such requests (usually the end of the profile), because it is rarely at a
+ * safepoint while the word is raised (call_profile_process.c). */
 static NOINLINE void write_at_call(CallProfile *p) {
   Domain *d = p->domain;
   call_profile_write(p, false);
@@ -309,7 +317,7 @@ static uint32_t find_function(CallProfile *p, lua_State *L, const CallInfo *fram
 /* Marks a frame of the thread. Returns false if there is no memory. */
 static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint32_t number) {
   ThreadStack *s = place_of(p, L);
-  if (s->L == NULL) return false; /* there was no room for it */
+  if (s->L == NULL) return false; /* `stacks` had no room for the thread */
   if (s->named_count == s->named_room) {
     const uint32_t room = s->named_room == 0 ? 8 : s->named_room * 2;
     uint32_t *grown = realloc(s->named, room * sizeof *grown);
@@ -322,8 +330,8 @@ static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint
   return true;
 }
 
-/* Removes the mark of a frame. Returns its function (CALLED_FIRST or more), or 0 if it
-   was not marked, or marked at an earlier time. */
+/* Removes the mark of a frame. Returns the number of the frame's function (CALLED_FIRST
+   or more), or 0 if the frame was not marked, or was marked at an earlier time. */
 static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame) {
   if (!(frame->status & CALL_NAMED)) return 0;
   frame->status &= ~(uint32_t)CALL_NAMED;
@@ -331,7 +339,8 @@ static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame
   return s->L != NULL && s->named_count > 0 ? s->named[--s->named_count] : 0;
 }
 
-/* Forgets all marks, because class calls is off: their ends could not be matched. */
+/* Forgets all marks when class calls is off: the ends of the marked calls could not be
+   matched. */
 static void forget_named(CallProfile *p) {
   for (uint32_t i = 0; i < p->stack_room; i++) p->stacks[i].named_count = 0;
 }
@@ -349,7 +358,7 @@ static NOINLINE void entered_odd(CallProfile *p, lua_State *L, CallInfo *frame, 
 }
 
 /* Tells whether the function of a frame is known not to be among the named ones; for use
-   where only these are spans. */
+   where only calls of named functions are spans. */
 ALWAYS_INLINE bool is_unnamed(const CallProfile *p, const CallInfo *frame) {
   if (frame->func->tag != TAG_LUA_CLOSURE) return false;
   const uint32_t number = frame_closure(frame)->p->call_number;
@@ -398,7 +407,7 @@ static bool spans_are_on(const Domain *d) {
   return d->rings != NULL && eventring_enabled(d->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS);
 }
 
-/* Sets `plain`; to be called after a change of what it depends on. */
+/* Sets `plain`. To be called after a change of a member that `plain` depends on. */
 static void choose_way(CallProfile *p) {
   p->plain = !p->paused && !p->spans && !p->only_spans && p->inline_clock &&
              p->include == NULL && p->exclude == NULL;
@@ -422,8 +431,8 @@ static void find_spans(CallProfile *p, const lua_State *L) {
 
 /* Returns the stack of a thread that is met now. If the thread was not met when its stack
  * was last met, it is a new thread at the same address, and gets a new stack. A thread
- * that has been suspended during several watches, each of which took over from the one
- * before, is still the same. */
+ * that was suspended during several watches, each of which took over from the watch
+ * before, is still the same thread. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
   const bool is_new = place_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);
@@ -495,7 +504,8 @@ static void enter_open_threads(CallProfile *p, lua_State *L, const ErrorJump *ju
   if (waiting != NULL) enter_open_threads(p, waiting, jump);
   ThreadStack *s = stack_of(p, L);
   if (s == NULL || s->depth != 0) return;
-  /* met already: a waiting thread has run in the watch before */
+  /* notes that the thread is met already: while it waits, it has run in the watch
+     before */
   s->watch = p->domain->watch;
   if (waiting == NULL && !p->only_named) {
     free_stack(p, s);
@@ -616,7 +626,7 @@ CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options,
   CallProfile *old = call_profile_of(L->domain);
   *no_memory = false;
   if (old != NULL && !old->only_spans) return NULL;
-  /* it is for spans alone: the new one writes them, too */
+  /* the old watch is for spans alone, which the new one writes, too */
   if (old != NULL) uninstall(L, old);
   CallProfile *p = install(L, options, old, no_memory);
   call_profile_free(old);

@@ -10,12 +10,13 @@
 
 typedef struct CallProfileOptions {
   bool cpu;            /* time on the processor instead of real time */
-  size_t budget;       /* in bytes; 0 for CALL_PROFILE_BUDGET */
+  size_t budget;       /* memory in bytes; 0 for CALL_PROFILE_BUDGET */
   /* the profile is written into the recording at least this often; 0 for 1 s */
   uint64_t period_ns;
-  /* patterns with `*`, separated by commas: only these functions; NULL: all */
+  /* patterns with `*`, separated by commas: only these functions are profiled; NULL for
+     all functions */
   const char *include;
-  const char *exclude; /* functions left out; NULL: none */
+  const char *exclude; /* patterns of functions that are not profiled; NULL for none */
 } CallProfileOptions;
 
 /* Bits of the word by which other processes ask for the profile (FORMAT.md, section 4:
@@ -35,11 +36,11 @@ typedef struct CallProfile CallProfile;
    activity of the runtime. */
 typedef struct CalledFunction {
   char *name, *source;
-  char *path;      /* of its source, if that is too long for `source`; otherwise NULL */
+  char *path;      /* path of its file, if `source` is too short for it; otherwise NULL */
   uint32_t line;
   uint8_t kind;    /* enum eventring_calls_function_kind */
-  bool hidden;     /* it gets no node */
-  bool named;      /* its calls are spans, because others have named it */
+  bool hidden;     /* it gets no node in the profile */
+  bool named;      /* its calls are spans, because another process has named it */
   uint16_t event;  /* id of its spans; 0 if it is not defined yet */
 } CalledFunction;
 
@@ -60,8 +61,8 @@ void call_profile_write(CallProfile *profile, bool final);
 void call_profile_write_if_due(CallProfile *profile);
 /* Writes the profile of a domain that ends, and frees it. */
 void call_profile_end(CallProfile *profile);
-/* Installs or removes what calls as spans need: calls are spans while class calls is
-   on. */
+/* Installs the watcher for calls as spans, which are recorded while class calls is on, or
+   removes it. */
 void call_profile_check_spans(lua_State *L);
 
 const eventring_calls *call_profile_calls(const CallProfile *profile);
@@ -77,7 +78,7 @@ bool call_profile_is_cpu(const CallProfile *profile);
 typedef struct CalledFunctions {
   uint32_t count, room;
   CalledFunction *list;
-  struct CalledKey *keys; /* of C functions, by address */
+  struct CalledKey *keys; /* keys of C functions, by address */
   uint32_t key_room;
 } CalledFunctions;
 
@@ -89,15 +90,14 @@ void called_functions_free(CalledFunctions *f);
 uint32_t called_function_find(CalledFunctions *f, lua_State *L, const CallInfo *frame);
 bool called_function_matches(const CalledFunction *function, const char *patterns);
 /* Tells whether a function is among the names, which are separated by commas. A name is
- * its full name, "M.f"; the last part of that, "f"; that part with the name of its
- * module's file, "m.f"; or its file, or the end of the path, with the line where it
- * begins, "m.lua:12". */
+ * the function's full name, "M.f"; the last part of the full name, "f"; the last part
+ * behind the name of the module's file, "m.f"; or the file, or the end of its path, with
+ * the line where the function begins, "m.lua:12". */
 bool called_function_is_named(const CalledFunction *function, const char *names);
 
 /* ---- of the process (call_profile_process.c) ----------------------------- */
 
-/* Reads SAROS_PROFILE before the recording starts. `warner`: the beginning of
-   warnings. */
+/* Reads SAROS_PROFILE before the recording starts. Warnings begin with `warner`. */
 void call_profile_begin_process(const char *warner);
 /* Begins to profile a domain that begins, if the process keeps a profile. */
 void call_profile_attach(lua_State *L);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call_profile_names.c: the functions that a domain has called, and their names.
  *
- * A Lua function is identified by its prototype, whichever closure runs. The prototype
- * has the number (Prototype.call_number): when it dies, a row with its name remains, and
- * a new prototype at its address has no number yet. A C function is identified by its
- * address, also if it is called through module ffi.
+ * A Lua function is identified by its prototype, whichever closure runs. The number of
+ * the function is in the prototype (Prototype.call_number). When the prototype dies, a
+ * row with its name remains, and a new prototype at its address has no number yet. A C
+ * function is identified by its address, also if it is called through module ffi.
  *
  * At most MOST_FUNCTIONS have a number. Functions that are first called after that are
  * CALLED_OTHER for good, so that a program that keeps loading code does not make the
@@ -53,7 +53,8 @@ static void free_function(CalledFunction *f) {
 }
 
 /* Adds a function and returns its number, or CALLED_OTHER if there is no memory, or if
-   there are too many. `path`: its path if `source` is shortened; otherwise NULL. */
+   there are too many functions. `path` is the path of its file if `source` is shortened,
+   otherwise NULL. */
 static uint32_t add(CalledFunctions *f, const char *name, const char *source, const char *path,
                     uint32_t line, uint8_t kind) {
   if (!has_room(f)) return CALLED_OTHER;

@@ -3,15 +3,15 @@
  *
  * SAROS_PROFILE, or the word call_profile of the recording's control page, asks for it.
  * Domains that begin while it runs take part from their start. Those that run already
- * follow at a safepoint (probes_safe_point). While there is nothing to do, safepoints
- * test the word of the control page, so that this costs them nothing. While the process
- * keeps a profile, a thread of its own raises another word for a moment in each period
- * (the pulse): domains that run without calling anything then write what they have, and
- * obey. It does the same if the control page asks for something (the end of the profile,
- * stacks, a question): it sleeps until the end of the period or until there is such a
- * request (eventring_calls_wait). A request that no domain obeys, because all are in C
- * functions, is raised again after a pause, which doubles each time, up to about a
- * second.
+ * follow at a safepoint (probes_safe_point). While there is nothing to do, the word that
+ * safepoints test anyway is the word of the control page, so waiting for requests costs
+ * nothing. While the process keeps a profile, a thread of its own raises another word for
+ * a moment in each period (the pulse). Domains that run without calling anything then
+ * write what they have, and obey. The thread also raises the word if the control page
+ * asks for something (the end of the profile, stacks, a question): it sleeps until the
+ * end of the period or until there is a request (eventring_calls_wait). A request that no
+ * domain obeys, because all are in C functions, is raised again after a pause, which
+ * doubles each time, up to about a second.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -109,10 +109,10 @@ void call_profile_begin_process(const char *warner) {
 
 /* ---- the pulse ----------------------------------------------------------- */
 
-/* Ends a pulse. The word has been raised by the thread that began the profile, or by this
- * one. It is lowered after a short time or, if it was raised because of a request, as
- * soon as that is obeyed. Returns false if the profile has ended; then this thread
- * ends. */
+/* Ends a pulse. The word has been raised by the thread that began the profile, or by the
+ * pulse's own thread. It is lowered after a short time or, if it was raised because of a
+ * request, as soon as the request is obeyed. Returns false if the profile has ended; then
+ * the pulse's thread ends. */
 static bool end_pulse(bool for_asked) {
   uint64_t raised = 0;
   do {
@@ -127,8 +127,8 @@ static bool end_pulse(bool for_asked) {
 }
 
 /* Waits until there is a request, for at most `ns`. Returns whether there is one.
- * *unobeyed: the time to rest before a request that nobody has obeyed is raised again; 0
- * if nothing has been raised. */
+ * *unobeyed is the time to rest before a request that nobody has obeyed is raised again,
+ * or 0 if nothing has been raised. */
 static bool await_asked(uint64_t ns, uint64_t *unobeyed) {
   if (*unobeyed != 0 && eventring_calls_wait(0)) {
     const uint64_t rest = *unobeyed < ns ? *unobeyed : ns;
@@ -156,7 +156,7 @@ static void *beat(void *argument) {
 }
 
 static void begin_beat_locked(void) {
-  /* without it, a domain writes when it calls something */
+  /* without the thread, a domain writes when it calls something */
   if (!ticks) ticks = os_thread_start(beat, NULL, OS_THREAD_SMALL, 0) == 0;
 }
 
@@ -184,7 +184,7 @@ static void begin_profiling(Domain *d) {
   pthread_mutex_lock(&mutex);
   /* release: pairs with is_wanted */
   __atomic_store_n(&wanted, true, __ATOMIC_RELEASE);
-  __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the others */
+  __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the other domains */
   begin_beat_locked();
   pthread_mutex_unlock(&mutex);
   choose_word(d);
@@ -204,7 +204,7 @@ static void follow(lua_State *L) {
 }
 
 /* Tells readers that a profile continues in a new recording, for instance after a fork.
- * The word of a new recording is 0; that is no request to end the profile. */
+ * The word of a new recording is 0, but this 0 is no request to end the profile. */
 static void say_that_it_runs(uint32_t *word) {
   __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS | CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
 }
@@ -246,7 +246,7 @@ void call_profile_attach(lua_State *L) {
   Domain *d = L->domain;
   d->hooks.profile_obey = call_profile_obey;
   d->hooks.profile_end = call_profile_detach;
-  /* a request for the end may be there that no other domain has seen yet */
+  /* there may be a request to end the profile that no other domain has seen yet */
   obey_control(d);
   if (is_wanted()) begin_profiling(d); /* which starts a thread that reads `options` */
   else choose_word(d);

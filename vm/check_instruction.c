@@ -3,10 +3,11 @@
  *
  * Builds with asserts call this before each instruction. It uses the same columns of
  * opcodes.def as verifier.c, but examines the registers themselves: each register that is
- * read holds a value whose object has the type that its tag says; a register that must
- * hold a table or a prepared loop does; a register that a frame may cover has no open
- * upvalue and is not pending a close. So if the verifier, the code generator or the
- * interpreter breaks a rule, this shows at the instruction that relies on it.
+ * read must hold a value whose object has the type that its tag says; a register for a
+ * table or a prepared loop must hold one; a register that a frame may cover must have no
+ * open upvalue and must not be pending a close. So if the verifier, the code generator or
+ * the interpreter breaks a rule, an assert fails at the instruction that relies on the
+ * rule.
  *
  * (A program can break some rules with debug.setlocal, as the manual warns.)
  */
@@ -83,9 +84,9 @@ static NOINLINE void check_runs(const Place *at, uint32_t operands, bool read) {
   }
 }
 
-/* Checks the registers that an instruction reads or sets. For instructions that name
- * single registers, as most do, it does the work of op_registers without its loops,
- * because builds with asserts spend most of their time here. */
+/* Checks the registers that an instruction reads or sets. Handles instructions that name
+ * single registers, as most do, without the loops of op_registers, because builds with
+ * asserts spend most of their time here. */
 ALWAYS_INLINE void check_registers(const Place *at, uint32_t operands, bool read) {
   if (operands & RUNS) {
     check_runs(at, operands, read);
@@ -129,7 +130,7 @@ static void check_losses(const Place *at, uint32_t sets) {
     case OP_RETURN0: case OP_RETURN1: from = 0; break;
     case OP_TAILCALL:
       assert(!has_pending_from(at, 0));
-      from = INS_C(at->i) ? -1 : 0; /* it closes upvalues itself */
+      from = INS_C(at->i) ? -1 : 0; /* a RETURN with C closes upvalues itself */
       break;
     default: break;
   }

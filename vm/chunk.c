@@ -21,10 +21,10 @@
  *              string name, by which it is defined
  *              count n, positions: runs of n lines in all: count of equal lines, count of
  *              the zigzag difference to the ones before
- *              n columns: count of the zigzag difference to the one before; 0: unknown
+ *              n columns: count of the zigzag difference to the one before; 0 if unknown
  *              count n, n locals: string name, count start_pc, count length
  *              a string for each upvalue
- *  string    count length + 1 (0: absent), bytes
+ *  string    count length + 1 (0 if absent), bytes
  *
  * The format is valid only for the build that wrote it: the fingerprint covers names,
  * operands and order of the instructions, and CHUNK_LAYOUT, the number of this
@@ -33,15 +33,16 @@
  * before it can run. While a chunk is read nothing is collected, so nothing needs an
  * anchor.
  *
- * The result of verification depends only on the bytes of the chunk, and those of a
+ * The result of verification depends only on the bytes of the chunk, and the bytes of a
  * string never change. So a string that string.dump has made, or that was loaded once, is
- * marked (STRING_IS_SOUND_CHUNK) and not verified again: programs load one string many
- * times, or one that they have just dumped, to have copies of a function. The mark
- * belongs to the object, not to its contents, and nothing else that a program does sets
- * it: a string with equal bytes, a chunk in pieces or in a file, and a string from
- * another domain are verified. (Code that writes into strings through pointers, in C or
- * with ffi, can harm the interpreter anyway.) Code in messages between domains is written
- * by chunk_dump, and not verified either. Builds with asserts verify everything.
+ * marked (STRING_IS_SOUND_CHUNK) and not verified again. This saves time because programs
+ * load one string many times, or a string that they have just dumped, to have copies of a
+ * function. The mark belongs to the object, not to its contents, and nothing else that a
+ * program does sets the mark. So a string with equal bytes, a chunk in pieces or in a
+ * file, and a string from another domain are verified. (Code that writes into strings
+ * through pointers, in C or with ffi, can harm the interpreter anyway.) Code in messages
+ * between domains is written by chunk_dump, and not verified either. Builds with asserts
+ * verify everything.
  */
 #include <string.h>
 
@@ -59,14 +60,14 @@
 #include "verifier.h"
 
 #define CHUNK_VERSION 0x54
-/* the same header as the reference implementation writes; the fingerprint distinguishes
- * the two */
+/* the header is that of the reference implementation; the fingerprint distinguishes our
+ * chunks */
 #define CHUNK_FORMAT 0
 #define CHUNK_LAYOUT 4
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by a transfer as text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
-#define LEFT_CONSTANT 0x80 /* in the tag of a constant */
+#define LEFT_CONSTANT 0x80 /* a bit in the tag of a constant */
 #define MAX_NESTING 200
 
 /* Returns the FNV-1a hash of the layout, and of names, formats and operands of all
@@ -97,7 +98,8 @@ typedef struct Dump {
   lua_Writer writer;
   void *ud;
   bool strip;
-  int status; /* of the lua_Writer: once not 0, nothing more is written */
+  /* what the lua_Writer returned; once it is not 0, nothing more is written */
+  int status;
   size_t used;
   char staged[2048];
 } Dump;
@@ -159,8 +161,7 @@ static void put_header(Dump *d) {
   chunk_put(d, &fingerprint, sizeof fingerprint);
 }
 
-/* Writes the code without what the interpreter has cached in the aux words of fields, and
-   in opcodes. */
+/* Writes the code with the original opcodes, and without the caches in aux words. */
 static void put_code(Dump *d, const Prototype *p) {
   chunk_put_count(d, p->ncode);
   for (uint32_t pc = 0; pc < p->ncode; pc++) {
@@ -351,7 +352,7 @@ static void check_header(Undump *u) {
   check_bytes(u, &fingerprint, sizeof fingerprint, "instruction set mismatch");
 }
 
-/* Each of these functions stores an array and its length in the prototype before it
+/* Each of the functions below stores an array and its length in the prototype before it
  * allocates more memory. */
 
 static void get_code(Undump *u, Prototype *p) {

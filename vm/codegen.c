@@ -8,8 +8,8 @@
  * conditions become jumps without ever being values.
  *
  * Registers are a stack: scope_registers(fs) of them belong to active variables; those
- * from there to free_reg are temporaries, released in the reverse order. This is what
- * lets the collector look only at the registers below the one an instruction works on.
+ * from there to free_reg are temporaries, released in the reverse order. So the collector
+ * needs to scan only the registers below the one that an instruction works on.
  *
  * Jumps whose target is not known form lists: the offset of each leads to the next, and
  * NO_JUMP ends the list. `jump_label` notes that the current position is a target, so
@@ -163,7 +163,8 @@ static Instruction *jump_control(FuncState *fs, int pc) {
 }
 
 /* Makes a TESTSET deliver its value into reg, or turns it into a plain TEST if the value
- * is not wanted (NO_REGISTER) or already there. Returns false if it is not a TESTSET. */
+ * is not wanted (NO_REGISTER) or is in reg already. Returns false if it is not a
+ * TESTSET. */
 static bool jump_deliver(FuncState *fs, int pc, int reg) {
   Instruction *test = jump_control(fs, pc);
   if (code_op(*test) != OP_TESTSET) return false;
@@ -177,8 +178,8 @@ static void jump_drop_values(FuncState *fs, int list) {
   for (; list != NO_JUMP; list = jump_next(fs, list)) jump_deliver(fs, list, NO_REGISTER);
 }
 
-/* Patches a list of jumps: those that deliver a value in reg go to value_target, the
-   others elsewhere. */
+/* Patches a list of jumps: jumps that deliver a value in reg go to value_target, others
+   to `elsewhere`. */
 static void jump_patch_values(FuncState *fs, int list, int value_target, int reg,
                               int other_target) {
   while (list != NO_JUMP) {
@@ -307,7 +308,7 @@ static void grow_constant_index(FuncState *fs) {
 }
 
 /* Returns the index of a constant, which is added if it is new. Equal constants share an
-   entry; 1 and 1.0, 0.0 and -0.0 differ (by tag, by bits). */
+   entry; 1 and 1.0 differ by their tags, 0.0 and -0.0 by their bits. */
 static uint32_t constant_add(FuncState *fs, const TValue *v) {
   if (fs->nk * 2 >= fs->k_index_size) grow_constant_index(fs);
   uint32_t *slot = constant_slot(fs, v);
@@ -483,7 +484,7 @@ static void value_to_reg(FuncState *fs, Expr *e, int reg) {
     case EXPR_REGISTER:
       if (e->u.reg != reg) emit_ABC(fs, OP_MOVE, reg, e->u.reg, 0);
       break;
-    default: return; /* a test, nothing to load yet */
+    default: return; /* a test has no value to load yet */
   }
   e->kind = EXPR_REGISTER;
   e->u.reg = (uint8_t)reg;
@@ -562,7 +563,8 @@ _Static_assert(OP_SETTABUPK == OP_SETTABUP + 1 && OP_SETTABLEK == OP_SETTABLE + 
                    OP_SETIK == OP_SETI + 1 && OP_SETFIELDK == OP_SETFIELD + 1,
                "each store is followed by its variant with a constant");
 
-/* Emits a store whose value, in C, is a register or, with the next opcode, a constant. */
+/* Emits a store. Its operand C is a register or, in the next opcode (op + 1), a
+   constant. */
 static void emit_store(FuncState *fs, OpCode op, int a, int b, Expr *value, int aux) {
   int c;
   if (expr_to_small_constant(fs, value)) {

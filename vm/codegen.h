@@ -29,7 +29,7 @@ int emit_with_aux(FuncState *fs, OpCode op, int a, int b, int c, uint32_t aux);
 void emit_set_position(FuncState *fs, Position position);
 void emit_nil(FuncState *fs, int first, int n);
 void emit_int(FuncState *fs, int reg, int64_t i);
-/* Emits a return; nresults LUA_MULTRET: of the values up to top. */
+/* Emits a return of nresults values from `first` on (LUA_MULTRET: up to top). */
 void emit_return(FuncState *fs, int first, int nresults);
 /* Emits R[table][stored + i] := the n values above table (LUA_MULTRET: up to top). */
 void emit_setlist(FuncState *fs, int table, uint32_t stored, int n);
@@ -50,7 +50,7 @@ void codegen_finish(FuncState *fs);                 /* last pass over the code *
 
 /* ---- registers ----------------------------------------------------------- */
 
-void reg_check(FuncState *fs, int n);   /* n more will be needed */
+void reg_check(FuncState *fs, int n);   /* makes room for n more, or raises */
 void reg_reserve(FuncState *fs, int n);
 
 /* ---- constants ----------------------------------------------------------- */
@@ -59,20 +59,22 @@ uint32_t constant_string(FuncState *fs, String *s);
 
 /* ---- expressions --------------------------------------------------------- */
 
-/* Sets the number of results of a call or vararg; LUA_MULTRET: all. */
+/* Sets the number of results of a call or vararg (LUA_MULTRET: all). */
 void expr_set_results(FuncState *fs, Expr *e, int nresults);
 void expr_one_result(FuncState *fs, Expr *e);
-void expr_discharge(FuncState *fs, Expr *e);  /* is no longer a variable or a call */
+/* Turns a variable or a call into a value. */
+void expr_discharge(FuncState *fs, Expr *e);
 void expr_to_next(FuncState *fs, Expr *e);    /* into the next free register */
 int expr_to_any(FuncState *fs, Expr *e);      /* into some register; returns it */
 void expr_to_any_or_upvalue(FuncState *fs, Expr *e);
-void expr_to_value(FuncState *fs, Expr *e);   /* no register needed if it is a constant */
+/* Loads an expression, unless it is a constant. */
+void expr_to_value(FuncState *fs, Expr *e);
 /* Tells whether an expression is a compile-time constant, and sets *value. */
 bool expr_as_constant(CompileState *cs, const Expr *e, TValue *value);
 void expr_store(FuncState *fs, Expr *variable, Expr *e);
 void expr_index(FuncState *fs, Expr *table, Expr *key);
 void expr_self(FuncState *fs, Expr *e, String *method);
-void expr_release(FuncState *fs, Expr *e);    /* gives its register back */
+void expr_release(FuncState *fs, Expr *e);    /* frees its register */
 bool expr_is_true(FuncState *fs, Expr *e);    /* whether it is a constant that is true */
 void expr_jump_unless_true(FuncState *fs, Expr *e);  /* falls through if it is true */
 void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through if it is false */
@@ -93,8 +95,8 @@ void expr_not(FuncState *fs, Expr *e); /* the operator `not` */
 bool expr_as_number(const Expr *e, TValue *value);
 /* Makes an expression EXPR_CONSTANT with an index <= 255, if it can be one. */
 bool expr_to_small_constant(FuncState *fs, Expr *e);
-/* Makes a left operand EXPR_CONSTANT in the same way (CONSTANT_ON_LEFT), if it can be
- * one. */
+/* Makes a left operand EXPR_CONSTANT with an index <= 255 and CONSTANT_ON_LEFT, if it can
+ * be one. */
 bool expr_to_left_constant(FuncState *fs, Expr *e);
 void expr_release_two(FuncState *fs, Expr *a, Expr *b);
 int jump_test(FuncState *fs, OpCode op, int a, int b, int c); /* test and its jump */

@@ -2,10 +2,10 @@
 /* vm/codegen_ops.c: operators; folding of constants.
  *
  * The parser calls op_left between an operator and its right operand, and op_binary after
- * it. op_left keeps a left operand that is a numeral unchanged: it may be folded, or
- * become part of the instruction (with CONSTANT_ON_LEFT, if the operator is commutative).
- * A numeral on the left that needs a register is loaded after the right operand, which
- * has no visible effect.
+ * it. op_left keeps a left operand that is a numeral unchanged: the numeral may be
+ * folded, or become part of the instruction (with CONSTANT_ON_LEFT, if the operator is
+ * commutative). A numeral on the left that needs a register is loaded after the right
+ * operand; this order has no visible effect.
  *
  * ADDI with a negative operand is a subtraction: x + -1 with a literal -1 uses ADDK, so
  * that metamethods and messages see the operator that was written.
@@ -48,7 +48,7 @@ static bool may_fold(int op, const TValue *a, const TValue *b) {
   }
 }
 
-/* Replaces a with the result, if that is a value that a constant can have. */
+/* Replaces a with the result of the operation, if a constant can have that value. */
 static bool fold_constants(FuncState *fs, int op, Expr *a, const Expr *b) {
   TValue x, y, result;
   if (!expr_as_number(a, &x) || !expr_as_number(b, &y) || !may_fold(op, &x, &y)) return false;
@@ -106,7 +106,7 @@ static bool is_small_integer(const Expr *e) {
   return e->kind == EXPR_INT && !expr_has_jumps(e) && fits_signed_byte(e->u.i);
 }
 
-/* Reads a small integer, or a float with such a value: equality does not distinguish
+/* Reads a small integer, or a float with the value of one: equality does not distinguish
    them. */
 static bool small_number(const Expr *e, int *value) {
   if (is_small_integer(e)) {

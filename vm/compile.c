@@ -49,7 +49,7 @@ void compile_error_limit(FuncState *fs, uint32_t limit, const char *what) {
 
 void compile_enter_level(CompileState *cs) {
   uint32_t n = ++cs->L->domain->ncalls;
-  /* beyond the limit there are some more levels for handlers of that error */
+  /* handlers of the error of this limit get some more levels */
   if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8))
     error_run(cs->L, "C stack overflow");
 }
@@ -79,7 +79,7 @@ FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_d
   reset_function(fs);
   fs->cs = cs;
   fs->outer = cs->fs;
-  fs->max_stack = 2; /* metamethod calls rely on two */
+  fs->max_stack = 2; /* metamethod calls rely on two registers */
   fs->last_pc = -1;
   fs->last_target = 0;
   fs->first_var = cs->nvars;

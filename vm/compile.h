@@ -14,9 +14,9 @@
 #define NO_JUMP (-1)        /* end of a list of jumps */
 #define NO_REGISTER 255
 
-/* A JMP that belongs to the test before it, while its function is compiled:
- * distinguishes the two kinds without reading the word before, which might be data.
- * Becomes a JMP when the function is finished. */
+/* The opcode, while a function is compiled, of a JMP that belongs to the test before it.
+ * It distinguishes such a JMP from others without reading the word before, which might be
+ * data. It becomes a JMP when the function is finished. */
 #define OP_TESTJMP OP_COUNT
 _Static_assert(OP_COUNT < 256, "an opcode has 8 bits, and OP_TESTJMP is one more");
 
@@ -50,12 +50,12 @@ typedef enum ExprKind {
 #define expr_has_jumps(e) ((e)->true_list != (e)->false_list)
 #define expr_is_open(e) ((e)->kind == EXPR_CALL || (e)->kind == EXPR_VARARG)
 
-/* An expression that was read but whose value need not be anywhere yet.  Both
- * lists chain jumps (through their offsets) that leave the expression early. */
+/* An expression that was read but whose value need not be in a register yet. true_list
+ * and false_list chain jumps (through their offsets) that leave the expression early. */
 typedef struct Expr {
   ExprKind kind;
-  int true_list;  /* jumps taken when it is true */
-  int false_list; /* jumps taken when it is false */
+  int true_list;  /* jumps taken when the expression is true */
+  int false_list; /* jumps taken when the expression is false */
   union {
     int64_t i;
     double n;
@@ -115,22 +115,23 @@ typedef struct Var {
   TValue value;   /* COMPTIME */
 } Var;
 
-/* A label, or a goto that waits for its label. name NULL: a break. */
+/* A label, or a goto that waits for its label. If its name is NULL, it belongs to a
+   break. */
 typedef struct Label {
   String *name;
-  int pc;           /* target of the label; list of jumps of the goto */
+  int pc;           /* target of a label, or list of jumps of a goto */
   int line;
-  uint32_t nactive; /* variables active there */
+  uint32_t nactive; /* number of variables active at the label or goto */
   bool close;       /* the goto leaves a captured variable's scope */
 } Label;
 
 typedef struct ScopeBlock {
   struct ScopeBlock *outer;
-  uint32_t first_label, first_goto; /* lengths of the lists at its start */
-  uint32_t nactive;                 /* variables active outside of it */
+  uint32_t first_label, first_goto; /* lengths of both lists where the block starts */
+  uint32_t nactive;                 /* number of variables active outside of the block */
   bool is_loop;
   bool has_captured; /* one of its variables is an upvalue or to be closed */
-  bool inside_tbc;   /* in the scope of a to-be-closed variable */
+  bool inside_tbc;   /* the block is in the scope of a to-be-closed variable */
 } ScopeBlock;
 
 /* ---- state --------------------------------------------------------------- */
@@ -146,7 +147,8 @@ typedef struct FuncState {
   Instruction *code;
   Position *positions;
   TValue *k;
-  uint32_t *k_index;   /* hash table over k: index + 1; 0 for a free place */
+  /* hash table over k: an element is index + 1, or 0 if it is free */
+  uint32_t *k_index;
   Prototype **protos;
   LocalVar *locals;
   UpvalueDesc *upvalues;
@@ -155,11 +157,11 @@ typedef struct FuncState {
   uint32_t nprotos, proto_capacity;
   uint32_t nlocals, local_capacity;
   uint32_t nupvalues, upvalue_capacity;
-  int last_pc;         /* start of the last instruction, or -1 */
+  int last_pc;         /* position of the last instruction, or -1 */
   int last_target;     /* position of the last label */
-  uint32_t first_var;  /* in CompileState.vars */
+  uint32_t first_var;  /* index of its first variable in CompileState.vars */
   uint32_t first_label;
-  uint32_t nactive;    /* variables in scope */
+  uint32_t nactive;    /* number of variables in scope */
   int free_reg;        /* first free register */
   int max_stack;
   uint8_t nparams;
@@ -177,8 +179,8 @@ struct CompileState {
   Arena arena;
   Lexer lexer;
   FuncState *fs;     /* innermost function */
-  FuncState *spare;  /* finished ones, for reuse */
-  Var *vars;         /* of all functions being compiled, declared or active */
+  FuncState *spare;  /* finished functions, for reuse */
+  Var *vars;         /* declared or active variables of all functions being compiled */
   uint32_t nvars, var_capacity;
   Label *labels, *gotos;
   uint32_t nlabels, label_capacity, ngotos, goto_capacity;
@@ -199,7 +201,8 @@ _Noreturn void compile_error_limit(FuncState *fs, uint32_t limit, const char *wh
 FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_defined);
 /* Ends the function: final return, blocks, code. Returns the prototype. */
 Prototype *compile_close_function(CompileState *cs);
-/* Adds a prototype to those of the current function; returns its number. */
+/* Adds a prototype to the inner prototypes of the current function; returns its
+   number. */
 uint32_t compile_add_prototype(FuncState *fs, Prototype *p);
 
 /* Enters or leaves a level of recursion; levels are bounded together with nested C

@@ -5,14 +5,14 @@
 
 #include "object.h"
 
-/* Compiles `size` bytes of source. Pushes the main closure (one upvalue, _ENV,
- * allocated but not set: the caller stores globals into it). Raises LUA_ERRSYNTAX
- * with "chunk:line: message near 'token'" or LUA_ERRMEM. Never collects and calls
- * no guest code. name: the chunk name as given to lua_load ("@file", "=name" or text). */
+/* Compiles `size` bytes of source. Pushes the main closure (one upvalue, _ENV, allocated
+ * but not set: the caller stores globals into it). Raises LUA_ERRSYNTAX with "chunk:line:
+ * message near 'token'" or LUA_ERRMEM. Never collects and calls no guest code. name is
+ * the chunk name as given to lua_load ("@file", "=name" or text). */
 LuaClosure *compile_source(lua_State *L, const char *source, size_t size, const char *name);
 
 /* Loads a binary chunk written by chunk_dump. Verifies it in full, unless the bytes are
- * known to be sound: chunk_dump of this process wrote them, or they were verified
+ * known to be sound, because chunk_dump of this process wrote them or they were verified
  * before. */
 LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name,
                          bool is_sound);

@@ -6,14 +6,15 @@
  * one of its domain, with the first event that it records, or when it inherits a trace
  * (traces.c). Ids are not used again.
  *
- * Spans match within their context. A coroutine that yields with open spans writes a
- * remark, and another one when it continues, so that readers know how long its spans were
+ * Spans match within their context. A coroutine writes an event when it yields with open
+ * spans, and another one when it continues, so that readers know how long its spans were
  * suspended. A coroutine that resumes another one is not left: it waits, as a function
  * waits for one that it calls, and its spans continue. So a span around a loop over a
  * generator contains what the generator does.
  *
- * What it costs. A coroutine without open spans pays nothing for its switches: those that
- * have some are marked in lua_State.instrumented, which the interpreter tests anyway.
+ * What it costs. A coroutine without open spans pays nothing for its switches. A
+ * coroutine with open spans is marked in lua_State.instrumented, which the interpreter
+ * tests anyway.
  *
  *   INSTRUMENT_SPANS  it has open spans: its yields are checked. No other instruction
  *                     becomes slower.
@@ -21,14 +22,15 @@
  *                     native frame that yielded, which calls context_continue
  *                     (vm_call_left). If instead a C function continues in its
  *                     continuation, or an instruction in which a hook yielded, the next
- *                     call or return of a C function calls it. To readers, an event
- *                     before that has the same meaning.
+ *                     call or return of a C function calls context_continue. To readers,
+ *                     an event before that call has the same meaning.
  *   CALL_SPANS        in the status of its first frame: the end of that frame is checked.
  *
  * When a coroutine ends or is closed, its open spans end, the innermost first. The spans
- * of one that died of an error stay open: closing it closes its variables first, and
- * eventring.span ends its span there. The spans of a collected one are ended by the
- * finalizer of its context: their suspended time says how long it did not run.
+ * of a coroutine that died of an error stay open: closing the coroutine closes its
+ * variables, and with them eventring.span ends its span. The finalizer of the context
+ * ends the spans of a collected coroutine; the suspended time of these spans says how
+ * long it did not run.
  *
  * The context is a userdata in the first slot of the coroutine's stack: the function slot
  * of its first frame, which has no function. So the collector needs no rule for it, and a
@@ -42,7 +44,7 @@
 #include "traces.h"
 #include "watch.h"
 
-/* in the registry: the metatable of contexts with a finalizer */
+/* its address is the key in the registry of the metatable of contexts with a finalizer */
 static const char finalizer_key;
 
 /* ---- contexts ------------------------------------------------------------ */

@@ -64,7 +64,8 @@ ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {
   *id = c != NULL ? c->id : 0;
   return c != NULL || L == L->domain->main_thread;
 }
-/* Notes the end of a span of a coroutine while nothing is recorded. Never raises. */
+/* Notes that a span of the coroutine L has ended while nothing is recorded. Never
+   raises. */
 void context_forget_span(lua_State *L, unsigned id);
 /* Checks the ends of L's spans from now on, until none is awaited. L has a context. */
 void context_await_ends(lua_State *L);
@@ -72,17 +73,18 @@ void context_await_ends(lua_State *L);
 void context_ends_came(lua_State *L);
 
 /* Gives the context of the coroutine L a finalizer, which ends its open spans when L is
- * collected. L has a context; it may have another one afterwards. May collect, and raise
- * if memory is short. */
+ * collected. L has a context, which may be replaced with a new one. May collect, and
+ * raise if memory is short. */
 void context_give_finalizer(lua_State *L);
 
-/* Returns the id, plus 1, of the innermost open span of L, or of the coroutine that waits
- * for it, and so on; 0 if there is none. */
+/* Returns 1 + the id of the innermost open span of L. If L has none, the coroutines that
+ * wait for L are searched, from L outwards. Returns 0 if none of them has an open
+ * span. */
 uint16_t context_innermost_span(const lua_State *L);
 
 /* ---- for the interpreter: coroutines that have INSTRUMENT_SPANS or CALL_SPANS ---- */
 
-/* Notes that the coroutine yields, or dies of an error. */
+/* Notes that the coroutine co yields, or dies of an error. */
 void context_leave(lua_State *co) COLD;
 /* Notes that a coroutine with INSTRUMENT_LEFT continues. */
 void context_continue(lua_State *co) COLD;

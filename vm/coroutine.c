@@ -53,7 +53,9 @@ TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   }
   TValue *first = ci->func, *to = first;
   if (!(ci->status & CALL_WRAP)) (to++)->tag = TAG_TRUE;
-  else first = ++to; /* hooks find the function of the wrap in its slot */
+  /* hooks find the function of coroutine.wrap in its slot, so the results begin above
+     it */
+  else first = ++to;
   for (int j = 0; j < n; j++) value_copy(to + j, src + j);
   *total = (int)(to - first) + n;
   return first;
@@ -66,7 +68,8 @@ static void close_variables(lua_State *L, void *ud) {
   vm_close(L, L->stack + 1, r->status, false);
 }
 
-/* Closes what is pending with the status given; the error of a __close replaces it. */
+/* Closes what is pending, with the status given; the error of a __close replaces that
+   status. */
 static int close_pending(lua_State *L, int status) {
   for (;;) {
     struct ResetRequest r = {status};

@@ -28,9 +28,9 @@ ALWAYS_INLINE void vm_finish_coroutine(lua_State *co) {
 /* Delivers n values from src as results of L's CALL_RESUME frame. Returns the first;
  * *total becomes their number. */
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total);
-/* Leaves all frames and closes what is pending; if status is an error, its value is on
- * top. Returns LUA_OK, or the status of the final error, whose value is then alone on the
- * stack. */
+/* Leaves all frames and closes what is pending. If status is an error, the error value
+ * must be on top. Returns LUA_OK or, with the final error value alone on the stack, the
+ * status of that error. */
 int vm_reset_thread(lua_State *L, int status);
 
 #endif

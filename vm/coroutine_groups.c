@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/coroutine_groups.c: the coroutines of a domain that wait, in groups of equal stacks.
  *
- * There is no list of all coroutines, so a walk (retain.c) finds them: each that it has
- * visited is alive, and a path to it is known. They are sorted by a hash of their stack,
- * then by the way in which they are held. (eventring/tools/coroutine_groups.c sorts those
- * of another process.)
+ * There is no list of all coroutines, so a walk (retain.c) finds them: each coroutine
+ * that the walk has visited is alive, and a path to it is known. Coroutines are sorted by
+ * a hash of their stack, then by the way in which they are held.
+ * (eventring/tools/coroutine_groups.c sorts the coroutines of another process.)
  */
 #include "coroutine_groups.h"
 
@@ -147,8 +147,8 @@ static void add_member(CoroutineGroup *group, const Waiting *w) {
   note_age(group, w);
 }
 
-/* Adds a holder; those with most coroutines come first. If there are too many, the one
-   with fewest is left out. */
+/* Adds a holder. Holders with most coroutines come first. If there are too many, the
+   holder with the fewest is left out. */
 static void add_holder(CoroutineGroup *group, CoroutineHolder holder) {
   for (uint32_t i = 0; i < group->nholders; i++) {
     const CoroutineHolder other = group->holders[i];
@@ -167,7 +167,7 @@ static size_t count_groups(const Gathering *g) {
 }
 
 /* Fills the groups. `from` is sorted, so the members of a group are neighbours, and
- * within a group so are those that are held in the same way. */
+ * within a group the coroutines that are held in the same way are neighbours. */
 static void fill_groups(CoroutineGroups *to, const Gathering *from) {
   CoroutineGroup *group = NULL;
   for (size_t i = 0, begin = 0; i < from->n; i++) {

@@ -12,8 +12,8 @@ enum { COROUTINE_HOLDERS = 3 };
 
 /* One way in which coroutines of a group are held. */
 typedef struct CoroutineHolder {
-  /* numbers of the walk: of the way, and of the first coroutine that is held in this
-     way */
+  /* numbers that the walk gave to the shape of this way and to the first coroutine that
+     is held in this way */
   uint32_t shape, first;
   uint64_t count;
 } CoroutineHolder;
@@ -23,14 +23,16 @@ typedef struct CoroutineHolder {
 typedef struct CoroutineGroup {
   uint64_t key;
   lua_State *longest;        /* the one that has been suspended longest */
-  uint64_t count, bytes;     /* bytes: with the coroutines' values and frames */
-  /* the time for which the longest suspended one has not run */
+  /* count: number of coroutines; bytes: their size with values and frames */
+  uint64_t count, bytes;
+  /* bounds of the time for which the longest suspended one has not run */
   uint64_t least_ns, most_ns;
-  /* the time for which the shortest suspended one has not run */
+  /* bounds of the time for which the shortest suspended one has not run */
   uint64_t shortest_least_ns, shortest_most_ns;
-  uint64_t with_spans;       /* coroutines that have spans open */
-  uint32_t nholders;         /* of `holders`, the one with most coroutines first */
-  uint64_t otherwise;        /* coroutines that are held in none of these ways */
+  uint64_t with_spans;       /* number of coroutines that have open spans */
+  /* number of `holders`, which are sorted by their coroutines, the most first */
+  uint32_t nholders;
+  uint64_t otherwise;        /* number of coroutines that none of `holders` holds */
   CoroutineHolder holders[COROUTINE_HOLDERS];
 } CoroutineGroup;
 
@@ -50,7 +52,7 @@ void coroutine_groups_free(CoroutineGroups *g);
    it has not begun. */
 bool coroutine_waits(const lua_State *co);
 bool coroutine_is_new(const lua_State *co);
-/* Sets the bounds of the time for which it has not run. */
+/* Sets the bounds of the time for which the thread has not run. */
 void coroutine_age(const lua_State *co, uint64_t *least_ns, uint64_t *most_ns);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * The operand's address shows where it is: in an upvalue of the running function or in
  * one of its registers; symbolic execution of the bytecode (varinfo.c) then finds which
- * variable or field that register holds. So the operands must be passed by their own
- * address, not as copies, for a name to be found; without one the message is shorter, not
+ * variable or field that register holds. So a name is found only if the operands are
+ * passed by their own address, not as copies. Without a name the message is shorter, not
  * wrong.
  */
 #include "debug_error.h"
@@ -33,8 +33,8 @@ static const char *upvalue_of(const LuaClosure *f, const TValue *o, const char *
   return NULL;
 }
 
-/* Returns the register at o of the frame, or -1. A method call has copied its object into
- * the register behind the method's by the time that it fails. */
+/* Returns the register at o of the frame, or -1. A method call that fails has already
+ * copied its object into the register behind that of the method. */
 static int register_of(const CallInfo *ci, const TValue *o, Instruction current) {
   const TValue *base = ci->func + 1;
   if ((uintptr_t)o < (uintptr_t)base || (uintptr_t)o >= (uintptr_t)ci->top) return -1;

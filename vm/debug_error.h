@@ -9,7 +9,7 @@
 /* Raises "attempt to %s a %s value%s". */
 _Noreturn void error_type(lua_State *L, const TValue *o, const char *operation);
 _Noreturn void error_call(lua_State *L, const TValue *o);
-/* Raises "bad 'for' %s (number expected, got %s)"; what: "initial value", "limit",
+/* Raises "bad 'for' %s (number expected, got %s)"; what is "initial value", "limit" or
    "step". */
 _Noreturn void error_for(lua_State *L, const TValue *o, const char *what);
 _Noreturn void error_concat(lua_State *L, const TValue *a, const TValue *b);

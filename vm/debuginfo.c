@@ -3,13 +3,13 @@
  *
  * A frame's pc points behind the word of the instruction that it runs, so the current
  * instruction is the word before it; a frame that has just been entered counts as being
- * at its first.
+ * at its first instruction.
  *
  * The line that hooks, messages and debug.getinfo give is the line of the last token read
  * before the instruction was made, as in the reference implementation: for a table the
  * token before its '{', for a function its "end". To find the code that makes an object,
- * one needs the place where the table or function begins, so the positions of these two
- * say more: see debuginfo.h.
+ * one needs the place where the table or function begins. So the positions of tables and
+ * functions have that place, too (debuginfo.h).
  */
 #include "debuginfo.h"
 
@@ -131,7 +131,7 @@ static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
 
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   TValue *base = ci->func + 1;
-  /* does not trust the chunk's data about its variables */
+  /* the limit is needed because the chunk's data about its variables may be wrong */
   const TValue *limit = ci == L->ci ? L->top : ci->next->func;
   const char *name = NULL;
   if (n < 0 && is_lua_frame(ci)) return find_vararg(ci, n, slot);
@@ -144,7 +144,7 @@ const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
 
 /* Tells whether pc is inside the generic loop that TFORPREP at `prep` prepares. */
 static bool is_in_loop(const Prototype *p, int prep, int pc) {
-  /* up to TFORLOOP */
+  /* the loop ends with its TFORLOOP */
   return prep < pc && pc <= prep + 1 + (int)INS_Bx(p->code[prep]) + 1;
 }
 

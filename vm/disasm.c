@@ -62,7 +62,7 @@ static void show_upvalue(FILE *out, const Prototype *p, uint32_t index) {
   if (index < p->nupvalues) fprintf(out, " %s", name_or(p->upvalues[index].name));
 }
 
-/* Writes the notes behind an instruction. aux: its second word, or 0. */
+/* Writes the notes behind an instruction. aux is its second word, or 0. */
 static void show_notes(FILE *out, const Prototype *p, uint32_t pc, uint32_t aux) {
   Instruction i = p->code[pc];
   const OpInfo *info = &op_info[op_base(i)];

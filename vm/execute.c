@@ -11,15 +11,15 @@
  * at once and costs nothing while there is none. (A call of a Lua function in place need
  * not reread it: no other code has run since.)
  *
- * Watching. L->instrumented says what watches the thread (watch.h); the general paths
+ * Watching. L->instrumented says what watches the thread (watch.h). The general paths
  * into and out of a call test it and call vm_call_entered and vm_call_left. The fast
- * handlers of calls and returns do not: while it is not 0, `dispatch` is a table without
- * them.
+ * handlers of calls and returns do not test it: while it is not 0, `dispatch` is a table
+ * without these handlers.
  *
- * State that only fast paths keep. A watch may begin or end while a program runs. So the
- * state that one path leaves in a frame or in code, the other path must leave as well, or
- * mark as unknown. This is the list of it; an addition to a fast path adds a row and an
- * assertion.
+ * State that only fast paths keep. A watch may begin or end while a program runs. So if
+ * one path leaves some state in a frame or in code, the other path must leave it as well,
+ * or mark it as unknown. The list below has all such state; an addition to a fast path
+ * adds a row and an assertion.
  *
  *  Position of `next`. TFORCALL keeps it in the scratch of the control variable R[A+2],
  *    so that it need not search for the key. It is the position of the key R[A+2] in the
@@ -62,17 +62,16 @@
  * is started by a word of its file (runtime/probes.h). No results are open there and all
  * registers are below L->ci->top. Loops that count their rounds have a safepoint in each
  * 32nd round, and at their start, so that nested loops of few rounds have them as well.
- * (Calls and returns only read L->dispatch: a safepoint at every call would cost a
- * program that only calls 2 % of its time.)
+ * (Calls and returns only read L->dispatch: a program that does nothing but call would
+ * lose 2 % of its time by a safepoint at every call.)
  *
- * Metamethods.  A slow operation either completes, or leaves a function with
- * its arguments above the frame (meta_prepare_*).  Then the function is called
- * like any other, with CALL_SPECIAL in its frame, and the frame below waits
- * inside its instruction.  When the function returns, the table op_finish says
- * how that instruction continues with the result, which is used where it is:
- * RETURN0, RETURN1 and C functions go there directly (metamethod_done), all else through
- * `place_results`. So metamethods do not grow the C stack, may yield, and cost little
- * more than calls.
+ * Metamethods.  A slow operation either completes, or leaves a function with its
+ * arguments above the frame (meta_prepare_*).  Then the function is called like any
+ * other, with CALL_SPECIAL in its frame, and the frame below waits inside its
+ * instruction.  When the function returns, the table op_finish says how that instruction
+ * continues with the result, which is used where it is. RETURN0, RETURN1 and C functions
+ * jump directly to this code (metamethod_done), all else through `place_results`. So
+ * metamethods do not grow the C stack, may yield, and cost little more than calls.
  *
  * Returning.  A frame without CALL_FRESH, CALL_SPECIAL and CALL_VARARG was
  * called by a Lua frame's CALL: its results are placed and the caller continues.
@@ -81,10 +80,10 @@
  * function with a continuation.
  *
  * Collections happen only in GC_CHECK. Instructions that make an object put it into the
- * highest register in use (the compiler ensures that). L->top is then just above that
- * register, or at it before the object is made; elsewhere L->top is above all registers
- * of the frame. Registers that are not live may hold old values: each collection marks or
- * clears every slot, so they are never dangling.
+ * highest register in use (the compiler ensures that). At the GC_CHECK, L->top is just
+ * above that register, or at that register if the object is yet to be made. Elsewhere
+ * L->top is above all registers of the frame. Registers that are not live may hold old
+ * values: each collection marks or clears every slot, so they are never dangling.
  */
 #include "execute.h"
 
@@ -122,8 +121,8 @@
 
 const void *const *vm_dispatch_normal;
 static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT], *dispatch_noting[OP_COUNT];
-/* the handler that runs an instruction alone, not in a pair: without a watch of calls,
-   and with one */
+/* handlers that run an instruction alone, not in a pair; alone_calls is for a watch of
+   calls */
 static const void *alone_plain[OP_COUNT], *alone_calls[OP_COUNT];
 const void *const *const vm_dispatch_calls = dispatch_calls;
 const void *const *const vm_dispatch_each = dispatch_each;
@@ -131,8 +130,8 @@ const void *const *const vm_dispatch_noting = dispatch_noting;
 
 /* Declares a variable of the loop that seldom changes, and keeps it in a register that
  * calls preserve. Otherwise gcc 12 moves these variables between registers and stack
- * slots at the end of almost every instruction. (For pc and base it does better without
- * this.) The names of registers have this effect only where the compiler obeys them
+ * slots at the end of almost every instruction. (For pc and base gcc does better without
+ * this macro.) Naming a register has this effect only if the compiler obeys the name
  * outside of asm statements, too, as gcc does. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define IN_REGISTER(declaration, name) register declaration __asm__(name)
@@ -156,7 +155,8 @@ static void make_noting_tables(const void *const *normal, const Ways *ways) {
   dispatch_noting[OP_LOOP] = dispatch_noting[OP_FORLOOP] = dispatch_noting[OP_TFORLOOP] =
       dispatch_noting[OP_CALL] = dispatch_noting[OP_TAILCALL] = ways->note_often;
   memcpy(alone_plain, normal, sizeof alone_plain);
-  alone_plain[OP_CALL] = ways->call; /* functions of libraries have frames then */
+  /* a noted thread calls library functions with a frame */
+  alone_plain[OP_CALL] = ways->call;
   alone_plain[OP_TAILCALL] = ways->tail_call;
   memcpy(alone_calls, dispatch_calls, sizeof alone_calls);
   alone_plain[OP_GETASSUMED] = alone_calls[OP_GETASSUMED] = ways->split;
@@ -190,12 +190,13 @@ static void make_tables(const void *const *normal, const Ways *ways) {
 
 /* ---- helpers out of line ------------------------------------------------- */
 
-/* steps of __index or __newindex; beyond it, meta.c continues, or detects the loop */
+/* the most steps of __index or __newindex; after them meta.c continues, or detects the
+   loop */
 #define MAX_TABLE_CHAIN 100
 
-/* Returns the node of a field, or NULL if there is none. Stores its place in the aux
- * word; for a node in its main position, that is the hash, which fits tables of all
- * sizes. */
+/* Returns the node of a field, or NULL if there is none. Stores the node's place in the
+ * aux word. If the node is in its main position, the place stored is the hash, which fits
+ * tables of all sizes. */
 ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *aux) {
   Node *n = &t->node[key->hash & t->node_mask];
   if (likely(n->key.p == (const void *)key && n->key_tag == TAG_SHORT_STRING)) {
@@ -253,9 +254,9 @@ static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t,
   return NULL;
 }
 
-/* Returns the table where methods usually are, or NULL if there is none. class_of returns
- * the class of a metatable; method_holder returns the object itself, its class, or the
- * functions for strings. */
+/* Returns the class of a metatable, the table where methods usually are, or NULL if there
+ * is none. (method_holder returns the table for an object: the object itself, its class,
+ * or the functions for strings.) */
 ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
   const TValue *handler = table_fast_metamethod(d, mt, META_INDEX);
   return handler != NULL && is_table(handler) ? handler : NULL;
@@ -274,8 +275,8 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* Returns a method that is not where it was last found in the class, but elsewhere in the
- * class or in a class that it inherits from. Returns NULL if it is in neither. */
+/* Returns a method that is not where it was last found in the class. Searches the class
+ * and the classes that it inherits from; returns NULL if none has the method. */
 static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key,
                                                Instruction *aux) {
   for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
@@ -410,8 +411,9 @@ static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra
   return before ^ position;
 }
 
-/* Begins a round like next_pair_further. Most often the next pair is at that position, or
- * in one of the next nodes. (It is a function so that the loop keeps its registers.) */
+/* Begins a round like next_pair_further. Most often the next pair is at the stored
+ * position, or in one of the next nodes. (This is a function so that the interpreter loop
+ * keeps its registers.) */
 static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, after = before + 1;
   if (before < t->array_size) {
@@ -453,7 +455,7 @@ ALWAYS_INLINE bool integral_value(const TValue *o, int64_t *i) {
 }
 
 /* Tells whether a float can have exactly the value of this integer; returns false also
-   for some large integers for which one can. */
+   for some large integers that a float can have. */
 ALWAYS_INLINE bool is_float_exactly(int64_t i) {
   const uint64_t limit = UINT64_C(1) << 53;
   return (uint64_t)i + limit <= 2 * limit;
@@ -482,8 +484,8 @@ static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing
 }
 
 /* Shifts function and fixed parameters above the extra arguments. A collection may have
- * scanned the frame already, in a hook for the call or before a tail call took it over:
- * the slots that are now below its function have not been scanned. */
+ * scanned the frame already, in a hook for the call or before a tail call took the frame
+ * over. The slots that are now below its function were not scanned then. */
 static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
   ci->u.lua.nextra = (uint32_t)extra;
@@ -534,10 +536,11 @@ ALWAYS_INLINE TValue *frame_result_slot(CallInfo *ci) {
 }
 
 /* Joins the rest of a CONCAT that waited for a metamethod. Returns the next metamethod,
- * if that needs one. */
+ * or NULL if the concatenation needs none. */
 static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) {
   ptrdiff_t off = stack_save(L, ra);
-  int left = (int)(result - 1 - ra); /* operands below the two that were joined */
+  /* number of operands below the two that were joined */
+  int left = (int)(result - 1 - ra);
   value_copy(result - 2, result);
   L->top = result - 1;
   TValue *call = left > 1 ? meta_prepare_concat(L, left) : NULL;
@@ -545,9 +548,9 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   return call;
 }
 
-/* Tells whether a primitive that an instrumented thread calls runs in the loop as usual;
- * it does not under hooks, which see it as a call. Records that the coroutine is left if
- * it yields in the loop. */
+/* Tells whether a primitive that an instrumented thread calls runs in the loop as usual.
+ * Under hooks it does not: hooks see it as a call. If the primitive yields in the loop,
+ * this function also records that the coroutine is left. */
 static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
   if (L->instrumented & INSTRUMENT_HOOKS) return false;
   if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
@@ -578,8 +581,8 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
   return ci;
 }
 
-/* Begins the protected part of a pcall or, below, of an xpcall; returns the function to
-   call. */
+/* Begins the protected part of a pcall; returns the function to call. (begin_xpcall does
+   this for an xpcall.) */
 ALWAYS_INLINE TValue *begin_pcall(lua_State *L, CallInfo *ci, TValue *func) {
   ci->u.c.ctx = 1;
   L->errfunc = 0;
@@ -596,9 +599,9 @@ ALWAYS_INLINE TValue *begin_xpcall(lua_State *L, CallInfo *ci, TValue *func) {
   return func + 2;
 }
 
-/* Begins a pcall or xpcall under hooks: until the call is reported to them, its frame
- * catches no errors. Returns the function to call, or NULL for wrong arguments or another
- * primitive. */
+/* Begins a pcall or xpcall under hooks. Until the call is reported to the hooks, its
+ * frame catches no errors. Returns the function to call, or NULL for wrong arguments or
+ * another primitive. */
 static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
                                        int nresults, uint32_t status) {
   const int n = (int)(L->top - func) - 1;
@@ -715,8 +718,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
-/* Turns the running instruction into a QUICK one if it is `base`. It may be a pair of
-   which the watched path runs the first instruction alone; that stays a pair. */
+/* Turns the running instruction into a QUICK one if it is `base`. A pair, of which the
+   watched path runs the first instruction alone, stays a pair. */
 #define QUICKEN(base) \
   do { if (((uint8_t *)pc)[-4] == OP_##base) BECOME(OP_##base##F); } while (0)
 
@@ -754,7 +757,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define ARITH_BOTH(name, int_op, float_op, luaop) \
   CASE(name): ARITH(RB, RC, int_op, float_op, (void)0, luaop, meta_prepare_arith) \
   CASE(name##K): ARITH(RB, KC, int_op, float_op, (void)0, luaop, prepare_arith_constant)
-/* An operation on numbers, with a form for two floats. */
+/* Makes the handler of an operation on two floats. */
 #define FLOATS(name, base_name, b, c, float_op) \
   CASE(name): { \
     const TValue *x = (b), *y = (c); \
@@ -888,9 +891,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #else
   const void *const *dispatch;
 #endif
-  /* the frame of base, k and pc: L->ci while an instruction begins */
+  /* the frame that base, k and pc belong to; equal to L->ci when an instruction begins */
   IN_REGISTER(CallInfo *own, "r15");
-  CallInfo *ci; /* not kept from one instruction to the next: L->ci is */
+  CallInfo *ci; /* not kept from one instruction to the next, as L->ci is */
   uint32_t extra; /* status bits of the frame about to be pushed */
   lua_CFunction f; /* the C function about to be called */
   int n;
@@ -965,11 +968,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       pc += 3; /* both aux words, and GETFIELD */
       NEXT;
     }
-    /* its position in the table is wrong: the pair looks there again */
+    /* the position of the library in the table is wrong, so the pair searches again */
     BECOME(OP_GETTABUP_GETFIELD);
     goto CASE(GETTABUP_GETFIELD);
   }
-  /* of a pair that GETTABUP begins, when it has not found its field */
+  /* runs for a pair whose GETTABUP has not found its field */
   CASE(FIND_LIBRARY):
     if (vm_assume_library_field(L, (Instruction *)pc - 1)) goto CASE(GETASSUMED);
     goto CASE(GETTABUP);
@@ -1113,8 +1116,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(SETIK): SET_INT(KC)
   CASE(NEWTABLE): {
     uint32_t nhash = (1u << ARG_B) >> 1; /* 0 for 0 */
-    /* before making it: the value that was in the register is dead, and the new table is
-       not promoted at once */
+    /* collects before the table is made: the old value of the register is dead then, and
+       the new table is not promoted at once */
     GC_CHECK_BELOW(RA);
     SAVE;
     Table *t = table_new(L, *pc, nhash);
@@ -1131,7 +1134,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     L->top = ra + 1 + n;
     set_list(L, as_table(ra), ra + 1, *pc, n);
     pc++;
-    dispatch = L->dispatch; /* for the reason given at NEWTABLE */
+    dispatch = L->dispatch; /* callbacks of the sampler may be due, as at NEWTABLE */
     NEXT;
   }
 
@@ -1358,7 +1361,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (ra->v.prim->id == PRIM_NEXT && is_position_known(t, ra)) {
         if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
         uint32_t passed = next_pair(L->domain, t, ra);
-        dispatch = L->dispatch; /* as fast as keeping it across the call */
+        /* reading it again is as fast as keeping it across the call */
+        dispatch = L->dispatch;
         pc++; /* past TFORLOOP */
         if (passed == 0) NEXT;
         CHECK_POSITION(ra);
@@ -1552,8 +1556,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT;
   }
 
-  /* the fast path: as for CALL, from a frame that has nothing to close and no extra
-     arguments */
+  /* the fast path: conditions as for CALL, and the frame has nothing to close and no
+     extra arguments */
   CASE(TAILCALL): {
     CallInfo *frame = own;
     uint32_t b = ARG_B, i = 0;
@@ -1650,7 +1654,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto return_values;
     }
     int wanted = frame->nresults;
-    value_copy(frame->func, RA); /* if none is wanted, that register is free anyway */
+    /* copies even if no result is wanted: the slot is free then */
+    value_copy(frame->func, RA);
     if (unlikely(wanted != 1)) {
       L->top = frame->func + 1;
       for (TValue *res = L->top; wanted > 1; wanted--) set_nil(res++);
@@ -1694,7 +1699,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   metamethod_done:
     own = L->ci->prev;
     L->ci = own;
-  /* own continues in its instruction, which waited for that value, or for none */
+  /* `own` continues in its instruction, which waited for the value at first, or for
+     none */
   resume_instruction:
     base = own->func + 1;
     k = own->u.lua.k;
@@ -1722,10 +1728,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         nresults = 1;
         goto call_meta;
       }
-      case FINISH_AGAIN: pc--; NEXT; /* for the variables that are still to be closed */
+      /* runs the instruction again, for the variables that are still to be closed */
+      case FINISH_AGAIN: pc--; NEXT;
     }
 
-  return_values: /* of the Lua frame L->ci: n values from first */
+  return_values: /* the Lua frame L->ci returns n values from first */
     ci = L->ci;
     if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
       ci->u.lua.pc = pc;
@@ -1742,7 +1749,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       first = L->top - n;
     }
     if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
-      L->top = first + n; /* values that another thread left may lie above it */
+      L->top = first + n; /* another thread may have left values above them */
       first = vm_call_left(L, first, n);
     }
   place_results: {
@@ -1904,8 +1911,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto c_done;
   }
 
-  /* runs in this loop the resumable coroutine given by func (a wrap closure, or resume
-     with the thread as first argument) */
+  /* runs a resumable coroutine in this loop; func is a wrap closure, or resume with the
+     thread as its first argument */
   resume: {
     TValue *args = extra & CALL_WRAP ? func + 1 : func + 2;
     lua_State *co =
@@ -1923,7 +1930,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     L = co;
     first = L->top - n;
   }
-  resume_here: /* L was suspended (or is new): it receives the values from first on */
+  resume_here: /* L was suspended (or is new): it receives the values from `first` on */
     ci = L->ci;
     dispatch = L->dispatch;
     if (L->status == LUA_OK) { /* new: the function is below its arguments */
@@ -1948,9 +1955,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   /* ---- pairs ---- */
 
-  /* FIRST_x runs the usual case of the instruction, and falls through with pc at the next
+  /* FIRST_x runs the usual case of instruction x, and falls through with pc at the next
    * word; LAST_x runs it and continues. Rare cases are left to the handler of x, which
-   * finds everything as if it had been dispatched to. */
+   * finds the state that it would have if it had been dispatched to. */
 #define IF_NOT(name, condition) do { if (unlikely(!(condition))) goto CASE(name); } while (0)
 #define THEN do { CHECK_INSTRUCTION; pc++; } while (0)
 
@@ -1958,7 +1965,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_LOADI set_int(RA, ARG_sBx);
 #define FIRST_LOADK value_copy(RA, &k[ARG_Bx]);
 #define FIRST_GETUPVAL value_copy(RA, CLOSURE_OF_FRAME->upvalues[ARG_B]->v);
-/* Sets `source` to where the value was, and `loaded` to where it is now. */
+/* Loads a value; sets `source` to where the value was, and `loaded` to where it is
+   now. */
 #define LOAD_MOVE source = RB; loaded = RA; value_copy(RA, source);
 #define LOAD_GETUPVAL \
   source = CLOSURE_OF_FRAME->upvalues[ARG_B]->v; loaded = RA; value_copy(RA, source);
@@ -2130,8 +2138,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define LAST_RETURN1 goto CASE(RETURN1);
 #define LAST_MODK goto CASE(MODK);
 
-/* Two arithmetic operations. The second takes the result of the first from a machine
- * register: passing it through its slot in memory would take twice as long as the
+/* Runs two arithmetic operations. The second takes the result of the first from a machine
+ * register: passing the result through its slot in memory would take twice as long as the
  * operation. (A branch chooses the operand, because it is predicted; selecting one of two
  * values would wait for both.) */
 #define SIGN_ADD +
@@ -2175,15 +2183,16 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
-/* Reads a value that was just loaded from the place that it was loaded from: reading it
- * from its new place would have to wait for the store. */
+/* Reads a value that was just loaded. It is read from `source`, the place that it was
+ * loaded from: reading it from its new place would have to wait for the store. */
 #define TAKEN(operand) \
   ({ \
     const TValue *taken = (operand); \
     if (taken == loaded) { taken = source; __asm__("" : "+r"(taken)); } \
     taken; \
   })
-/* op_fuse makes the two a pair only if the GETFIELD takes the value that was loaded. */
+/* Runs a GETFIELD that takes the value that was just loaded (op_fuse makes no other pairs
+   with it). */
 #define TAKING_GETFIELD { rt_assert(RB == loaded); LOAD_FIELD(GETFIELD, source) }
 #define TAKING_GETTABLE { \
     const TValue *table = TAKEN(RB), *item = TAKEN(RC); \
@@ -2200,7 +2209,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     TAKING_##next NEXT; \
   }
 
-/* A number that is computed, and stored or returned. (Numbers need no barrier.) */
+/* Store or return a number that was just computed. (Numbers need no write barrier.) */
 #define STORE_SETFIELD(set, value) STORE_IN_TABLE(SETFIELD, RA, set, value)
 #define STORE_SETTABUP(set, value) \
   STORE_IN_TABLE(SETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_A]->v, set, value)
@@ -2266,8 +2275,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #include "opcodes.def"
 #undef OP
 
-  /* runs before each instruction while hooks want that, or when a request or a collection
-     is due */
+  /* runs before each instruction while hooks want that, while there is a request, or when
+     a collection is due */
   op_each:
     if (L->instrumented == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
         !vm_is_asked(L->domain) && !gc_is_wanted(L->domain)) {

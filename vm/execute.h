@@ -12,11 +12,11 @@ typedef struct Run {
   /* the first member, because d->error_jump points to it; its L is the thread for which
      the Run was entered */
   ErrorJump jump;
-  /* frame of L below the one for which it was entered: unwinding stops there */
+  /* frame of L below the one for which the Run was entered; unwinding stops there */
   CallInfo *boundary;
-  bool is_resume;      /* entered by lua_resume: yields and errors of L end it */
-  uint32_t nonyieldable; /* of L at the entry */
-  uint32_t ncalls;     /* of the domain at the entry */
+  bool is_resume;      /* entered by lua_resume; yields and errors of L end the Run */
+  uint32_t nonyieldable; /* nonyieldable of L at the entry */
+  uint32_t ncalls;     /* ncalls of the domain at the entry */
 } Run;
 
 typedef enum Entry {
@@ -35,11 +35,12 @@ typedef enum Entry {
  * until run->L yields (LUA_YIELD). */
 int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults);
 
-/* Handler tables (watch.h says which one is in force), set by vm_dispatch_init. */
+/* Handler tables, set by vm_dispatch_init (watch.c chooses the one in force). */
 HIDDEN extern const void *const *vm_dispatch_normal;
 /* calls and returns take the paths that report them */
 HIDDEN extern const void *const *const vm_dispatch_calls;
-/* calls and returns do so as well, and each instruction is checked before it runs */
+/* calls and returns take those paths as well, and each instruction is checked before it
+   runs */
 HIDDEN extern const void *const *const vm_dispatch_each;
 /* each instruction is noted in its frame before it runs (noting.c) */
 HIDDEN extern const void *const *const vm_dispatch_noting;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/function_names.c: the name of a function, by one rule for everything that shows it.
  *
- * A Lua function has the name by which it is defined (Prototype.name): "f", "M.a.b:c".
- * One without a name is "anonymous", and code that shows it shows its place as well.
+ * A Lua function has the name by which it is defined (Prototype.name): "f", "M.a.b:c". A
+ * function without a name is "anonymous", and code that shows this name shows the
+ * function's place as well.
  *
  * A C function has its name in the loaded modules, such as "string.rep"; of several names
  * it has the best one (eventring_compare_names), so that each run shows the same. If no
@@ -31,7 +32,7 @@
 #include "table.h"
 #include "thread.h"
 
-/* of a module that is searched; a larger table does not count as a module */
+/* the most nodes of a module; a larger table does not count as a module */
 #define MOST_NODES 65536
 
 /* ---- functions of Lua ---------------------------------------------------- */
@@ -85,10 +86,11 @@ static bool is_better(const char *a, const char *b) {
 /* The name of a C function that was found in the modules, and its place. */
 typedef struct FoundName {
   const void *f;
-  const Table *loaded; /* the modules, and their nodes */
+  const Table *loaded; /* the table of loaded modules; `modules` are its nodes */
   const Node *modules;
-  uint32_t free;             /* Table.last_free of them */
-  uint32_t module, at;       /* numbers of nodes, of the best name */
+  uint32_t free;             /* Table.last_free of `loaded` */
+  /* numbers of the nodes of the best name: in `loaded`, and in the module */
+  uint32_t module, at;
   char name[FUNCTION_NAME_SIZE]; /* "" if no module has the function */
 } FoundName;
 
@@ -132,7 +134,7 @@ static void find_in_modules(const Table *loaded, const void *f, FoundName *found
 }
 
 /* Tells whether a kept name is still valid: no module was added, and the module that had
-   the function still has it. */
+   the function still has the function. */
 static bool is_found(const FoundName *found, const Table *loaded, const void *f) {
   if (found->f != f || found->loaded != loaded) return false;
   if (loaded == NULL) return true;
@@ -180,8 +182,8 @@ static void read_symbol(const void *address, const Dl_info *info, const struct l
              (unsigned long)((const char *)address - (const char *)info->dli_fbase));
 }
 
-/* A name that was read, and the mapped file that it is from: another file may be mapped
-   at the same addresses later. */
+/* A name that was read, with the mapped file that has the symbol: another file may be
+   mapped at the same addresses later. */
 typedef struct KeptName {
   const void *address, *file, *section;
   char name[FUNCTION_NAME_SIZE];

@@ -2,10 +2,10 @@
 /* vm/hook.c: hooks.
  *
  * A hook is one of the two watchers of a thread (watch.c). Line and count events come
- * from hook_before_instruction, before each instruction; the others from the one way into
- * a call and the one out of it. A hook that yields leaves the frame at the instruction
- * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not called again
- * for it.
+ * from hook_before_instruction, before each instruction; call and return events come from
+ * vm_call_entered and vm_call_left. A hook that yields leaves the frame at the
+ * instruction that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not
+ * called again for it.
  *
  * Code that runs while hooks are off (finalizers, hooks) may run between two instructions
  * of a frame: it does not change L->old_pc, from which that frame's line hook
@@ -70,7 +70,8 @@ static bool continues_step(const Prototype *p, int old_pc, int pc) {
   switch (op_base(p->code[pc])) {
     case OP_LOOP: return jumped_to_loop(p, old_pc, pc);
     case OP_TFORCALL: return op_base(p->code[old_pc]) == OP_TFORPREP;
-    case OP_CLOSE: case OP_RETURN: return pc == old_pc; /* once more, after a __close */
+    /* the instruction runs once more after a __close */
+    case OP_CLOSE: case OP_RETURN: return pc == old_pc;
     default: return false;
   }
 }
@@ -85,8 +86,8 @@ static void call_line_hook(lua_State *L, const Prototype *p, int pc) {
   L->old_pc = pc;
 }
 
-/* Yields. The thread stays at this instruction, which runs when it is resumed; until then
- * the frame's pc is behind it, as always. */
+/* Yields. The thread stays at this instruction, which runs when the thread is resumed.
+ * Until then the frame's pc is behind the instruction, as always. */
 _Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool counted) {
   if (counted) L->hook_count = 1; /* the count event is due again */
   L->ci->u.lua.pc = pc + 1;
@@ -108,7 +109,7 @@ static NOINLINE void call_step_hooks(lua_State *L, const Instruction *pc, int ma
 }
 
 void hook_before_instruction(lua_State *L, const Instruction *pc) {
-  /* part of the call: the next instruction begins a line */
+  /* VARARGPREP is part of the call; the next instruction begins a line */
   if (INS_OP(*pc) == OP_VARARGPREP) {
     if (L->allow_hook) L->old_pc = 1;
     return;

@@ -2,20 +2,21 @@
 /* vm/last_stack.c: writes the stack of a domain into the recording, so that a process
  * that is killed leaves a record of what it did.
  *
- * When: each period (SAROS_EVENTRING_STACKS, 1 s; 0: never), at the next safepoint; after
- * a step of the collector of STEP_NS or more; when a trigger fires; at an error without a
- * handler, when memory is short, and in the handler of a signal that ends the process.
+ * A stack is written in each period (SAROS_EVENTRING_STACKS, 1 s by default, 0 for
+ * never), at the next safepoint; after a step of the collector of STEP_NS or more; when a
+ * trigger fires; at an error without a handler; when memory is short; and in the handler
+ * of a signal that ends the process.
  *
  * While the process records, the helper of the library asks for stacks in each period
  * (eventring_stack_ask_each): it sets a bit in the word that safepoints test anyway
- * (probes.h) and clears it soon after; other processes set it too. So nothing is added to
- * the code that a program executes. Where there is no helper (without /proc), domains
- * look at the time whenever they collect.
+ * (probes.h), and clears the bit soon after. Other processes set the bit, too. So nothing
+ * is added to the code that a program executes. Where there is no helper (without /proc),
+ * a domain checks the time whenever it collects.
  *
  * In a signal handler anything may be half done. Frames are filled in an order that keeps
  * their list valid at each moment (frame.h), but memory may be damaged if the signal is
- * SIGSEGV. So everything is read there with process_vm_readv, which fails where a load
- * would trap, and only frames, closures, prototypes and their names are read.
+ * SIGSEGV. So the handler reads everything with process_vm_readv, which fails where a
+ * load would trap, and reads only frames, closures, prototypes and their names.
  */
 #include "last_stack.h"
 
@@ -58,8 +59,8 @@ typedef struct Text {
 
 /* ---- describing ---------------------------------------------------------- */
 
-/* Writes the digits of a line at the end of `text`, and returns where they begin; "" for
-   0. */
+/* Writes the digits of a line number at the end of `text`, and returns where they begin.
+   Writes "" for 0. */
 static const char *line_text(char text[static 16], uint32_t line) {
   char *at = text + 15;
   *at = '\0';
@@ -207,7 +208,7 @@ static void write_stack(Domain *d, int reason, int64_t value, bool in_handler) {
 }
 
 void last_stack_note(Domain *d, int reason, int64_t value) {
-  static _Thread_local struct timespec last; /* shortage of memory */
+  static _Thread_local struct timespec last; /* time of the last shortage of memory */
   struct timespec now;
   if (d->current == NULL) return;
   if (reason == EVENTRING_STACK_MEMORY) {
@@ -227,7 +228,7 @@ static Domain *domain_of_thread(void) {
   for (unsigned n = 0; n < DOMAIN_PLACES && introspection_domain(n, &d); n++) {
     Peer *peer;
     int its;
-    /* domains of other threads may end meanwhile */
+    /* domains of other threads may end during the search */
     if (d != NULL && peek(&d->peer, &peer, sizeof peer) && peek(&peer->tid, &its, sizeof its) &&
         its == tid)
       return d;

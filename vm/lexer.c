@@ -8,9 +8,9 @@
  *
  * Reserved words are found in a table of 64 bytes that lexer_init fills from tokens.def
  * (22 insertions). So no domain has to be prepared for compiling, and no String is made
- * for a reserved word. Every other word is a String of the domain; short ones are
- * interned there, long ones in `long_strings`, so that the compiler may compare names by
- * address.
+ * for a reserved word. Every other word is a String of the domain. Short words are
+ * interned in the domain, long ones in `long_strings`, so the compiler may compare names
+ * by address.
  *
  * Failures: lexer_error raises LUA_ERRSYNTAX with the position and the text of the
  * offending lexeme; the message shows a string in its decoded form. The arena owns all
@@ -94,7 +94,7 @@ static void buffer_bytes(Lexer *lx, const char *s, size_t length) {
 
 /* ---- messages ------------------------------------------------------------ */
 
-/* Raises "chunk:line: message near text"; text NULL: without the last part. */
+/* Raises "chunk:line: message near text", without "near text" if text is NULL. */
 static _Noreturn void error_near(Lexer *lx, const char *message, const char *text) {
   char chunk[LUA_IDSIZE];
   chunk_id(chunk, lx->chunk_name, strlen(lx->chunk_name));
@@ -124,7 +124,7 @@ static const char *lexeme_text(Lexer *lx, const String *decoded) {
   if (decoded == NULL) {
     buffer_bytes(lx, lx->lexeme, (size_t)(lx->lexeme_end - lx->lexeme));
   } else {
-    size_t delimiter = 1; /* a quote, or [==[ */
+    size_t delimiter = 1; /* length of a quote or [==[ */
     if (*lx->lexeme == '[') delimiter += 1 + strspn(lx->lexeme + 1, "=");
     buffer_bytes(lx, lx->lexeme, delimiter);
     buffer_bytes(lx, decoded->data, string_len(decoded));
@@ -159,7 +159,7 @@ void lexer_error(Lexer *lx, const char *message, int kind) {
 
 /* ---- reserved words and names -------------------------------------------- */
 
-/* Returns a hash without collisions over the reserved words (checked when the table is
+/* Returns the hash of a word; reserved words do not collide (checked when the table is
    filled). */
 ALWAYS_INLINE unsigned word_hash(const char *s, size_t length) {
   return ((unsigned char)s[0] + (unsigned char)s[length - 1] + (unsigned)length * 8) &
@@ -278,12 +278,12 @@ static int scan_numeral(Lexer *lx, TokenValue *token) {
   return TOKEN_FLOAT;
 }
 
-#define BYTES(b) ((b) * UINT64_C(0x0101010101010101)) /* in each place of a word */
+#define BYTES(b) ((b) * UINT64_C(0x0101010101010101)) /* b in each byte of a word */
 
 /* ---- long brackets ------------------------------------------------------- */
 
-/* Returns the number of '=' after the bracket at the cursor if a second bracket follows
- * them; otherwise -1 for a lone bracket and -2 for one with '=' and no partner. */
+/* Returns the number of '=' between the bracket at the cursor and a second bracket.
+ * Without a second bracket returns -1, or -2 if there are '='. */
 static int bracket_level(const Lexer *lx) {
   const char *p = lx->cursor;
   char bracket = *p++;
@@ -299,8 +299,8 @@ static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int sta
   lexer_error(lx, message, TOKEN_EOF);
 }
 
-/* Tells whether a byte of the word is b; `repeated` has b in each byte. The bits of bytes
- * above such a byte may be wrong. */
+/* Tells whether a byte of the word is b; `repeated` has b in each byte. The result has
+ * bits of the bytes that are b; bits above the lowest such byte may be wrong. */
 ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
   uint64_t difference = word ^ repeated;
   return (difference - BYTES(1)) & ~difference & BYTES(0x80);
@@ -317,7 +317,7 @@ static const char *end_of_long_text(const char *p, const char *end) {
   return p;
 }
 
-/* Scans a long bracket, from its opening bracket at the cursor; skips a comment (token
+/* Scans a long string, from its opening bracket at the cursor, or skips a comment (token
    NULL). */
 static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
   int start_line = lx->line;
@@ -621,7 +621,7 @@ int lexer_peek(Lexer *lx) {
   scan_next(lx, &token);
   lx->ahead = token;
   lx->ahead_column = lexeme_column(lx);
-  if (lx->line != line) lx->column = 0; /* `line` is that of the next token now */
+  if (lx->line != line) lx->column = 0; /* `line` is the line of the next token now */
   return token.kind;
 }
 

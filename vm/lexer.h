@@ -7,7 +7,7 @@
 #include "position.h"
 
 enum Token {
-  TOKEN_BEFORE_FIRST = 256, /* below: single characters */
+  TOKEN_BEFORE_FIRST = 256, /* kinds below this one are single characters */
 #define WORD(id, text) TOKEN_##id,
 #define SYMBOL(id, text) TOKEN_##id,
 #define CLASS(id, text) TOKEN_##id,
@@ -16,7 +16,7 @@ enum Token {
 #undef SYMBOL
 #undef CLASS
   TOKEN_COUNT,
-  TOKEN_NONE = 0 /* for messages without a position in the line */
+  TOKEN_NONE = 0 /* for messages that name no token */
 };
 
 typedef struct TokenValue {
@@ -24,21 +24,22 @@ typedef struct TokenValue {
   union {
     int64_t i; /* INTEGER */
     double n;  /* FLOAT */
-    String *s; /* the text of NAME, STRING */
+    String *s; /* text of a NAME or STRING */
   } u;
 } TokenValue;
 
-#define WORD_SLOTS 64 /* of the table of reserved words, a power of two */
+#define WORD_SLOTS 64 /* size of the table of reserved words; a power of two */
 
 typedef struct Lexer {
   lua_State *L;
   Arena *arena;
   const char *cursor, *end;
-  int line;       /* of `token` (more precisely: of the cursor) */
-  int last_line;  /* of the token consumed before it */
-  /* of the starts of these tokens, in bytes from 1; 0 if they are not on that line */
+  int line;       /* line of `token` (more precisely, of the cursor) */
+  int last_line;  /* line of the token consumed before `token` */
+  /* columns where `token`, the token before it, and `ahead` start, in bytes from 1; 0 if
+     the token does not start on its line */
   size_t column, last_column, ahead_column;
-  const char *line_start;                   /* of `line` */
+  const char *line_start;                   /* start of `line` in the source */
   TokenValue token;
   TokenValue ahead;               /* kind is EOF if there is none */
   const char *lexeme, *lexeme_end; /* the source of the token scanned last */
@@ -46,7 +47,8 @@ typedef struct Lexer {
   uint32_t buffer_length, buffer_capacity;
   const char *chunk_name;         /* as given to lua_load */
   struct LongString *long_strings; /* the chunk's long strings, each content once */
-  /* token - TOKEN_BEFORE_FIRST by the hash of the word; 0 for a free place */
+  /* by the hash of a reserved word, its token - TOKEN_BEFORE_FIRST, or 0 for a free
+     place */
   uint8_t words[WORD_SLOTS];
 } Lexer;
 
@@ -57,7 +59,8 @@ void lexer_init(Lexer *lx, Arena *arena, const char *source, size_t size, const 
 void lexer_next(Lexer *lx);
 /* Returns the kind of the token after the current one. */
 int lexer_peek(Lexer *lx);
-/* Returns the position of the current token, or (below) of the one consumed before it. */
+/* Returns the position of the current token, or with lexer_last_position that of the
+   token consumed before it. */
 ALWAYS_INLINE Position lexer_position(const Lexer *lx) {
   return position_make((uint32_t)lx->line, lx->column);
 }
@@ -65,15 +68,15 @@ ALWAYS_INLINE Position lexer_last_position(const Lexer *lx) {
   return position_make((uint32_t)lx->last_line, lx->last_column);
 }
 /* Returns the chunk's only String for these bytes: equal names have the same address,
- * also those that are too long to be interned by the domain. */
+ * also names that are too long to be interned by the domain. */
 String *lexer_string(Lexer *lx, const char *s, size_t length);
 /* Returns the name that a piece of the source spells, without blanks: "M.a.b:c"; for
  * t[i].f and g().f only the last part, "f". Returns NULL if there is none. */
 String *lexer_spelled(Lexer *lx, const char *from, const char *end);
 /* Returns a token as messages show it (on the stack of L). */
 const char *token_text(Lexer *lx, int kind);
-/* Raises "chunk:line: message near 'token'" at the current line; kind TOKEN_NONE leaves
- * the second half out. */
+/* Raises "chunk:line: message near 'token'" at the current line, without "near 'token'"
+ * if kind is TOKEN_NONE. */
 _Noreturn void lexer_error(Lexer *lx, const char *message, int kind);
 
 #endif

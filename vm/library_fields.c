@@ -2,10 +2,11 @@
 /* vm/library_fields.c: turns the pair of GETTABUP and GETFIELD that reads `math.abs` into
  * a GETASSUMED, which assumes its value (runtime/assumed.c).
  *
- * This is tried when GETTABUP does not find the library where it looks first, as when the
- * pair runs for the first time. (If the library is there by chance, the pair stays a
- * pair.) The number of the assumption replaces the position in the first aux word. If it
- * runs with another table of globals, the instruction turns itself back into the pair.
+ * The replacement is tried when GETTABUP does not find the library where it searches
+ * first, as when the pair runs for the first time. (If the library is there by chance,
+ * the pair stays a pair.) The number of the assumption replaces the position in the first
+ * aux word. If the GETASSUMED runs with another table of globals, it turns itself back
+ * into the pair.
  */
 #include "library_fields.h"
 

@@ -6,14 +6,14 @@
  * everything that touches the state runs inside one protected call, run_program.
  *
  * Exit status: 0, or 1 if an option is wrong, or if a chunk of the command line, the
- * script or the initialization failed. How a script on standard input without "-" ends
- * does not count, as in Lua.
+ * script or the initialization failed. As in Lua, an error of a script that is read from
+ * standard input without "-" does not count.
  *
  * Order: the recording starts, the state is made, the program runs, the state is closed,
  * and the last of the other domains ends. Then libeventring's exit handler ends the
- * recording; it knows the exit status also if os.exit ends the process. SIGTERM, SIGHUP
- * and SIGINT end the process in order, too (on_termination); the recording is then kept
- * as after an error. An error that ends the program is noted in the recording before
+ * recording. The handler knows the exit status also if os.exit ends the process. SIGTERM,
+ * SIGHUP and SIGINT end the process in order, too (on_termination); the recording is then
+ * kept as after an error. An error that ends the program is noted in the recording before
  * finalizers run, and a fatal signal before it ends the process (on_fatal_signal).
  */
 #ifdef HAVE_CONFIG_H
@@ -75,7 +75,8 @@ int program_report(lua_State *L, const char *name, int status) {
   return status;
 }
 
-/* Prints the name of the language and its authors; programs search for both. */
+/* Prints the name of the language and its authors: other programs search the line for
+   these. */
 void program_print_version(void) {
   printf("Saros %s (%s)  Lua is a language of Lua.org, PUC-Rio\n", PACKAGE_VERSION, LUA_VERSION);
   fflush(stdout);
@@ -110,7 +111,7 @@ static void print_help(const char *name) {
        "or afterwards (`eventring --help'). saros(1) has all variables.");
 }
 
-/* Prints the usage. `option` is the one that is wrong. */
+/* Prints the usage. `option` is the option that is wrong. */
 static void print_usage(const char *name, const char *option) {
   char message[256];
   bool lacks_argument = option[1] == 'e' || option[1] == 'l' ||
@@ -127,7 +128,7 @@ static void print_usage(const char *name, const char *option) {
 typedef struct CommandLine {
   char **argv;
   int argc;
-  const char *name;       /* of this program, for messages */
+  const char *name;       /* name of this program, for messages */
   const char *wrong;      /* the option that is wrong, or NULL */
   const char *disassemble; /* file to disassemble, or NULL */
   int script;             /* index of the script; argc if there is none */
@@ -162,7 +163,7 @@ static int read_option(CommandLine *line, int i) {
 }
 
 /* Reads the long option at index `i`; "--disassemble" takes the next argument. Nothing is
-   read behind a long option. Returns false if it is wrong. */
+   read behind a long option. Returns false if the option is wrong. */
 static bool read_long_option(CommandLine *line, int i) {
   const char *option = line->argv[i];
   line->show_help = line->show_help || strcmp(option, "--help") == 0;
@@ -218,8 +219,9 @@ static void make_arg_table(lua_State *L, const CommandLine *line) {
 
 /* ------------------------------------------------------ protected calls -- */
 
-/* SIGINT becomes an error of the Lua code that the main domain runs or waits in: a
- * request to the domain (runtime/peer.h). Other domains' threads block the signal. */
+/* SIGINT becomes an error of the Lua code that the main domain runs or in which it waits.
+ * The handler makes a request to the domain (runtime/peer.h). Other domains' threads
+ * block the signal. */
 
 static Domain *interruptible; /* written before the handler is set */
 
@@ -231,8 +233,8 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 
 #define TERMINATION_PATIENCE 300 /* ms, for domains to end */
 
-/* Ends the domains, closes the recording, and then ends the process by this signal, as
- * its parent will see. Domains cannot end while the main thread, interrupted here, holds
+/* Ends the domains, closes the recording, and then ends the process by this signal, which
+ * its parent sees. Domains cannot end if the main thread was interrupted while it held
  * the mutex of libeventring. */
 static void on_termination(int signal_number) {
   if (eventring_defer_signal(signal_number)) return;
@@ -267,8 +269,8 @@ static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
 /* Sets the handler of the signals that end a process by default and are not an orderly
  * end; for programs that are recorded. libeventring must catch SIGBUS first
  * (eventring_repair_fault), so this is done before the recording is started. A C library
- * that catches one of them replaces this handler, as it would replace the default action.
- * A thread that has overrun its stack dies without being noted. */
+ * that catches such a signal replaces this handler, as it would replace the default
+ * action. A thread that has overrun its stack dies without being noted. */
 static void set_fatal_handlers(void) {
   static const int signals[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
                                 SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2,
@@ -282,7 +284,8 @@ static void set_fatal_handlers(void) {
       sigaction(signals[i], &action, NULL);
 }
 
-static volatile sig_atomic_t interrupted; /* during the present protected call */
+/* whether SIGINT has come during the present protected call */
+static volatile sig_atomic_t interrupted;
 
 /* Handles SIGINT: requests the interruption of the domain. A second SIGINT ends the
    process. */
@@ -292,8 +295,8 @@ static void on_interrupt(int signal_number) {
   peer_ask_in_handler(interruptible->peer, ATTENTION_INTERRUPT);
 }
 
-/* Handles an error: adds a traceback to a string; other values become the text that they
- * offer themselves, or a text that names their type. */
+/* Handles an error: adds a traceback to a string; other values become the text that their
+ * __tostring returns, or a text that names their type. */
 static int add_traceback(lua_State *L) {
   peer_obey_stop(L->domain->peer);
   last_stack_note(L->domain, EVENTRING_STACK_ERROR, 0);
@@ -317,7 +320,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
   set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_handler(SIGINT, on_termination);
-  /* it came too late for this call */
+  /* the request came too late for this call */
   peer_withdraw(interruptible->peer, ATTENTION_INTERRUPT);
   lua_remove(L, handler);
   return status;
@@ -376,8 +379,7 @@ static int run_library_option(lua_State *L, const CommandLine *line,
   return report_end(L, line, status);
 }
 
-/* Runs the options that run something, and -W, in their order. Stops at the first that
- * fails. */
+/* Runs the options -e and -l, and -W, in their order. Stops at the first that fails. */
 static int run_options(lua_State *L, const CommandLine *line) {
   int end = line->script;
   for (int i = 1; i < end; i++) {
@@ -536,9 +538,9 @@ static void check_hash_seed(const CommandLine *line) {
             line->name);
 }
 
-/* the addresses that malloc reserves for one, on 64-bit systems */
+/* bytes of addresses that malloc reserves for an arena, on 64-bit systems */
 #define ARENA_ADDRESSES ((rlim_t)64 << 20)
-#define ARENAS_SHARE 8 /* at most one in this number of all addresses is for arenas */
+#define ARENAS_SHARE 8 /* arenas get at most 1 / ARENAS_SHARE of all addresses */
 
 /* Limits the number of malloc's arenas. Each thread that allocates gets one: a few
  * domains would take all the addresses that a limit leaves (ulimit -v). The environment

@@ -3,8 +3,8 @@
  *
  * Each operator exists once, as meta_prepare_*: it completes the operation without a
  * call, or pushes the metamethod and its arguments on the stack top and returns the slot
- * of the function. The interpreter calls it in its loop; the vm_* forms for the C API,
- * below, call it from C.
+ * of the function. The interpreter calls the metamethod in its loop; the vm_* forms for
+ * the C API, below, call it from C.
  *
  * EXTRA_STACK slots above L->top are always there, so pushing needs no check.
  */
@@ -24,7 +24,7 @@
 #include "throw.h"
 
 #define MAX_META_CHAIN 2000 /* steps of __index / __newindex before a cycle is assumed */
-/* of such a chain, before the function that detects cycles takes over */
+/* steps of such a chain before the function that detects cycles continues with it */
 #define MAX_TABLES 100
 
 const char *const type_names[] = {
@@ -125,7 +125,7 @@ static NOINLINE TValue *get_by_chain(lua_State *L, const TValue *o, const TValue
 }
 
 /* Gets a field that a table itself does not have. (The most frequent paths call nothing,
-   and so save no registers.) */
+   so they save no registers.) */
 TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
   const Table *mt = as_table(o)->metatable;
   const TValue *handler = mt != NULL ? table_metamethod_in_place(L->domain, mt, META_INDEX) : NULL;
@@ -485,10 +485,10 @@ TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err) {
   L->tbc_list -= slot->extra;
   if (err == NULL) set_nil(&error_value);
   else value_copy(&error_value, err);
-  if (err != NULL) { /* cuts the stack to the variable; the error stays right above it */
+  if (err != NULL) { /* cuts the stack to the variable, with the error right above it */
     value_copy(slot + 1, &error_value);
     L->top = slot + 2;
   }
-  /* nil if it was removed */
+  /* the metamethod is nil if the program has removed it */
   return meta_push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value);
 }

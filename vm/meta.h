@@ -10,7 +10,7 @@
    stack. */
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);
 void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
-/* Tells whether two values are equal; L NULL: for raw equality. */
+/* Tells whether two values are equal, for raw equality if L is NULL. */
 bool vm_equal(lua_State *L, const TValue *a, const TValue *b);
 bool vm_less(lua_State *L, const TValue *a, const TValue *b);
 bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b);
@@ -29,7 +29,7 @@ ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
   }
 }
 const char *type_name_of(lua_State *L, const TValue *o);  /* honours __name */
-/* "nil", ...; by type; "no value", of type -1, through type_name() */
+/* "nil", ..., indexed by type; type_name() also has "no value", for type -1 */
 extern const char *const type_names[];
 const char *type_name(int type);
 
@@ -53,9 +53,9 @@ ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValu
   return func;
 }
 
-/* Completes the operation and returns NULL, or pushes a metamethod with its arguments on
- * L->top and returns the slot of the function, which the caller calls. This holds for all
- * these functions. */
+/* Gets a field. Like all meta_prepare functions, it either completes the operation and
+ * returns NULL, or pushes a metamethod with its arguments on L->top and returns the slot
+ * of the metamethod, which the caller calls. */
 TValue *meta_prepare_get(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
 /* Gets or sets a field that a lookup has not found in the table itself; the lookup ended
@@ -72,7 +72,7 @@ TValue *meta_prepare_equal(lua_State *L, const TValue *a, const TValue *b, bool 
  * metamethod; returns NULL if one value is left. */
 TValue *meta_prepare_concat(lua_State *L, int total);
 /* Closes upvalues down to level. Pushes the next pending __close and returns its slot, or
- * NULL. err: the value passed to it, or NULL. */
+ * NULL. err is the error value passed to it, or NULL. */
 TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err);
 
 #endif

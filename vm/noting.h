@@ -9,8 +9,8 @@
 /* Follows the requests of other processes. For the domain's own thread, at a
    safepoint. */
 void vm_noting_obey(Domain *d);
-/* Checks whether noting is still wanted, when the domain of L notes and noting_left is 0.
-   For the domain's own thread, at a safepoint. */
+/* Checks whether noting is still wanted. To be called when the domain of L notes and
+   noting_left is 0. For the domain's own thread, at a safepoint. */
 void vm_noting_check(lua_State *L) COLD;
 
 #endif

@@ -33,8 +33,8 @@ const uint8_t op_finish[OP_COUNT] = {
 #undef OP
 };
 
-/* Returns a run of registers; computes its length if it is open, and makes a negative one
-   0. */
+/* Returns a run of registers. If the run is open, computes its length; a negative length
+   becomes 0. */
 static RegisterRun register_run(Instruction i, int first, int n, int top) {
   bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
   if (open) n = top - first;
@@ -98,8 +98,8 @@ int64_t op_jump_target(Instruction i, uint32_t pc) {
 
 /* ---- pairs --------------------------------------------------------------- */
 
-/* The opcode for a pair of instructions, or 0 if there is none (0 is MOVE, which is no
-   pair). */
+/* The opcode for a pair of instructions, or 0 if the pair has none (0 is MOVE, which is
+   no pair). */
 static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED(base, next, format, flags, uses, sets) [OP_##base][OP_##next] = OP_##base##_##next,

@@ -40,13 +40,13 @@ HIDDEN extern const uint8_t op_walk[OP_COUNT];
 
 /* How an instruction that waited for a metamethod continues when that has returned. */
 typedef enum OpFinish {
-  FINISH_STORE,     /* it is done; there is no value */
-  FINISH_STORE_AUX, /* it is done; it has two words */
+  FINISH_STORE,     /* the instruction is done; it takes no value */
+  FINISH_STORE_AUX, /* like FINISH_STORE, for an instruction of two words */
   FINISH_VALUE,     /* the value goes into R[A] */
-  FINISH_VALUE_AUX, /* the value goes into R[A]; it has two words */
-  FINISH_TEST,      /* the value decides whether it jumps */
+  FINISH_VALUE_AUX, /* like FINISH_VALUE, for an instruction of two words */
+  FINISH_TEST,      /* the value decides whether the instruction jumps */
   FINISH_CONCAT,    /* the value is joined to the rest */
-  FINISH_AGAIN      /* it runs again, for the next one */
+  FINISH_AGAIN      /* the instruction runs again, for the next variable to close */
 } OpFinish;
 HIDDEN extern const uint8_t op_finish[OP_COUNT];
 
@@ -58,8 +58,8 @@ typedef struct RegisterRun {
 #define MOST_RUNS 7
 
 /* Finds the registers that `operands`, a column of the instruction, names; returns the
- * number of runs. top: the register where the values of an instruction with open operands
- * end. */
+ * number of runs. The values of an instruction with open operands end at register
+ * `top`. */
 int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOST_RUNS]);
 /* Returns the first of the registers that lose their values, or -1. */
 int op_loses_from(Instruction i);

@@ -84,7 +84,8 @@ static void parse_bracketed(CompileState *cs, Expr *key) {
 
 typedef struct Constructor {
   Expr table;       /* its register */
-  Expr item;        /* the last list item read; VOID if it is in a register */
+  /* the last list item read, or VOID if that item is in a register already */
+  Expr item;
   uint32_t nstored; /* list items stored */
   int npending;     /* list items not stored yet */
   uint32_t nhash;
@@ -103,7 +104,7 @@ static void settle_item(FuncState *fs, Constructor *c) {
 
 static void settle_last_item(FuncState *fs, Constructor *c) {
   if (c->npending == 0) return;
-  if (expr_is_open(&c->item)) { /* all of them; their number is unknown */
+  if (expr_is_open(&c->item)) { /* stores all results, whose number is unknown */
     expr_set_results(fs, &c->item, LUA_MULTRET);
     emit_setlist(fs, c->table.u.reg, c->nstored, LUA_MULTRET);
     c->nstored--;
@@ -145,13 +146,14 @@ static void parse_item(CompileState *cs, Constructor *c) {
   }
 }
 
-/* Parses a constructor, at its '{'. The table is in the next free register: there the
+/* Parses a constructor, at its '{'. The table is in the next free register, where the
    collector may scan it. */
 static void parse_constructor(CompileState *cs, Expr *e) {
   FuncState *fs = cs->fs;
   int line = cs->lexer.line;
   int pc = emit_with_aux(fs, OP_NEWTABLE, fs->free_reg, 0, 0, 0);
-  fs->positions[pc + 1] = lexer_position(&cs->lexer); /* its own; see debuginfo.h */
+  /* the position of the '{'; see debuginfo.h */
+  fs->positions[pc + 1] = lexer_position(&cs->lexer);
   Constructor c = {.table = expr_in_register(fs->free_reg), .item = expr_new(EXPR_VOID)};
   reg_reserve(fs, 1);
   parse_consume(cs, '{');
@@ -212,7 +214,7 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t 
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
   /* with the column where the function begins; see debuginfo.h */
   emit_set_position(fs, position_make((uint32_t)cs->lexer.last_line, column));
-  expr_to_next(fs, e); /* at the top: there the collector may scan it */
+  expr_to_next(fs, e); /* at the top, where the collector may scan the closure */
 }
 
 /* Parses the arguments of a call: '(', a string or a table. */

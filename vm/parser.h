@@ -35,8 +35,8 @@ size_t function_column(const Lexer *lx, Position word);
 ALWAYS_INLINE void parse_named(CompileState *cs, String *name) {
   if (parse_token(cs) == TOKEN_FUNCTION) cs->name = name;
 }
-/* Parses a function from its '(' on; line and column: of its beginning. Its name is in
-   cs->name. */
+/* Parses a function from its '(' on. The function begins at line and column, and its name
+   is in cs->name. */
 void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t column);
 
 /* ---- statements ---------------------------------------------------------- */

@@ -3,18 +3,18 @@
  *
  * Direct functions. Most of the cost of a short library function is its call: a frame,
  * its arguments by index, its results moved to where the caller wants them. So such a
- * function has a second entry, which finds its arguments where the caller put them and
- * leaves its results in the place of the function (DirectFunction). It handles the usual
- * and quick cases. For all else (other types, rare defaults, metamethods, every error,
- * memory that is not at hand, events that are not written inline) it returns NOT_DIRECT,
- * and the ordinary C function, the fallback, is called as if nothing had been tried. So
- * messages, tracebacks and finalizers find the frame that they name.
+ * function has a second entry (DirectFunction), which finds its arguments where the
+ * caller put them and leaves its results in the place of the function. The entry handles
+ * the usual and quick cases. For all else (other types, rare defaults, metamethods, every
+ * error, an allocation that needs the slow path, events that are not written inline) it
+ * returns NOT_DIRECT, and the ordinary C function, the fallback, is called as if nothing
+ * had been tried. So messages, tracebacks and finalizers find the frame of the fallback.
  *
- * A program does not see which of the two ran. A watched thread (hooks, the profile of
- * calls), or a thread whose lines are sampled, has a dispatch table whose CALL does not
- * try the second entry. Allocations are sampled on slow paths, which only the fallback
- * takes. Only samples from outside by function attribute the time of a direct function to
- * its caller, because it has no frame.
+ * A program does not see which of the two entries ran. A watched thread (hooks, the
+ * profile of calls), or a thread whose lines are sampled, has a dispatch table whose CALL
+ * does not try the second entry. Allocations are sampled on slow paths, which only the
+ * fallback takes. Only samples from outside by function attribute the time of a direct
+ * function to its caller, because it has no frame.
  *
  * Both entries have to agree in every detail; where possible they share the lines that
  * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same
@@ -54,8 +54,8 @@ Primitive vm_primitives[PRIM_COUNT] = {
 
 static void push_primitive(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
   Primitive *p = &vm_primitives[id];
-  /* every domain sets the same value; testing it avoids a store, which would take the
-   * cache line from other processors */
+  /* every domain sets the same value; the test avoids a store, which would take the cache
+   * line from other processors */
   if (__atomic_load_n(&p->fallback, __ATOMIC_RELAXED) != fallback)
     __atomic_store_n(&p->fallback, fallback, __ATOMIC_RELAXED);
   set_primitive(L->top, p);

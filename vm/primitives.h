@@ -9,8 +9,8 @@
 #include "object.h"
 
 /* Pushes a function value whose behaviour is that of `fallback`; the interpreter may run
- * it without calling `fallback`. Any domain may call these; the fallback given must
- * always be the same. */
+ * it without calling `fallback`. Any domain may call the vm_push functions; each must
+ * always be given the same fallback. */
 void vm_push_pcall(lua_State *L, lua_CFunction fallback);
 void vm_push_xpcall(lua_State *L, lua_CFunction fallback);
 void vm_push_resume(lua_State *L, lua_CFunction fallback);      /* coroutine.resume */
@@ -24,7 +24,8 @@ void vm_push_wrap(lua_State *L);
 typedef enum PrimitiveId {
   PRIM_PCALL, PRIM_XPCALL, PRIM_RESUME, PRIM_YIELD, PRIM_NEXT, PRIM_IPAIRS_STEP,
   PRIM_COUNT,
-  PRIM_DIRECT = PRIM_COUNT /* of a library: the interpreter runs only its `direct` */
+  /* a function of a library, of which the interpreter runs only `direct` */
+  PRIM_DIRECT = PRIM_COUNT
 } PrimitiveId;
 
 /* Runs the usual case of the fallback in place. The function is at func, its nargs
@@ -46,10 +47,11 @@ struct Primitive {
 };
 HIDDEN extern Primitive vm_primitives[PRIM_COUNT];
 
-/* A row of a table of such functions: name, C function, direct function. */
+/* Makes a row of a table of primitives with a DirectFunction: name, C function, direct
+   function. */
 #define DIRECT_FUNCTION(name, fallback, direct) {name, PRIM_DIRECT, fallback, direct}
-/* Puts these functions into the table on top of the stack, as luaL_setfuncs does. The
- * last row has no name. The rows must last as long as the process. Any domain may call
+/* Puts the functions into the table on top of the stack, as luaL_setfuncs does. The last
+ * row has no name. The rows must last as long as the process. Any domain may call
  * this. */
 void vm_set_direct_functions(lua_State *L, const Primitive *functions);
 

@@ -32,19 +32,19 @@ void repl_run(lua_State *L);
 
 /* ---- lines for the prompt (repl_edit.c); one thread only ----------------- */
 
-/* Prepares reading. L: the state whose names are offered for completion. */
+/* Prepares reading. Completion offers names from the state L. */
 void repl_edit_start(lua_State *L);
 
 /* Reads a line, without its end. Returns it in a block from malloc, or NULL at the end of
- * input; *discarded: whether an interruption has discarded the line. */
+ * input; Sets *discarded if an interruption has discarded the line. */
 char *repl_edit_read(const char *prompt, bool *discarded);
 
 /* Adds a chunk to the history, if lines are edited. */
 void repl_edit_remember(const char *chunk);
 
-/* Returns the words to which `word`, a chain of names, can be completed: sorted, ended by
- * NULL, list and words in blocks from malloc; or NULL. Runs no guest code
- * (repl_complete.c). */
+/* Returns the words to which `word`, a chain of names, can be completed: sorted and ended
+ * by NULL; the list and each word are blocks from malloc. Returns NULL if there are none.
+ * Runs no guest code (repl_complete.c). */
 char **repl_complete(lua_State *L, const char *word);
 
 #endif

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/question.c: answers the questions of tools about a domain.
  *
- * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it,
- * on its copy of the memory. The program waits for the fork only, which copies the tables
- * of pages: 40 to 120 us for each MiB that is resident, on a busy machine.
+ * The question is who holds the objects. A walk (retain.c) may take seconds, so a forked
+ * child does it, on its copy of the memory. The program waits for the fork only, which
+ * copies the tables of pages: 40 to 120 us for each MiB that is resident, on a busy
+ * machine.
  *
  * The child has one thread, and may have been forked while another one held any lock. So
- * it calls nothing of the C library that allocates or locks; retain.c is made for that.
- * The clone sends no signal when it ends, and the program's own wait does not see it. It
- * runs no fork handlers, which libeventring detects (evr_domain_is_raw_child), and
- * records nothing. It keeps no descriptor open except the one of its answer, ANSWER_FD,
- * is the first process to be killed when memory is short, and yields the processor to the
- * program.
+ * it calls nothing of the C library that allocates or locks; nor does retain.c. The child
+ * sends no signal when it ends, and the program's own wait does not see it. It is cloned
+ * without fork handlers, which libeventring detects (evr_domain_is_raw_child), and
+ * records nothing. It keeps no descriptor open except ANSWER_FD, which has its answer. It
+ * is the first process to be killed when memory is short, and it yields the processor to
+ * the program.
  *
  * A domain that is asleep in a C function does not reach a safepoint. In this case a
  * thread of libeventring forks the child (answer_aside). The copy is valid if the domain
- * has not run meanwhile, which that thread checks (eventring/producer/question.c).
- * Nothing changes in the copy any more, so the child checks there that the objects of the
- * domain can be walked: the domain must be in a C function that it has called, and not in
- * the collector. A thread that has not run for half a second in such a function usually
- * waits for something outside. If it waited for memory or a processor, the child may end
- * without an answer.
+ * has not run during the fork, which the thread of libeventring checks
+ * (eventring/producer/question.c). Nothing changes in the copy any more, so the child
+ * itself checks that the objects of the domain can be walked: the domain must be in a C
+ * function that it has called, and not in the collector. A thread that has not run for
+ * half a second in a C function usually waits for something outside. If it waited for
+ * memory or a processor, the child may end without an answer.
  *
  * The answer is lines, their fields separated by tabs (their texts contain none):
  *
@@ -43,8 +44,8 @@
  *                                                      not know)
  *  end
  *
- * The tool reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills
- * the child; otherwise the child ends after ANSWER_SECONDS.
+ * The tool reads the answer in /proc/PID/fd/ANSWER_FD, which only the same user may do,
+ * and then kills the child. A child that is not killed ends after ANSWER_SECONDS.
  */
 #include "question.h"
 
@@ -75,7 +76,7 @@ enum { ANSWER_FD = 3, ANSWER_SECONDS = 10, WALK_SECONDS = 60, MOST_ANSWER = 15 <
 /* ---- lines ----------------------------------------------------------------- */
 
 typedef struct Lines {
-  uint64_t written; /* including what is in `bytes` */
+  uint64_t written; /* number of bytes written, with those that are still in `bytes` */
   size_t used;
   char bytes[4096];
 } Lines;
@@ -153,7 +154,7 @@ typedef struct Answer {
   RetainSites *sites;
   uint32_t kinds, sites_written;
   uint64_t cut_kinds, cut_ways;
-  uint32_t asked; /* bits of enum eventring_question_kind */
+  uint32_t asked; /* what is asked for: bits of enum eventring_question_kind */
   uint8_t shapes[RETAIN_SHAPES / 8]; /* a bit for each shape that was written */
   RetainKind room;
 } Answer;
@@ -307,7 +308,7 @@ _Noreturn static void be_child_aside(const struct eventring_domain *rings, uint3
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   Domain *d = domain_of_rings(rings);
-  /* not made earlier: it might have replaced a descriptor of the program */
+  /* made in the child: in the program it might have taken a descriptor's number */
   int fd = d != NULL && can_be_walked(d) ? memfd_create("saros-retain", MFD_CLOEXEC) : -1;
   if (fd >= 0) be_child(d, asked, fd, begun);
   for (;;) syscall(SYS_exit_group, 0);
@@ -362,7 +363,8 @@ void vm_answer_question(lua_State *L) {
   if (!eventring_question_open(d->rings, &question)) return;
   const uint32_t asked = question.kinds & ASKED_OF_CHILD;
   if (asked != 0) {
-    /* tried again after the next collection, when the last child has ended */
+    /* the question is tried again after the next collection, when the last child has
+       ended */
     if (d->answerer > 0) return;
     answer = (uint32_t)begin_walk(d, asked);
   }

@@ -16,12 +16,12 @@
 #include "lauxlib.h"
 #include "program.h"
 
-/* The end of a syntax error's message if the chunk ended too early. */
+/* The end of the message of a syntax error if the chunk ended too early. */
 static const char end_mark[] = "<eof>";
 
 /* -------------------------------------------------------- reading lines -- */
 
-/* Pushes the prompt: the global of that name as text, or the usual one. */
+/* Pushes the prompt: the global _PROMPT or _PROMPT2 as text, or the usual prompt. */
 static const char *push_prompt(lua_State *L, bool first) {
   if (lua_getglobal(L, first ? "_PROMPT" : "_PROMPT2") == LUA_TNIL) {
     lua_pop(L, 1);
@@ -32,11 +32,11 @@ static const char *push_prompt(lua_State *L, bool first) {
   return lua_tostring(L, -1);
 }
 
-/* These stand for a status of lua_load if there is no chunk. */
+/* Values that are returned in the place of a status of lua_load if there is no chunk. */
 enum { INPUT_ENDED = -1, CHUNK_DISCARDED = -2 };
 
-/* Pushes the next line and returns LUA_OK, or why there is none. "=" at the start of a
- * chunk stands for "return ", as in old versions. */
+/* Pushes the next line and returns LUA_OK; or returns INPUT_ENDED or CHUNK_DISCARDED. "="
+ * at the start of a chunk stands for "return ", as in old versions. */
 static int push_line(lua_State *L, bool first) {
   bool discarded;
   char *line = repl_edit_read(push_prompt(L, first), &discarded);
@@ -104,8 +104,8 @@ static int load_statements(lua_State *L) {
   }
 }
 
-/* Reads a chunk. Leaves the function or an error as the only value on the stack, and
- * returns the status, or why there is no chunk. */
+/* Reads a chunk. Leaves the function or an error as the only value on the stack. Returns
+ * the status, or INPUT_ENDED or CHUNK_DISCARDED. */
 static int read_chunk(lua_State *L) {
   lua_settop(L, 0);
   int status = push_line(L, true);

@@ -2,8 +2,8 @@
 /* vm/repl_complete.c - which names can follow the text typed at the prompt.
  *
  * A word is a chain of names, "a.b.c" or "a.b:c". All but the last name lead from the
- * globals to a value; the last is completed with the names of its fields, and of those
- * that it gets from tables in __index.
+ * globals to a value. The last name is completed with the names of the value's fields,
+ * and of the fields that it gets from tables in __index.
  *
  * Completion must not change anything: fields are read raw and no metamethod is called,
  * so the results of functions in __index are not offered.
@@ -101,8 +101,8 @@ static bool is_callable(lua_State *L, int index) {
   return has_call;
 }
 
-/* Replaces the value on top with the one in its __index; returns false, and pops it, if
- * there is none. */
+/* Replaces the value on top with its __index. Returns false, and pops the value, if it
+ * has no __index. */
 static bool follow_index(lua_State *L) {
   bool has_index = luaL_getmetafield(L, -1, "__index") != LUA_TNIL;
   lua_remove(L, has_index ? -2 : -1);
@@ -198,7 +198,7 @@ char **repl_complete(lua_State *L, const char *word) {
   Search search = {.word = word, .name = word};
   int top = lua_gettop(L);
   if (word[0] == '.' || word[0] == ':')
-    return NULL; /* the field of something that is not a chain of names */
+    return NULL; /* the word is the field of something that is not a chain of names */
   lua_pushcfunction(L, search_names);
   lua_pushlightuserdata(L, &search);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) /* out of memory: offers the words found so far */

@@ -3,8 +3,8 @@
  *
  * At a terminal, libedit reads the lines if the program is built for it and it is
  * installed; anything else is read plainly, in lines of any length. The library is loaded
- * just before the first prompt: with those that it needs, it would be an eighth of the
- * resident memory of a program without a prompt.
+ * just before the first prompt: libedit and the libraries that it needs would be an
+ * eighth of the resident memory of a program without a prompt.
  *
  * History. Each entry is appended to a file at once, so that parallel sessions do not
  * lose each other's entries, and a crash loses none. An entry is a line of the file, with
@@ -13,14 +13,14 @@
  *
  * SIGINT while a line is edited discards the line and the earlier lines of its statement.
  * The signal is blocked except while we wait for a key; its handler jumps out of the
- * wait, which then returns the end of the line. Waiting for "readable" instead of the
- * jump is not enough: with the signal, the terminal discards its input, so the read after
- * such a wait may block.
+ * wait, which then returns the end of the line. Without the jump, it would not be enough
+ * to wait until the terminal is readable: with the signal, the terminal discards its
+ * input, so the read after the wait may block.
  *
  * The characters typed are those of the user's locale, or UTF-8 if there is none. The C
  * locale of the program belongs to the guest and does not change: the thread uses the
- * other one while libedit works (which also reads it when it initializes itself, at the
- * first call).
+ * user's locale while libedit works. (Libedit also reads the locale when it initializes
+ * itself, at the first call.)
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -72,7 +72,7 @@ static char *read_plain_line(const char *prompt) {
 
 #define LIBRARY "libedit.so.2" /* the library whose interface the header describes */
 
-/* The symbols of it that are used: SYMBOL(name). */
+/* The symbols of the library that are used, each as SYMBOL(name). */
 #define SYMBOLS(SYMBOL) \
   SYMBOL(add_history) \
   SYMBOL(history_base) \
@@ -97,7 +97,7 @@ static struct {
 #undef SYMBOL
 } edit;
 
-static bool editing; /* at a terminal, and `edit` is complete */
+static bool editing; /* input is a terminal, and `edit` is complete */
 
 static bool load_library(void) {
   void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -125,11 +125,13 @@ static void on_interrupt_at_prompt(int signal_number) {
     siglongjmp(wait_over, 1);
 }
 
-/* Reads a byte with the mask outside; an interrupt ends it with -1 and EINTR. A byte that
- * was read at that moment is lost, and with it its line. */
+/* Reads a byte with mask_outside as the signal mask; an interrupt ends the read with -1
+ * and EINTR. A byte that is read at the moment of the interrupt is lost, but so is its
+ * line. */
 static ssize_t read_interruptibly(int fd, unsigned char *byte) {
   sigset_t blocked;
-  if (sigsetjmp(wait_over, 1) != 0) { /* with the mask of this function again */
+  /* the jump has restored the mask of this function */
+  if (sigsetjmp(wait_over, 1) != 0) {
     waiting = 0;
     errno = EINTR;
     return -1;
@@ -173,7 +175,7 @@ static int read_key(FILE *input) {
     char c = (char)byte;
     size_t length = mbrtowc(&character, &c, 1, &state);
     if (length == (size_t)-2)
-      continue; /* more bytes belong to it */
+      continue; /* more bytes belong to the character */
     if (length == (size_t)-1)
       return '?'; /* invalid in this locale */
     return (int)character;
@@ -194,7 +196,8 @@ static locale_t choose_locale(void) {
   return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Switches to that locale for calls of libedit; returns the locale to switch back to. */
+/* Switches to the locale `typed` for calls of libedit; returns the locale to switch back
+   to. */
 static locale_t enter_locale(void) {
   return typed != (locale_t)0 ? uselocale(typed) : (locale_t)0;
 }
@@ -207,7 +210,7 @@ static void leave_locale(locale_t usual) {
 /* ---- completion ---------------------------------------------------------- */
 
 static lua_State *completing; /* the state whose globals are offered */
-static char **offers;         /* the rest of the list being handed over */
+static char **offers;         /* the words that are not yet handed over to libedit */
 
 static char *next_offer(const char *word, int first) {
   static char **list;
@@ -233,8 +236,8 @@ static char **complete_line(const char *word, int start, int end) {
 
 /* ---- history ------------------------------------------------------------- */
 
-/* The number of entries that are remembered, and kept when the file has become twice as
-   long. */
+/* The number of entries that are remembered. When the file has become twice as long, only
+   this many are kept in it. */
 #define HISTORY_LIMIT 2000
 
 static char *history_file; /* or NULL if nothing is kept */

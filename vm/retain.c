@@ -18,12 +18,12 @@
  * have better paths.
  *
  * Order of the roots: globals, modules, stacks, and then the rest. So of several shortest
- * paths, one by a name is shown.
+ * paths, one that begins with a name is shown.
  *
- * Memory. Visited objects have a bit each, in windows of 1 MiB of addresses. All of it is
- * one mapping that is reserved, and touched as far as it is used: 16 bytes an object,
- * 1/64 of the heap, and the tables of shapes and groups. The walk is bounded
- * (RetainLimits), and says whether it was cut off.
+ * Memory. Visited objects have a bit each, in windows of 1 MiB of addresses. The memory
+ * of a walk is one mapping that is reserved, and touched as far as it is used: 16 bytes
+ * an object, 1/64 of the heap for the bits, and the tables of shapes and groups. The walk
+ * is bounded (RetainLimits), and says whether it was cut off.
  *
  * Nothing here calls malloc, raises an error or changes an object: the walk also runs in
  * a forked child, which has only the thread that forked.
@@ -128,8 +128,8 @@ static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
   return w->nkinds - 1;
 }
 
-/* Returns the group of a kind and shape, or NULL if there are too many: the rest counts
-   for the kind only. */
+/* Returns the group of a kind and shape, or NULL if there are too many groups; the object
+   then counts for its kind only. */
 static Group *find_group(RetainWalk *w, uint32_t kind, uint32_t shape, uint32_t first) {
   uint32_t i = hash_pair(kind, shape, 2 * MOST_GROUPS);
   for (; w->group_index[i] != 0; i = (i + 1) & (2 * MOST_GROUPS - 1)) {
@@ -250,8 +250,8 @@ static void order_all(RetainWalk *w) {
 
 static size_t round_up(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
-/* Sets each array to its place in the mapping, and returns the sum of their sizes; with
-   memory 0, only the sum is valid. */
+/* Sets each array to its place in the mapping at `memory`, and returns the sum of the
+   sizes. If `memory` is 0, only the sum is valid. */
 static size_t lay_out(RetainWalk *w, uintptr_t memory) {
   size_t used = round_up(sizeof *w);
 #define PLACE(field, count) \

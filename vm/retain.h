@@ -12,8 +12,8 @@
 enum { RETAIN_HOLDERS = 8, RETAIN_KIND_TEXT = 200, RETAIN_PATH_TEXT = 1000 };
 
 typedef struct RetainLimits {
-  uint64_t objects; /* the most objects to visit; 0: RETAIN_MOST_OBJECTS */
-  uint64_t ns;      /* the longest time; 0: no limit */
+  uint64_t objects; /* the most objects to visit; 0 for RETAIN_MOST_OBJECTS */
+  uint64_t ns;      /* the longest time in ns; 0 for no limit */
 } RetainLimits;
 
 #define RETAIN_SHAPES (1u << 18) /* numbers of shapes are below it */
@@ -27,15 +27,16 @@ typedef enum RetainEnd {
 } RetainEnd;
 
 typedef struct RetainAmount {
-  uint64_t objects, bytes; /* bytes: of the objects with their parts */
+  uint64_t objects, bytes; /* bytes includes the parts of the objects */
 } RetainAmount;
 
 /* Objects of one kind that are held in one way. */
 typedef struct RetainHolder {
   RetainAmount amount;
-  uint32_t steps;               /* of the path, without its root */
-  char path[RETAIN_PATH_TEXT];  /* a shortest path to one of them */
-  char shape[RETAIN_PATH_TEXT]; /* the paths of all of them, with [*] where they differ */
+  uint32_t steps;               /* number of steps of the path, without its root */
+  char path[RETAIN_PATH_TEXT];  /* a shortest path to one of the objects */
+  /* the paths of all the objects, with [*] where they differ */
+  char shape[RETAIN_PATH_TEXT];
 } RetainHolder;
 
 typedef struct RetainKind {
@@ -61,8 +62,8 @@ uint32_t retain_kinds(const RetainWalk *w);
 /* Describes kind i, from 0, with at most `most` holders. To be called while no object
    changes. */
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind);
-/* Returns the number of objects that count only for their kind: there were too many
-   ways. */
+/* Returns the number of objects that count only for their kind, because there were too
+   many ways. */
 uint64_t retain_in_no_way(const RetainWalk *w);
 /* Returns the number of objects whose kinds were found after the table of kinds was full:
    they all count as one kind. */

@@ -4,7 +4,7 @@
  * An edge is a number that says which reference of the parent holds the child:
  *
  *  table      i: slot i of the array part; array_size + 2 j: value of node j;
- *             one more: its key; EDGE_METATABLE
+ *             array_size + 2 j + 1: key of node j; EDGE_METATABLE
  *  function   i: upvalue i; EDGE_CODE: its prototype
  *  upvalue    0: its value; EDGE_CODE: the thread whose stack has it
  *  userdata   i: user value i; EDGE_METATABLE
@@ -55,7 +55,8 @@ uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step) {
   uint32_t i = shape_hash(shape, step);
   for (; w->shape_index[i] != 0; i = (i + 1) & (2 * MOST_SHAPES - 1))
     if (is_step(&w->shapes[w->shape_index[i]], shape, step)) return w->shape_index[i];
-  if (w->nshapes == MOST_SHAPES) return shape; /* it counts for the shape before it */
+  /* the object counts for the shape before the step */
+  if (w->nshapes == MOST_SHAPES) return shape;
   w->shapes[w->nshapes] = (Shape){
       .step = step, .parent = shape, .depth = (uint16_t)(w->shapes[shape].depth + 1)};
   return w->shape_index[i] = w->nshapes++;
@@ -75,8 +76,8 @@ typedef struct From {
   uint32_t parent, shape;
 } From;
 
-/* Follows a reference. The shape is made only for an object that was not visited: it may
-   be the last that has room. */
+/* Follows a reference. The shape is made only for an object that was not visited: there
+   may be room for one shape only. */
 static void follow(From from, GCObject *o, uint32_t edge, Step step) {
   if (o == NULL || retain_was_visited(from.w, o)) return;
   retain_reach(from.w, o, from.parent, edge, retain_shape(from.w, from.shape, step));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain_kind.c: kinds of objects, and their names (retain.c).
  *
- * Most objects of a program are tables, so "table" says nothing. A table whose metatable
- * has a __name is of that kind; another one with few entries is of the kind of its string
- * keys, in any order, like the fields of a record.
+ * Most objects of a program are tables, so "table" says nothing. The kind of a table
+ * whose metatable has a __name is that name. The kind of another table with few entries
+ * is the set of its string keys, like the fields of a record.
  */
 #include <string.h>
 

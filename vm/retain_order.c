@@ -3,7 +3,7 @@
  * of a fork may not call qsort, which allocates. */
 #include "retain_walk.h"
 
-/* Lets the entry at `at` sink until none of its children comes behind it. */
+/* Moves the entry at `at` down the heap until none of its children comes behind it. */
 static void sink(uint32_t *order, uint32_t at, uint32_t n, RetainBefore *before,
                  const void *context) {
   const uint32_t entry = order[at];

@@ -20,12 +20,12 @@ enum { MOST_SITES = 1 << 14, MOST_SITE_GROUPS = 1 << 16, SHOWN_FRAMES = 3 };
 typedef struct SiteAmount {
   uint32_t stack;
   uint64_t blocks, samples;
-  uint32_t first_way, nways; /* in the order of groups: the ways of the site */
+  uint32_t first_way, nways; /* the ways of the site, as a range of group_order */
 } SiteAmount;
 
 typedef struct SiteGroup {
   uint32_t stack, shape;
-  uint32_t first; /* in the queue */
+  uint32_t first; /* position in the queue of the first object */
   uint64_t blocks, samples;
 } SiteGroup;
 
@@ -33,16 +33,18 @@ struct RetainSites {
   const Domain *d;
   RetainWalk *w;
   double rate;
-  uint32_t *buckets, mask; /* by object: number of a block, or 0 */
-  uint32_t *next;          /* by number: the next in its bucket */
+  uint32_t *buckets, mask; /* by hash of the object, the number of a block, or 0 */
+  uint32_t *next;          /* by number of a block, the next block in its bucket */
   SiteAmount *sites;
   uint32_t nsites;
-  uint32_t *site_index;    /* 2 * MOST_SITES: place + 1 */
+  /* 2 * MOST_SITES entries by hash; an entry is place + 1, or 0 */
+  uint32_t *site_index;
   SiteGroup *groups;
   uint32_t ngroups;
-  uint32_t *group_index;   /* 2 * MOST_SITE_GROUPS: place + 1 */
-  uint32_t *order;         /* sites, the largest first */
-  uint32_t *group_order;   /* by site, the largest first */
+  /* 2 * MOST_SITE_GROUPS entries by hash; an entry is place + 1, or 0 */
+  uint32_t *group_index;
+  uint32_t *order;         /* places of sites, the largest first */
+  uint32_t *group_order;   /* places of groups, by site, the largest first */
   size_t memory_bytes;
 };
 

@@ -9,7 +9,8 @@
 #include "question.h"
 #include "thread.h"
 
-/* the weight of a call: it may be an operand of another one, but it may also take long */
+/* steps that a call counts for: it may be an operand of another call, but may also take
+   long */
 #define CALL_STEPS 64
 
 /* Tells whether a message is on its way from the function that received it to a variable
@@ -27,8 +28,8 @@ static bool is_handing_over(const lua_State *L) {
   return i->handing_over > 0;
 }
 
-/* Obeys the requests. Those that may raise wait while a hook or a finalizer runs, because
- * its errors would be lost; it ends soon. */
+/* Obeys the requests. A request that may raise waits while a hook or a finalizer runs,
+ * which ends soon: errors there would be lost. */
 void vm_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
   if (__atomic_load_n(&i->attention, __ATOMIC_RELAXED) & ATTENTION_QUESTION) {

@@ -4,8 +4,8 @@
  * Such a function counts its work, in units of about a nanosecond: 1 for a byte examined,
  * 20 for an element of a table. Every SAFE_POINT_WORK units it checks for requests to the
  * domain from elsewhere (SIGINT, cancel, the start of a recording) and for a due
- * collection, and may raise there. So everything that it has begun must then be
- * consistent, and owned by the collector. */
+ * collection, and may raise there. So at that moment everything that the function has
+ * begun must be consistent, and owned by the collector. */
 #ifndef SAROS_VM_SAFE_POINT_H
 #define SAROS_VM_SAFE_POINT_H
 
@@ -25,7 +25,8 @@ void vm_take_up(lua_State *L);
 
 void vm_safe_point(lua_State *L); /* L->ci is the frame of a C function; may raise */
 
-/* Counts work. *left: units until the next safepoint; SAFE_POINT_WORK or 0 at first. */
+/* Counts work. *left is the number of units until the next safepoint; it begins as
+   SAFE_POINT_WORK or 0. */
 ALWAYS_INLINE void vm_work(lua_State *L, ptrdiff_t *left, size_t units) {
   if (likely((*left -= (ptrdiff_t)units) >= 0)) return;
   *left = SAFE_POINT_WORK;

@@ -4,8 +4,8 @@
  *
  * All files are loaded first, so that nothing is written if one of them is wrong. Several
  * files become one chunk: a main function that calls empty functions in turn is compiled,
- * and the empty functions are then replaced with those of the files. Nothing is collected
- * meanwhile.
+ * and the empty functions are then replaced with the main functions of the files. Nothing
+ * is collected during this.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 #define CALL_ONE "(function()end)();"
 
 typedef struct Options {
-  const char *name;    /* of the program, for messages */
+  const char *name;    /* name of the program, for messages */
   const char *output;  /* "-": standard output */
   bool list, parse_only, strip, show_version, show_help;
   const char *wrong;   /* the first word that is not an option, or lacks its argument */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/scope.c: variables, blocks, labels.
  *
- * CompileState.vars is a stack of the variables of all functions being compiled; those of
- * a function start at its first_var, and the first `nactive` of them are visible.
- * Registers are given in order of activation; compile-time constants take none. Numbers
- * of variables (nactive in blocks, labels) count from first_var.
+ * CompileState.vars is a stack of the variables of all functions being compiled; the
+ * variables of a function start at its first_var, and the first `nactive` of these are
+ * visible. Registers are given in order of activation; compile-time constants take none.
+ * Numbers of variables (nactive in blocks, labels) count from first_var.
  *
  * A name that is a local of an enclosing function becomes an upvalue of every function in
  * between. The block that declares it is marked (has_captured), because it must close the
@@ -143,7 +143,7 @@ static void mark_captured(FuncState *fs, const Expr *local) {
   fs->has_captured = true;
 }
 
-/* Makes an upvalue of fs for `variable`, as it is in the function around it. */
+/* Makes an upvalue of fs for `variable`, a local or upvalue of the enclosing function. */
 static int upvalue_for(FuncState *fs, String *name, const Expr *variable) {
   UpvalueDesc desc = {.name = name};
   if (variable->kind == EXPR_LOCAL) {
@@ -276,7 +276,7 @@ void scope_label(CompileState *cs, String *name, int line, bool last) {
     compile_error_semantic(
         cs, string_format(cs->L, "label '%s' already defined on line %d", name->data, twin->line)
                 ->data);
-  /* at the end of a block its variables already count as ended */
+  /* at the end of a block, the block's variables already count as ended */
   Label label = {.name = name,
                  .line = line,
                  .pc = jump_label(fs),

@@ -5,8 +5,8 @@
 
 #include "compile.h"
 
-/* Declares a variable of the current function; returns its number in it. It is visible
- * only after scope_activate. */
+/* Declares a variable of the current function; returns its number in the function. The
+ * variable is visible only after scope_activate. */
 uint32_t scope_declare(CompileState *cs, String *name);
 uint32_t scope_declare_hidden(CompileState *cs, const char *name);
 /* Makes the next n declared variables visible, each with the next register. */
@@ -30,12 +30,12 @@ void scope_mark_tbc(FuncState *fs);
 void scope_enter(FuncState *fs, ScopeBlock *block, bool is_loop);
 void scope_leave(FuncState *fs);
 
-/* Makes a goto or a break (name NULL); jumps is the list to be patched. */
+/* Makes a goto or a break (name NULL). `jumps` is the list of jumps to be patched. */
 void scope_goto(CompileState *cs, String *name, int line, int jumps);
 Label *scope_find_label(CompileState *cs, const String *name);
 /* Makes a goto to a label that exists already. */
 void scope_goto_back(CompileState *cs, const Label *label);
-/* Places a label here; last: only void statements follow in its block. */
+/* Places a label here. `last` says that only void statements follow in its block. */
 void scope_label(CompileState *cs, String *name, int line, bool last);
 
 #endif

@@ -44,7 +44,7 @@ static void adjust_values(FuncState *fs, int nvars, int nvalues, Expr *last) {
     if (missing > 0) emit_nil(fs, fs->free_reg, missing);
   }
   if (missing > 0) reg_reserve(fs, missing);
-  else fs->free_reg += missing; /* there are too many values */
+  else fs->free_reg += missing; /* there are more values than variables */
 }
 
 /* The targets of a multiple assignment, the last one first. */
@@ -77,8 +77,8 @@ static bool redirect_target(Expr *target, const Expr *assigned, int to) {
 }
 
 /* Resolves the conflict of a variable that is assigned to and is also the table or key of
- * an earlier target: such targets use a copy, so that every target is the one that the
- * statement named. */
+ * an earlier target. Such a target uses a copy of the variable, made before the
+ * assignment. */
 static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *variable) {
   FuncState *fs = cs->fs;
   int copy = fs->free_reg;
@@ -91,8 +91,8 @@ static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *var
   reg_reserve(fs, 1);
 }
 
-/* Parses the rest of an assignment, after its n-th target; `from`: the source of the
-   first one. */
+/* Parses the rest of an assignment, after its n-th target. The source of the first target
+   begins at `from`. */
 static void parse_assignment(CompileState *cs, Target *target, int n, const char *from) {
   FuncState *fs = cs->fs;
   if (!expr_is_variable(&target->e)) compile_error(cs, "syntax error");
@@ -201,10 +201,10 @@ static void parse_local_function(CompileState *cs) {
   Position word = lexer_last_position(&cs->lexer);
   String *name = parse_name(cs);
   uint32_t number = scope_declare(cs, name);
-  scope_activate(cs, 1); /* visible in its own body */
+  scope_activate(cs, 1); /* the function is visible in its own body */
   cs->name = name;
   parse_function(cs, &e, false, cs->lexer.line, function_column(&cs->lexer, word));
-  /* debuggers see it when it has its value */
+  /* debuggers see the variable from where it has its value */
   scope_debug(fs, number)->start_pc = fs->ncode;
 }
 
@@ -454,7 +454,7 @@ static void parse_for(CompileState *cs) {
   ScopeBlock block;
   int line = cs->lexer.line;
   Position position = lexer_position(&cs->lexer);
-  scope_enter(cs->fs, &block, true); /* of the hidden variables */
+  scope_enter(cs->fs, &block, true); /* the block of the hidden variables */
   next_token(cs);
   String *name = parse_name(cs);
   switch (parse_token(cs)) {
@@ -468,7 +468,8 @@ static void parse_for(CompileState *cs) {
 
 /* ---- return -------------------------------------------------------------- */
 
-/* Parses the values to return; returns the first register, *n their number. */
+/* Parses the values to return; returns their first register, and sets *n to their
+   number. */
 static int parse_return_values(CompileState *cs, int *n) {
   FuncState *fs = cs->fs;
   Expr e;
@@ -507,7 +508,7 @@ static void parse_return(CompileState *cs) {
 /* ---- all statements ------------------------------------------------------ */
 
 static void parse_statement(CompileState *cs) {
-  int line = cs->lexer.line; /* for messages about a block that is not closed */
+  int line = cs->lexer.line; /* the line for messages about a block that is not closed */
   compile_enter_level(cs);
   switch (parse_token(cs)) {
     case ';': next_token(cs); break;

@@ -5,38 +5,39 @@
  * A span that begins with a `traceparent` has ids; a span inside it has none until the
  * program asks for its header (traces_outgoing). Ids are in the recording as an event
  * `trace` of the span's context. A coroutine that is created while a span with ids is
- * open inherits its trace: that is an event in the coroutine's context, written before
- * its first span, and only if there is one.
+ * open inherits the span's trace. An event in the coroutine's context says so; it is
+ * written before the coroutine's first span, and only if there is one.
  *
  * Ids are kept behind the Context of the thread, which is made anew with room for them
  * when it first needs them. So programs without traces pay nothing: their Contexts have
  * no such room, and the direct functions for begin_span and end_span test no field for
  * traces alone. The ids of open spans are a stack. The end of a span that has ids, or
- * contains one that has, takes the slow path (Context.checked), which removes them; the
- * ends of spans inside those take the fast path.
+ * contains a span with ids, takes the slow path (Context.checked), which removes the ids.
+ * The ends of all other spans take the fast path.
  *
- * A span is known by its depth, the number of spans open in its context up to it. When a
- * span that is not the innermost ends, the depths of those inside it decrease.
+ * A span is identified by its depth: the number of open spans in its context, counted
+ * from the outermost up to the span itself. When a span that is not the innermost ends,
+ * the depths of the spans inside it decrease.
  *
- * Torn spans. While the recording is paused, or class user is off, the spans that are
- * open are torn: readers take an event after that as one outside of them. So no ids are
- * written for a span that was open then (ContextTraces.torn; eventring_trace_place says
- * that something happened, not when, so a span that began since then may count as torn,
- * too). Readers know the ids that such a span already has, so these are still used as
+ * Torn spans. While the recording is paused, or class user is off, the open spans are
+ * torn: readers take a later event as one outside of these spans. So no ids are written
+ * for a torn span (ContextTraces.torn). (eventring_trace_place says that recording was
+ * interrupted, not when, so a span that began after the interruption may count as torn,
+ * too.) Readers know the ids that a torn span already has, so these ids are still used as
  * parents in its outgoing requests.
  *
  * Losses. A reader of the present block of the ring may have lost the events of earlier
  * blocks. So in a new block, ids are written again when they are asked for, and inherited
- * ones before a span begins.
+ * ids are written again before a span begins.
  *
  * Only ids that are recorded are passed on: an id that could not be written never leaves
  * the program, and while nothing is recorded there are no headers (traces_outgoing). A
  * span that should have had ids hides the trace outside of it while it is open, because
- * that trace belongs to another request. So if it began unrecorded inside a span with
- * ids, or where ids were inherited, the stack of ids has an unknown entry for it, with
- * the depth of the span that contains it. The entry is removed by the span's own end or,
- * if that is missing, by the end of the containing span. All spans outside of it are torn
- * in this case, so its own end does not matter to readers.
+ * that trace belongs to another request. So if the span began unrecorded inside a span
+ * with ids, or where ids were inherited, the stack of ids has an unknown entry for it,
+ * with the depth of the span that contains it. The entry is removed by the span's own end
+ * or, if that is missing, by the end of the containing span. All spans outside of the
+ * unrecorded span are torn, so its own end does not matter to readers.
  */
 #include "traces.h"
 
@@ -47,9 +48,9 @@
 #include "gc_inline.h"
 
 #define FIRST_ROOM 4
-/* one more than the spans that are kept: it says that there are more */
+/* one more than the spans that are kept; the additional entry says that there are more */
 #define MOST_ROOM (CONTEXT_SPANS + 1)
-#define NO_BLOCK UINT64_MAX /* not written yet */
+#define NO_BLOCK UINT64_MAX /* the block of ids that are not written yet */
 
 static uint32_t depth_of(const Context *c) { return c->hidden + c->count; }
 
@@ -160,12 +161,12 @@ void traces_before_begin(Domain *d, Context *c) {
   uint64_t block;
   if (!look(d, c, &block)) return;
   if (t->inherits && depth_of(c) == 0 && t->inherited.block != block)
-    /* if it cannot be written, the spans are in no trace */
+    /* if the ids cannot be written, the spans are in no trace */
     write_ids(d, c, &t->inherited);
 }
 
-/* Adds ids. If there is no room because the most ids that are kept are there, the two
- * outermost entries become one that is unknown. */
+/* Adds ids. If the most entries that are kept are there already, the two outermost become
+ * a single unknown entry. */
 static void add(Context *c, const SpanTrace *s) {
   ContextTraces *t = context_traces(c);
   if (t->count == t->room) {
@@ -229,7 +230,8 @@ void traces_ended(Context *c, uint32_t depth) {
   ContextTraces *t = context_traces(c);
   unsigned inside = t->count;
   while (inside > 0 && t->of[inside - 1].depth > depth) t->of[--inside].depth--;
-  unsigned kept = inside; /* the span itself, and unknown ones directly inside */
+  /* entries of the span itself, and unknown entries directly inside it */
+  unsigned kept = inside;
   while (kept > 0 && t->of[kept - 1].depth == depth) kept--;
   remove_traces(t, kept, inside);
   if (depth <= t->torn) t->torn--;
@@ -281,9 +283,9 @@ static bool lacks_ids(const Context *c) {
   return s != NULL && c->count > 0 && s->depth != depth && depth > context_traces(c)->torn;
 }
 
-/* Gives ids to the innermost span. Its parent is the nearest span with ids, but only if
- * that is directly outside, or if the span directly outside is torn and cannot get ids
- * any more. */
+/* Gives ids to the innermost span. The parent is the nearest span with ids. That span
+ * must be directly outside, or the span directly outside must be torn, so that it cannot
+ * get ids any more. */
 static void name_innermost(Domain *d, Context *c) {
   const SpanTrace *s = nearest(c);
   const uint32_t outside = depth_of(c) - 1;
@@ -333,7 +335,7 @@ static void inherit(lua_State *L, lua_State *co, const struct eventring_trace *i
   context_set_checked(c);
 }
 
-#define SLOTS 4 /* of the stack, for the values made here */
+#define SLOTS 4 /* slots of the stack for the values made here */
 
 /* Lets a coroutine inherit the trace. A host may create it with no more than one free
  * slot. If the stack cannot grow any more, nothing is inherited. */

@@ -9,9 +9,9 @@
 
 /* ---- spans; L runs ---- */
 
-/* Prepares the begin of a span that gets ids: to be called before it. Afterwards
- * context_begin_span and traces_begun neither collect nor raise. May collect, and raise
- * if memory is short. */
+/* Prepares the begin of a span that gets ids, so that context_begin_span and traces_begun
+ * then neither collect nor raise. This function itself may collect, and raise if memory
+ * is short. */
 void traces_prepare(lua_State *L);
 /* Writes the ids of the span whose begin has just been written. */
 void traces_begun(lua_State *L, const struct eventring_trace *ids);
@@ -23,19 +23,22 @@ bool traces_outgoing(lua_State *L, struct eventring_trace *ids);
 
 /* ---- spans that would have ids, but begin while nothing is recorded ---- */
 
-/* Tells whether such a span would hide a trace. If not, it need not be noted. */
+/* Tells whether a span that begins unrecorded would hide a trace. If not, the span need
+   not be noted. */
 bool traces_would_hide(const lua_State *L);
-/* Notes that such a span has begun. `id` is the id of its name if end_span is to end it,
- * otherwise EVENTRING_ID_OTHER. Returns the number of its end: the id, or a number that
- * is not an id. May collect, and raise if memory is short. */
+/* Notes that a span that would have ids has begun unrecorded. `id` is the id of its name
+ * if end_span is to end it, otherwise EVENTRING_ID_OTHER. Returns the number by which its
+ * end is known: the id, or a number that is not an id. May collect, and raise if memory
+ * is short. */
 uint32_t traces_begun_unrecorded(lua_State *L, unsigned id);
-/* Notes that such a span has ended. Does nothing if it is not known any more. */
+/* Notes that the unrecorded span with this number has ended. Does nothing if the span is
+   not known any more. */
 void traces_ended_unrecorded(lua_State *L, uint32_t end);
 
 /* ---- coroutines and domains ---- */
 
-/* Lets co, a coroutine that L has created, inherit the trace of L. L runs; to be called
-   only if Domain.traces. May collect, and raise if memory is short. */
+/* Lets co, a coroutine that L has created, inherit the trace of L. L runs. To be called
+   only if Domain.traces is set. May collect, and raise if memory is short. */
 void traces_inherit(lua_State *L, lua_State *co);
 /* Lets the main thread L of a new domain inherit the ids that traces_outgoing set in
    another domain. May collect, and raise if memory is short. */
@@ -47,12 +50,12 @@ void traces_inherit_from(lua_State *L, const struct eventring_trace *ids);
  * span is recorded. This and the functions below are called only if the context
  * has_traces. */
 void traces_before_begin(Domain *d, Context *c);
-/* Notes that the depth-th of its open spans has ended. */
+/* Notes that the depth-th open span of the context has ended. */
 void traces_ended(Context *c, uint32_t depth);
-/* Notes that all of its open spans have ended. */
+/* Notes that all open spans of the context have ended. */
 void traces_all_ended(Context *c);
 /* Tells whether the end with this number belongs to a span that began unrecorded, inside
- * the depth-th open span; if so, notes that it has ended. */
+ * the depth-th open span; if so, notes that the span has ended. */
 bool traces_end_unrecorded(Context *c, uint32_t end, uint32_t depth);
 /* Recomputes Context.checked. */
 void context_set_checked(Context *c);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
  *
- * First everything that runs guest code: handles of channels and modules, gathered in a
- * table. Then the objects. Nothing is collected while a small message becomes objects, so
- * none of them needs an anchor. A large one has safepoints after each body and within
- * long ones; its objects are in a table on the stack until all are complete, since their
- * containers may be weak. Finalizers may run at these points, but a cancel waits until
- * the message has been handed over (peer_mask). The message was written by this program:
- * its contents are asserted, not checked.
+ * The first part may run guest code: it gathers the handles of channels and the modules
+ * in a table. The second part makes the objects. Nothing is collected while a small
+ * message becomes objects, so none of them needs an anchor. A large message has
+ * safepoints after each body and within long bodies. Its objects are in a table on the
+ * stack until all are complete, since their containers may be weak. Finalizers may run at
+ * the safepoints, but a cancel waits until the message has been handed over (peer_mask).
+ * The message was written by this program: its contents are asserted, not checked.
  */
 #include "api.h"
 
@@ -29,17 +29,17 @@
 #ifdef SAROS_STRESS
 #define ANCHORED_FROM 64
 #else
-#define ANCHORED_FROM ((size_t)64 << 10) /* bytes of a message that is large */
+#define ANCHORED_FROM ((size_t)64 << 10) /* least bytes of a large message */
 #endif
-#define ELEMENTS_AT_ONCE 256 /* of a table, between two safepoints */
+#define ELEMENTS_AT_ONCE 256 /* elements of a table between two safepoints */
 
 typedef struct Decoder {
   lua_State *L;
   Message *message;
   const char *cursor;
-  Table *references; /* channels, then modules; NULL if there are none */
+  Table *references; /* the channels, then the modules; NULL if there are neither */
   GCObject **objects;
-  Table *anchor; /* holds the objects instead if the message is large; otherwise NULL */
+  Table *anchor; /* the table that holds the objects of a large message; otherwise NULL */
   uint32_t nobjects;
 } Decoder;
 
@@ -100,7 +100,7 @@ static String *get_large(Decoder *d) {
   if (s == NULL) error_memory(d->L);
   *large = NULL;
   object_init(d->L, s, TYPE_LONG_STRING);
-  s->extra = 0; /* its hash was another domain's */
+  s->extra = 0; /* the hash was that of the other domain */
   s->short_len = 0;
   s->hash = d->L->domain->seed;
   return s;
@@ -320,7 +320,8 @@ static void decode_message(lua_State *L, void *decoder) {
   allocate_objects(d);
   TValue *first = L->top;
   for (uint32_t i = 0; i < m->nvalues; i++) set_nil(&first[i]);
-  L->top += m->nvalues; /* before the bodies: loading code pushes */
+  /* the values are on the stack before the bodies are read, since loading code pushes */
+  L->top += m->nvalues;
   for (uint32_t i = 0; i < m->nvalues; i++) {
     ptrdiff_t at = stack_save(L, first + i);
     TValue v;

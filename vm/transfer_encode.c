@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/transfer_encode.c: values into messages. (And back: transfer_decode.c.)
  *
- * A message is a graph. It is written breadth first: values refer to objects by
- * number, and the body of each object comes after all that was found before it. So deep
- * structures use no C stack, and the decoder, which makes each object at its "new" token,
- * always has the object of a number.
+ * A message is a graph. It is written breadth first: values refer to objects by number,
+ * and the body of each object comes after all that was found before it. So deep
+ * structures use no C stack. The decoder makes each object at its "new" token, so it
+ * always has the object that a number refers to.
  *
  *  message   values; body of each object with one, in their order; modules
  *  table     count of array values, values; count of pairs, keys and values;
@@ -16,16 +16,16 @@
  * Objects keep their identity within a message: tables, functions, upvalues (also
  * recursive ones), prototypes. Values that belong to a domain are replaced with the
  * receiver's own: the table of globals, loaded modules (values of package.loaded: the
- * receiver requires them), C functions that are fields of those. C functions without
- * upvalues that are part of this program are the same everywhere.
+ * receiver requires them), C functions that are fields of loaded modules. C functions
+ * without upvalues that are part of this program are the same everywhere.
  *
  * A prototype goes as the binary chunk of string.dump, unstripped: code is copied,
  * since each domain's interpreter writes its caches into it.
  *
  * A large string is copied once, into a block that the receiver's heap takes over.
  *
- * Nothing here raises or allocates in the heap until all memory of the encoder is
- * freed: failures are noted (encode_fail), after which everything ends quickly.
+ * Nothing here raises or allocates in the heap until all memory of the encoder is freed:
+ * a failure is noted (encode_fail), and then everything ends quickly.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -48,15 +48,16 @@
 
 #define STAGED_BYTES 320
 #define MODULE_BITS 512
-#define FEW_ITEMS 8 /* objects that are searched for without a hash table */
+#define FEW_ITEMS 8 /* up to this number, objects are searched for without a hash table */
 
 /* How an object was reached, for the message about a value that cannot be sent. */
 typedef enum Step { STEP_ROOT, STEP_FIELD, STEP_KEY, STEP_UPVALUE, STEP_METATABLE } Step;
 
 typedef struct Origin {
-  uint32_t parent; /* item; for STEP_ROOT: the number of the value */
+  uint32_t parent; /* the number of an item or, for STEP_ROOT, of the value */
   Step step;
-  TValue key;      /* of STEP_FIELD and STEP_KEY; the name, or nil, of STEP_UPVALUE */
+  /* the key of STEP_FIELD or STEP_KEY; for STEP_UPVALUE the name, or nil */
+  TValue key;
 } Origin;
 
 typedef struct Item {
@@ -73,15 +74,17 @@ typedef struct Encoder {
   size_t used, room;
   Item *items;
   uint32_t nitems, items_room;
-  /* item + 1, by address; 0 for a free place; NULL while there are few items */
+  /* by hash of the address, item + 1, or 0 for a free place; NULL while there are few
+     items */
   uint32_t *hash;
   uint32_t hash_size;
-  Origin here;      /* of the value being written */
+  Origin here;      /* origin of the value being written */
   GcVector channels, large, modules; /* Channel *, LargeHeader *, const String * */
   const char *failed; /* the value that cannot be sent, or NULL */
   bool no_memory;
-  bool modules_known; /* module_bits is made */
-  /* a bit for each loaded module, by address: most tables are not modules */
+  bool modules_known; /* module_bits is filled */
+  /* a bit, by address, for each loaded module: a quick test, since most tables are not
+     modules */
   uint64_t module_bits[MODULE_BITS / 64];
   Origin failed_at;
   char staged[STAGED_BYTES];
@@ -513,7 +516,7 @@ static void put_body(Encoder *e, uint32_t i) {
     }
     case TYPE_LUA_CLOSURE: encode_upvalues(e, i, (const LuaClosure *)item.object); break;
     case TYPE_UPVALUE:
-      e->here = item.origin; /* an upvalue is not a step of its own */
+      e->here = item.origin; /* the path has no step for the upvalue itself */
       put_value(e, ((const UpValue *)item.object)->v);
       break;
     default: break; /* long strings, prototypes */
@@ -560,7 +563,7 @@ static void describe_step(const Encoder *e, char *text, size_t size, const Origi
   }
 }
 
-/* Inserts `piece` before the present text, or dots if there is no room; then returns
+/* Inserts `piece` before the present text. If there is no room, inserts dots and returns
    false. */
 static bool put_before(char *text, size_t size, const char *piece) {
   size_t length = strlen(piece), used = strlen(text);

@@ -5,8 +5,8 @@
  * instruction is walked backwards, without branching, to find the instruction that loaded
  * the register last, mostly a few words before. A load inside code that a forward jump
  * may have skipped proves nothing, so all code before it is searched for such a jump. The
- * operand of that instruction has the name. Only strings of the prototype are returned,
- * so the names live as long as it does.
+ * operand of the loading instruction has the name. Only strings of the prototype are
+ * returned, so the names live as long as it does.
  */
 #include "varinfo.h"
 
@@ -24,7 +24,7 @@
 static NOINLINE bool sets_among_others(Instruction i, int reg) {
   RegisterRun runs[MOST_RUNS];
   int loses_from = op_loses_from(i), n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
-  /* a call may have changed all registers above */
+  /* a call may have changed all registers from loses_from on */
   if (loses_from >= 0 && reg >= loses_from) return true;
   for (int j = 0; j < n; j++)
     if (reg >= runs[j].first && reg < runs[j].first + runs[j].n) return true;
@@ -38,8 +38,8 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
 }
 
 /* Returns a place at or before pc where an instruction certainly begins: behind the
- * nearest word that cannot be the first of two. So it skips backwards a run of words that
- * look like the first of two. */
+ * nearest word that cannot be the first word of an instruction of two words. To find it,
+ * skips backwards over words that can. */
 static int run_start(const Prototype *p, int pc) {
   while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
   return pc;
@@ -77,7 +77,7 @@ ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
 }
 
 /* Returns the instruction before pc that set the register, or -1 if that is not certain.
- * Each run is passed over once, whatever its length. */
+ * Each run (run_start) is passed over once, whatever its length. */
 static int find_setter(const Prototype *p, int pc, int reg) {
   for (int end = pc, start; end > 0; end = start) {
     start = run_start(p, end - 1);
@@ -100,8 +100,8 @@ static const char *constant_name(const Prototype *p, uint32_t index) {
 }
 
 /* Finds a name that needs no search in a table: a local, an upvalue, a constant. Returns
- * its kind, or NULL. *setter becomes the instruction that set the register if none of
- * them applies. */
+ * its kind, or NULL. If none of these has the name, sets *setter to the instruction that
+ * set the register. */
 static const char *simple_name(const Prototype *p, int pc, int reg, const char **name,
                                int *setter) {
   *setter = -1;
@@ -114,7 +114,7 @@ static const char *simple_name(const Prototype *p, int pc, int reg, const char *
     switch (op_base(i)) {
       case OP_MOVE:
         if (INS_B(i) >= INS_A(i)) return NULL;
-        reg = (int)INS_B(i); /* continue with its source */
+        reg = (int)INS_B(i); /* continue with the source of the MOVE */
         continue;
       case OP_GETUPVAL:
         *name = upvalue_name(p, INS_B(i));

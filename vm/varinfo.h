@@ -5,8 +5,8 @@
 
 #include "object.h"
 
-/* These find the variable that a value or a called function comes from (symbolic
- * execution of the bytecode). */
+/* The functions below find the variable that a value or a called function comes from
+ * (symbolic execution of the bytecode). */
 /* Returns the kind ("local", "global", ...) or NULL. */
 const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char **name);
 const char *varinfo_of_call(lua_State *L, const Prototype *p, int pc, const char **name);

@@ -20,12 +20,12 @@
  *    open upvalue or a pending close is not covered by the frame of a call,
  *    and the function closes it before it returns.
  *
- * 1 and 2 examine each instruction (check_...).  3 to 5 are an abstract run over
- * what an instruction uses and sets according to opcodes.def: for each register a set of
- * facts that hold on every path (FACT_...). The state at each jump target is the
- * intersection over all paths to it. If it changes, the target returns to the list of
- * targets to run from. The list is processed in rounds, from the start of the code to its
- * end. Facts only get fewer, so this ends.
+ * Rules 1 and 2 are checked for each instruction (check_...). Rules 3 to 5 are checked by
+ * an abstract run over what each instruction uses and sets according to opcodes.def. The
+ * run keeps for each register a set of facts that hold on every path (FACT_...). The
+ * state at each jump target is the intersection over all paths to it. If that state
+ * changes, the target returns to the list of targets to run from. The list is processed
+ * in rounds, from the start of the code to its end. Facts only get fewer, so this ends.
  *
  * Cost.  A fact is a set of registers, a state is a few words; each instruction and each
  * merge takes constant time. Compiled code needs two or three rounds (even the deepest
@@ -62,47 +62,49 @@ const char verify_no_memory[] = "not enough memory";
   (OPERAND_A_B | OPERAND_A_B0 | OPERAND_A1_B | OPERAND_A_B1 | OPERAND_A_C0 | OPERAND_A4_C)
 
 typedef enum Fact {
-  FACT_WRITTEN,  /* holds a value of this activation */
-  FACT_TABLE,    /* a table made by NEWTABLE here */
-  FACT_NUMERIC,  /* base of a numeric loop that is prepared */
-  FACT_GENERIC,  /* base of a generic loop that is prepared */
+  FACT_WRITTEN,  /* the register holds a value of this activation */
+  FACT_TABLE,    /* it holds a table made by NEWTABLE here */
+  FACT_NUMERIC,  /* it is the base of a numeric loop that is prepared */
+  FACT_GENERIC,  /* it is the base of a generic loop that is prepared */
   FACT_PRIVATE,  /* no upvalue refers to it, and it is not pending a close */
   FACT_NO_CLOSE, /* it is not pending a close */
   FACT_COUNT
 } Fact;
 
-/* marks of a word */
+/* marks of a word of code */
 enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 };
 
-#define MOST_GROUPS 4 /* of 64 registers */
-#define SMALL_CODE 512 /* words of code whose notes fit on the C stack */
+#define MOST_GROUPS 4 /* number of groups of 64 registers */
+#define SMALL_CODE 512 /* the most words of code whose marks fit on the C stack */
 #define STEPS_PER_WORD 16 /* programs of all kinds need at most 2 */
 #define STEPS_AT_LEAST 1000 /* small functions may need any number */
 
 /* The registers for which each fact holds. */
 typedef struct State {
-  /* the groups of one fact are adjacent: v->ngroups */
+  /* v->ngroups adjacent groups for each fact */
   uint64_t holds[FACT_COUNT * MOST_GROUPS];
 } State;
 
 typedef struct Verifier {
   Domain *d;            /* the domain that owns the scratch memory; NULL for malloc */
   const Prototype *p;
-  uint8_t *marks;       /* of each word */
+  uint8_t *marks;       /* marks of each word (WORD_...) */
   /* if false, there are no targets, and no memory for them */
   bool any_jumps;
   uint32_t *state_of;   /* number of a target */
-  /* of target n, once it is WORD_REACHED: from n * state_words on */
+  /* the state of target n begins at n * state_words; valid once the target is
+     WORD_REACHED */
   uint64_t *states;
-  uint64_t *pending;    /* a heap of the targets to run from: round << 32 | pc */
+  /* a heap of the targets to run from; an element is round << 32 | pc */
+  uint64_t *pending;
   State now;            /* before or after the instruction being run */
   int ngroups;
-  bool few_registers;   /* less than 64: one group */
+  bool few_registers;   /* there are less than 64 registers, in one group */
   size_t state_words;
   uint32_t ntargets, npending;
   uint64_t running;     /* round and pc of the target that the run started from */
   int64_t steps_left;
-  const char *error;    /* the first one found */
+  const char *error;    /* the first error found */
 } Verifier;
 
 static void reject_code(Verifier *v, const char *what) {
@@ -140,8 +142,8 @@ static void check_key(Verifier *v, OpCode op, uint32_t index, uint32_t aux) {
   }
 }
 
-/* Checks that the registers of an instruction exist. top: where the values of an
-   instruction with open operands end. */
+/* Checks that the registers of an instruction exist. The values of an instruction with
+   open operands end at register `top`. */
 static void check_registers(Verifier *v, Instruction i, int top) {
   RegisterRun runs[MOST_RUNS];
   const OpInfo *info = &op_info[INS_OP(i)];
@@ -203,8 +205,8 @@ static bool takes_open(Instruction i) {
   return (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
 }
 
-/* Checks that open results are consumed. previous: the instruction before i in the code,
-   or NULL. */
+/* Checks that open results are consumed. `previous` is the instruction before i in the
+   code, or NULL. */
 static void check_open_results(Verifier *v, const Instruction *previous, Instruction i,
                                uint32_t pc) {
   bool open = previous && leaves_open(*previous);
@@ -319,9 +321,9 @@ ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, 
   return sound && constants_are_sound(p, plan, i, aux);
 }
 
-/* Passes over valid instructions; returns the position of one that may not be valid.
- * previous: the instruction before it, which leaves nothing open, or NULL if there is
- * none. */
+/* Passes over valid instructions; returns the position of one that may not be valid. Sets
+ * *previous to the instruction before that one, which leaves nothing open, or to NULL if
+ * there is none. */
 static uint32_t pass_simple_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
   const Instruction *before = *previous;
   while (pc < p->ncode) {
@@ -451,15 +453,15 @@ static void loses_from(Verifier *v, int from) {
   lose_fact(v, FACT_WRITTEN, from, end);
 }
 
-/* Notes that an upvalue refers to the register from now on, or that it is pending a
-   close. */
+/* Notes that an upvalue refers to the register from now on, or that the register is
+   pending a close. */
 static void exposes_register(Verifier *v, int reg) {
   spoils_registers(v, reg, 1);
   lose_fact(v, FACT_PRIVATE, reg, reg + 1);
 }
 
-/* Adds a fact, if no upvalue refers to the registers that it is about, and none is
- * pending a close. */
+/* Adds a fact about n registers, if no upvalue refers to any of them and none is pending
+ * a close. */
 static void gains_if_private(Verifier *v, Fact fact, int reg, int n) {
   if (fact_holds(v, FACT_PRIVATE, reg, reg + n)) gain_fact(v, fact, reg, reg + 1);
 }
@@ -590,7 +592,7 @@ static void swap_pending(Verifier *v, uint32_t a, uint32_t b) {
 }
 
 /* Adds a target to run from. Targets at or before the present one wait for the next
- * round, which then sees every loss of facts of this one. */
+ * round, which then sees every loss of facts of the present round. */
 static void push_pending(Verifier *v, uint32_t target) {
   if (v->marks[target] & WORD_PENDING) return;
   v->marks[target] |= WORD_PENDING;
@@ -632,8 +634,8 @@ static void merge_states(Verifier *v, uint32_t target) {
   if (lost) push_pending(v, target);
 }
 
-/* Applies what i sets, on each of the paths that follow. A register that it sets on one
- * path only loses its facts on the other. */
+/* Applies what i sets, on each of the paths that follow. A register that i sets on one
+ * path only loses its facts on the other path. */
 static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
   uint32_t sets = op_info[INS_OP(i)].sets;
   int64_t target = op_jump_target(i, pc);
@@ -672,8 +674,8 @@ ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) {
 }
 
 /* Runs instructions that are plain and may run, from pc on, if there are few registers.
- * Returns the position of one that is not, or of a target. Has the same effect as
- * run_uses and run_sets for each. */
+ * Returns the position of an instruction that is not plain, or may not run, or is a
+ * target. The effect is that of run_uses and run_sets for each instruction. */
 static uint32_t run_plain(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
   uint64_t written = v->now.holds[FACT_WRITTEN], table = v->now.holds[FACT_TABLE];
@@ -822,7 +824,7 @@ static void check_paths(Verifier *v) {
 
 /* ---- the rest of a prototype --------------------------------------------- */
 
-/* Checks that at every place the number of active locals is at most that of the
+/* Checks that at every place the number of active locals is at most the number of
    registers. */
 static void check_active_locals(Verifier *v) {
   const Prototype *p = v->p;

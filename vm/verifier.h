@@ -7,8 +7,8 @@
 #include "domain.h"
 
 /* Checks a prototype whose arrays and header are in place and whose inner prototypes were
- * checked already. Returns NULL, or what is wrong (verify_no_memory if there is no
- * scratch memory, which comes from the domain or, if d is NULL, from malloc). Raises
+ * checked already. Takes scratch memory from the domain or, if d is NULL, from malloc.
+ * Returns NULL, or what is wrong (verify_no_memory if there is no scratch memory). Raises
  * nothing. */
 const char *verify_prototype(Domain *d, const Prototype *p);
 extern const char verify_no_memory[];

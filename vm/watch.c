@@ -2,28 +2,30 @@
 /* vm/watch.c: the instrumented state of the interpreter.
  *
  * A thread is watched by its hook (hook.c) and by the watcher of calls of its domain
- * (watch.h). lua_State.instrumented says which of them there are; 0 is the plain state,
- * which does nothing for watching. Everything follows from that word:
+ * (watch.h). lua_State.instrumented says which of the two there are; it is 0 in the plain
+ * state, which does nothing for watching. The rest follows from this word:
  *
- *  - The table of handlers. Plain: the normal ones. With single steps (line and count
- *    hooks): one that checks each instruction before it runs. Otherwise: one in which
- *    calls and returns take their general paths, and all else the normal ones. (While
- *    lines are sampled from outside: one that notes each instruction first, noting.c.)
- *  - These general paths, and calls from C, test the word: for watching, vm_call_entered
- *    and vm_call_left are the only way into and out of a call. Hooks see a pcall, resume
- *    or yield as a call of a C function, as in the reference. A pcall runs in the loop
- *    all the same; a resume or yield under a hook is called as a C function, unless it
- *    began before the hook was set: then its end is reported from the loop. Under a
- *    watcher they all run in the loop, so that nothing depends on whether there is one.
+ *  - The table of handlers. In the plain state it has the normal handlers. With single
+ *    steps (line and count hooks), its handler checks each instruction before it runs.
+ *    Otherwise calls and returns take their general paths, and all else has the normal
+ *    handlers. (While lines are sampled from outside, its handler notes each instruction
+ *    first, noting.c.)
+ *  - The general paths, and calls from C, test the word. If a thread is watched,
+ *    vm_call_entered and vm_call_left are the only way into and out of a call. Hooks see
+ *    a pcall, resume or yield as a call of a C function, as in the reference. A pcall
+ *    runs in the loop all the same. A resume or yield under a hook is called as a C
+ *    function, unless it began before the hook was set; then its end is reported from the
+ *    loop. Under a watcher all three run in the loop, so that a program behaves alike
+ *    with and without a watcher.
  *
  * A coroutine that has open spans in the recording is marked in the same word
- * (contexts.c); that changes no table.
+ * (contexts.c); the mark changes no table.
  *
  * The table of single steps is also in force briefly when there is a request to the
- * domain or a collection is due: that is not watching, and is not in the word.
+ * domain or a collection is due. This is not watching, and the word does not show it.
  *
  * Frames that were reported to the watcher are marked (CALL_WATCHED); they are the lowest
- * ones of their thread. So code that pushes or drops frames need not report it:
+ * frames of their thread. So code that pushes or drops frames need not report it:
  *
  *  - Native frames are pushed without a report. The next event enters them first
  *    (enter_frames): the call of another function, a switch to another thread, or their
@@ -33,9 +35,9 @@
  *    dropped one, and vm_set_current makes the dropped frames leave (leave_dropped). The
  *    frames of a coroutine that died stay for tracebacks; they leave when another thread
  *    runs.
- *  - Frames that existed before the watch are entered when their thread first runs in it.
- *    Marks of an earlier watch are cleared then; Domain.watch counts the watches for
- *    that.
+ *  - Frames that existed before the watch are entered when their thread first runs in the
+ *    watch. Marks of an earlier watch, which Domain.watch distinguishes, are cleared
+ *    then.
  *
  * vm_set_current has one test for all this and for requests: ATTENTION_WATCHED is in the
  * word of the requests, from the first watch of a domain on. (It stays there: threads
@@ -70,8 +72,8 @@ void vm_update_dispatch(lua_State *L) {
                                 (L->instrumented & INSTRUMENT_OWN));
     L->dispatch = handlers_for(L->instrumented, L->domain->noting);
     /* pairs with lua_sethook in a signal handler of this thread, which stores the mask
-       and then calls this function: both words are stored before the mask is read
-       again */
+       and then calls this function: instrumented and dispatch are stored before the mask
+       is read again */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
   } while (*hook_mask != mask);
   if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_each;
@@ -107,7 +109,7 @@ static void leave_frames(lua_State *L, CallInfo *last, CallExit how) {
 
 static void leave_dropped(lua_State *L) { leave_frames(L, L->ci, EXIT_UNWOUND); }
 
-/* Meets L, if this is the first time in this watch that it is seen. */
+/* Prepares L for the watch, if L is seen for the first time in this watch. */
 static void meet_thread(lua_State *L) {
   if (L->watch == L->domain->watch) return;
   L->watch = L->domain->watch;
@@ -224,9 +226,9 @@ void vm_call_entered(lua_State *L) {
   if (unlikely(L->hook_mask != 0) && L->allow_hook) hook_call(L);
 }
 
-/* Moves the results of a native frame to where hooks expect them. They are in the slot of
- * its function and above; for hooks they go to their places in the reference, and the
- * function returns to its slot. (A function of coroutine.wrap keeps it, see
+/* Moves the results of a native frame to where hooks expect them. The results are in the
+ * slot of the function and above. For hooks they go to their places in the reference, and
+ * the function returns to its slot. (A function of coroutine.wrap stays in its slot, see
  * vm_deliver.) */
 static TValue *show_results(lua_State *L, const CallInfo *ci, TValue *first, int n) {
   int at = 2;

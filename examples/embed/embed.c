@@ -6,7 +6,7 @@
  * Each worker thread is a domain of its own. It takes jobs, which it prepares, works on
  * and stores. A job and its parts are spans; the size of each job is a counter. The
  * program needs no virtual machine and no collector: the catalogue below has the names of
- * the events and their classes, and tools learn them from the file.
+ * the events and their classes, which tools read from the recording.
  *
  * Build it with `make` in this folder. Watch it while it runs:
  *
@@ -18,7 +18,8 @@
  *
  *   eventring stats --env-prefix EMBED -- ./embed
  *
- * At the end it prints what it did, one "NAME NUMBER" a line, to compare with.
+ * At the end the program prints what it did, one "NAME NUMBER" a line, for comparison
+ * with the recording.
  */
 #include <eventring.h>
 #include <eventring/probe.h>

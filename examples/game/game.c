@@ -3,13 +3,13 @@
  *
  *   game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] [LOGIC]
  *
- * The collector is stopped while a frame is computed. In the rest of the frame's time it
- * works, until nothing is left to do or the time is over (LUA_GCFRAME). The program
- * watches how much memory Lua has: above the budget the logic has to drop what it can
- * make again, and everything is collected once. With `--stepped 0` the collector runs by
- * its own decision, for comparison. With `--cap-kb` Lua gets no more memory than that: an
- * update that needs more fails with an error, after which the frame is over and the logic
- * drops what it can.
+ * The collector is stopped while a frame is computed. In the rest of the frame's time the
+ * collector works, until nothing is left to do or the time is over (LUA_GCFRAME). The
+ * program checks how much memory Lua has. Above the budget, the logic must drop the data
+ * that it can make again, and everything is collected once. With `--stepped 0` the
+ * collector runs by its own decision, for comparison. With `--cap-kb` Lua gets at most N
+ * KiB of memory: an update that needs more fails with an error. Then the frame is over
+ * and the logic drops what it can.
  *
  * A frame and its parts are spans in the domain of the state, so that a tool shows them
  * in one order with the steps of the collector. README.md has what to try.
@@ -75,7 +75,8 @@ static struct { size_t held, most, cap; } memory;
 /* Allocates for lua_newstate, with a cap that all memory of Lua counts against. */
 static void *allocate(void *none, void *block, size_t old_size, size_t size) {
   (void)none;
-  if (block == NULL) old_size = 0; /* old_size then says what the block is for */
+  /* without a block, old_size says what the new block is for */
+  if (block == NULL) old_size = 0;
   if (size > old_size && size - old_size > memory.cap - memory.held) return NULL;
   void *result = NULL;
   if (size == 0) free(block);
@@ -125,8 +126,8 @@ static void collect_until(lua_State *L, long long deadline) {
   if (!lua_gc(L, LUA_GCFRAME, (int)left_us)) sum.done++;
 }
 
-/* Makes the logic drop what it can, and collects everything, which takes longer than a
-   frame may: the budget is chosen so that this is rare. */
+/* Makes the logic drop what it can, and collects everything. This takes longer than a
+   frame may, so the budget is chosen to make it rare. */
 static void shed(lua_State *L) {
   begin(L, SHED);
   sum.shed++;
@@ -188,7 +189,7 @@ int main(int argc, char **argv) {
   if (stepped) lua_gc(L, LUA_GCSTOP);
   long long deadline = now_ns();
   for (long i = 1; i <= frames; i++) {
-    long long began = now_ns(); /* a frame that is late does not shorten the next one */
+    long long began = now_ns(); /* a late frame does not shorten the next frame */
     deadline = (deadline > began ? deadline : began) + frame_ns();
     run_frame(L, i, deadline);
   }

@@ -4,17 +4,18 @@
  * libffi knows only structs of scalars. Unions, bit-fields, packed structs and arrays are
  * passed by value too, so each aggregate is described to libffi by a struct that the
  * calling convention treats in the same way. The rules of x86-64, as gcc has them:
- *   - up to 16 bytes: each word of 8 bytes in a floating-point register if all of it is
- *     floating, in no register if it is padding, otherwise in a general register; but the
- *     whole is in registers, or the whole is in memory;
- *   - larger ones, those with a member that is not aligned, and those with a long double:
- *     in memory. A struct of one long double is returned where a long double is.
+ *   - an aggregate of up to 16 bytes: each word of 8 bytes in a floating-point register
+ *     if all of the word is floating, in no register if it is padding, otherwise in a
+ *     general register; but all words are in registers, or the whole is in memory;
+ *   - a larger aggregate, one with a member that is not aligned, and one with a long
+ *     double: in memory. A struct of one long double is returned where a long double is.
  * The rules of arm64:
  *   - up to four members of one floating type and nothing else, padding included: in
  *     floating-point registers;
- *   - otherwise up to 16 bytes in general registers, larger ones in memory.
- * On both, a struct without members is neither passed nor returned; on x86-64 a struct of
- * unnamed bit-fields alone is passed in a register only, and never returned.
+ *   - otherwise up to 16 bytes in general registers, larger aggregates in memory.
+ * On both machines, a struct without members is neither passed nor returned. On x86-64, a
+ * struct that has only unnamed bit-fields is passed in a register only, and never
+ * returned.
  */
 #include "ffi_call.h"
 
@@ -64,7 +65,7 @@ typedef enum Class { CLASS_NONE, CLASS_FLOATING, CLASS_X87, CLASS_X87_UP, CLASS_
 
 typedef struct Words {
   Class class[2];
-  bool in_memory; /* whatever the classes are */
+  bool in_memory; /* the whole is in memory, whatever the classes are */
 } Words;
 
 static Class merge_classes(Class a, Class b) {
@@ -95,7 +96,8 @@ static void classify_integer(Words *words, size_t offset, size_t size) {
 }
 
 /* Classifies a bit-field. gcc treats a bit-field of a union (also of width 0) as an
- * integer member, and one of a struct if it is laid out like an integer member. */
+ * integer member. It treats a bit-field of a struct so if the bit-field is laid out like
+ * an integer member. */
 static void classify_bits(Words *words, const Record *r, const Field *f, size_t offset) {
   size_t at = f->offset * 8 + f->shift;
   if (r->is_union || (f->bits != 0 && clayout_is_whole(f, at)))
@@ -175,8 +177,8 @@ static bool is_long_double(const Words *words) {
   return !words->in_memory && words->class[0] == CLASS_X87 && words->class[1] == CLASS_X87_UP;
 }
 
-/* Returns a type that libffi passes in memory: one with an element larger than the
- * registers. The size is taken from the whole. */
+/* Returns a type that libffi passes in memory, because it has an element larger than the
+ * registers. The type has the size of t. */
 static ffi_type *in_memory(lua_State *L, const CType *t) {
   ffi_type *part = repeat_element(L, t, &ffi_type_uint64, 8);
   part->size = 64;
@@ -210,8 +212,8 @@ static bool is_empty(const CType *t) {
 }
 
 /* Returns the scalar type that a struct is returned as, or NULL. A struct of one long
- * double is returned where a long double is, but libffi does this only for the scalar
- * itself. A struct without members is not returned at all, whatever its size. */
+ * double is returned where a long double is, but libffi returns only the scalar itself
+ * there. A struct without members is not returned at all, whatever its size. */
 static ffi_type *bare_result(const CType *t) {
   if (is_empty(t)) return &ffi_type_void;
   Words words = words_of(t);
@@ -352,7 +354,7 @@ static ffi_type *record_type(lua_State *L, CType *t, const char **why) {
   else if (t->record->unsupported != NULL) *why = t->record->unsupported;
   else if (t->size > 65536) *why = "a struct of more than 64 KiB cannot be passed by value";
   if (*why != NULL) return NULL;
-  Record *r = t->record; /* its type is without the alignment that a typedef adds */
+  Record *r = t->record; /* r->type does not have the alignment that a typedef adds */
   if (r->abi == NULL) r->abi = describe_record(L, r->type);
   return r->abi;
 }

@@ -2,11 +2,11 @@
 /* stdlib/ffi/ffi_arith.c: operators on cdata.
  *
  * Numbers: with an operand of type uint64_t (or unsigned long long), another integer is
- * taken modulo 2^64, the operation is unsigned and the result is a uint64_t cdata; the
- * same holds for comparisons. With a signed cdata of 64 bits, `/` and `%` are those of C,
- * and the result is a Lua integer. Otherwise both are Lua numbers: integers wrap, floats
- * are floats, and the result is a Lua number. `^` always works on floats, as in Lua.
- * Comparisons with floats are exact.
+ * taken modulo 2^64, the operation is unsigned and the result is a uint64_t cdata.
+ * Comparisons are unsigned, too. With a signed cdata of 64 bits, `/` and `%` are the
+ * operators of C, and the result is a Lua integer. Otherwise both operands are Lua
+ * numbers: integers wrap, floats are floats, and the result is a Lua number. `^` always
+ * works on floats, as in Lua. Comparisons with floats are exact.
  *
  * Pointers and arrays: + and - with an integer, the difference of two, comparison by
  * address. Everything else is left to ffi.metatype's metamethods. */
@@ -22,7 +22,7 @@
 typedef struct Operand {
   enum { OPERAND_OTHER, OPERAND_NUMBER, OPERAND_POINTER } kind;
   CNumber number;
-  bool is_64_bits; /* a cdata of such an integer type */
+  bool is_64_bits; /* the operand is a cdata of a 64-bit integer type */
   CType *element;
   char *address;
 } Operand;
@@ -119,7 +119,7 @@ _Noreturn static void division_by_zero(lua_State *L, int op) {
 
 /* Divides as C does: towards zero, the remainder with the sign of a. */
 static int64_t divide(int op, int64_t a, int64_t b) {
-  /* the least integer would overflow */
+  /* the least integer divided by -1 would overflow */
   if (b == -1) return op == LUA_OPDIV ? (int64_t)-(uint64_t)a : 0;
   return op == LUA_OPDIV ? a / b : a % b;
 }
@@ -163,7 +163,8 @@ static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumb
     lua_pushinteger(L, divide(op, a->v.i, b->v.i));
     return 1;
   }
-  if (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) { /* with a float, or on floats */
+  /* one operand is a float, or the operator works on floats */
+  if (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) {
     set_float(L->top, convert_number_to_float(a)), L->top++;
     if (op != LUA_OPUNM && op != LUA_OPBNOT)
       set_float(L->top, convert_number_to_float(b)), L->top++;
@@ -237,9 +238,9 @@ static int cdata_arithmetic(lua_State *L, int op, const char *event) {
 
 /* ---- comparison ---------------------------------------------------------- */
 
-/* Returns -1, 0 or 1, or 2 if one of the two is NaN. Compares integers as C does:
- * unsigned if one is. The comparison with a float is exact: each integer type fits a long
- * double of 64 bits of precision; elsewhere (arm64) it has 113. */
+/* Returns -1, 0 or 1, or 2 if an operand is NaN. Compares integers as C does: unsigned if
+ * one is unsigned. The comparison with a float is exact, because each integer type fits
+ * the precision of a long double: 64 bits, or 113 on arm64. */
 static int compare_numbers(const CNumber *a, const CNumber *b) {
   if (a->kind == NUMBER_INT && b->kind == NUMBER_INT) return (a->v.i > b->v.i) - (a->v.i < b->v.i);
   if (a->kind <= NUMBER_UINT && b->kind <= NUMBER_UINT)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_call.c: calls of C functions.
  *
- * The arguments are converted into a buffer on the C stack as the plan of the function
- * type says, which is made at its first call; libffi moves them to where the calling
- * convention wants them. Arguments of a variadic part are described for each call.
+ * Each function type has a plan, made at its first call. As the plan says, the arguments
+ * are converted into a buffer on the C stack; libffi moves them to where the calling
+ * convention wants them. The arguments of a variadic part are described anew for each
+ * call.
  *
  * errno belongs to the program: it is set before the call and saved after it, so that the
  * interpreter cannot change it in between.
  *
- * While C code runs, Ffi.in_call is true: callbacks check it (ffi_callback.c). An error
- * that they noted is raised when the C function has returned.
+ * While C code runs, Ffi.in_call is true; callbacks check this flag (ffi_callback.c). An
+ * error that a callback noted is raised when the C function has returned.
  *
  * Recording: with class "ffi" on, a call is a span "ffi:NAME" in the user ring; the call
  * of a function pointer is a span "ffi:(pointer)".
@@ -88,7 +89,8 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
 
 /* ---- functions as values ------------------------------------------------- */
 
-/* The cdata of a function: its address is the address of the code; its symbol follows. */
+/* The cdata of a function. Its address is the address of the code; the symbol follows the
+   Cdata. */
 typedef struct FunctionCdata {
   Cdata cdata;
   Symbol *symbol;
@@ -125,7 +127,7 @@ typedef struct Call {
   CType *function;
   Symbol *symbol;
   void *code;
-  int given;         /* the arguments on the stack, from index 2 on */
+  int given;         /* number of the arguments, which are on the stack from index 2 on */
 } Call;
 
 /* ---- spans --------------------------------------------------------------- */
@@ -141,19 +143,20 @@ static unsigned register_span(const char *name) {
                               .ring = EVENTRING_USER,
                               .payload = EVENTRING_NONE};
   int id = eventring_register(&def, &error);
-  /* the catalogue is full: one name for all */
+  /* if the catalogue is full, all calls share one name */
   return id < 0 ? PROBE_ID(FFI_CALL) : (unsigned)id;
 }
 
-/* Returns the id of the span of a call, which is kept in the symbol; functions without a
-   name share one. */
+/* Returns the id of the span of a call. The id is kept in the symbol; functions without a
+   name share one id. */
 static COLD unsigned span_of(const Call *call) {
   unsigned *id = call->symbol != NULL ? &call->symbol->event : &call->function->ffi->pointer_event;
   if (*id == 0) *id = register_span(call->symbol != NULL ? call->symbol->name->data : "(pointer)");
   return *id;
 }
 
-/* A span with a name of its own is the program's; ffi_call is the runtime's. */
+/* Returns the ring of a span: the user ring for a span with a name of its own, the
+   runtime ring for ffi_call. */
 #define span_ring(id) ((id) == PROBE_ID(FFI_CALL) ? EVENTRING_RUNTIME : EVENTRING_USER)
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -207,7 +210,7 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
 /* ---- variadic arguments -------------------------------------------------- */
 
 /* Returns the type that a value of the variadic part is passed as, by C's default
- * promotions; it is the type of the value written into the slot. */
+ * promotions. The value in the slot has this type. */
 static CType *promoted_type(lua_State *L, Ffi *ffi, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) {
@@ -257,7 +260,7 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
 
 /* ---- the call ------------------------------------------------------------ */
 
-/* Runs the C function. Lua's stack may move in it (callbacks). */
+/* Runs the C function. Callbacks may move the Lua stack during the call. */
 static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, void **values) {
   Ffi *ffi = call->function->ffi;
   struct eventring_domain *rings = L->domain->rings;

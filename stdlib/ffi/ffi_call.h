@@ -8,15 +8,16 @@
 
 #include "ffi_core.h"
 
-/* Made once for each function type. */
+/* How libffi is called for a function type; made once for each type. */
 struct CallPlan {
   ffi_cif cif;
-  /* how many of libffi's arguments each parameter is: 0 to 2; its words if 2 */
+  /* number of libffi's arguments for each parameter: 0 to 2; with 2, its words */
   uint8_t *parts;
-  ffi_type **types;    /* of these arguments */
-  uint32_t nparts;     /* of all parameters; at most one more than that */
-  uint32_t *offsets;   /* of the arguments in the buffer */
-  uint32_t size;       /* of the buffer */
+  ffi_type **types;    /* types of libffi's arguments */
+  /* number of all these arguments; at most the number of parameters + 1 */
+  uint32_t nparts;
+  uint32_t *offsets;   /* offsets of the arguments in the buffer */
+  uint32_t size;       /* size of the buffer */
   uint32_t result_size;/* bytes that libffi writes */
 };
 
@@ -31,8 +32,8 @@ ffi_type *abi_type(lua_State *L, CType *t, const char **why);
 /* Returns the type of the result of a function in the form of libffi, or NULL with the
    reason in *why. */
 ffi_type *abi_result_type(lua_State *L, CType *t, const char **why);
-/* Sets the parts of each parameter of a function, and the types of all parts, from the
- * types of whole parameters; returns the number of parts. */
+/* Sets the parts of each parameter of a function, and the types of all parts, from
+ * `whole`, the types of the parameters. Returns the number of parts. */
 unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
                    uint8_t *parts);
 

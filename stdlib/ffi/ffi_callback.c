@@ -2,19 +2,19 @@
 /* stdlib/ffi/ffi_callback.c: guest functions that C calls through a pointer.
  *
  * A Callback is a libffi closure with the data to find the guest function. It lives until
- * `free` is called on the pointer, or the domain ends; one that is freed while it runs is
- * released when it returns.
+ * `free` is called on the pointer, or the domain ends. A Callback that is freed while it
+ * runs is released when it returns.
  *
- * The guest runs on the thread (coroutine) that is in the C call, above its frame, in a
- * protected call. An error, and also a yield, does not cross the C function. It is noted,
- * and the C function gets zero. No further callback runs guest code until that C function
- * has returned; then the error is raised again (ffi_call.c).
+ * The guest runs on the thread (coroutine) that is in the C call, above the frame of that
+ * call, in a protected call. An error, and also a yield, does not cross the C function.
+ * It is noted, and the C function gets zero. No further callback runs guest code until
+ * the C function has returned; then the error is raised again (ffi_call.c).
  *
  * The guest may run only while this domain is in a C call that it made itself on the same
  * OS thread: Ffi.in_call and Ffi.thread. At any other moment (on a thread that the
- * library made, in a signal handler while the interpreter runs) the callback touches only
- * those two words and the flag Ffi.foreign: it returns zero and prints a message to
- * stderr, and the next C call of the domain raises an error when it returns.
+ * library made, in a signal handler while the interpreter runs) the callback uses only
+ * Ffi.in_call, Ffi.thread and the flag Ffi.foreign. It returns zero and prints a message
+ * to stderr, and the next C call of the domain raises an error when it returns.
  */
 #include "call.h"
 #include "ffi_call.h"
@@ -33,9 +33,9 @@ struct Callback {
   void *code;
   Ffi *ffi;
   CType *function;
-  Callback *next, **link; /* in Ffi.all_callbacks */
-  unsigned running;       /* activations */
-  bool freed;             /* it was freed while it ran */
+  Callback *next, **link; /* links in Ffi.all_callbacks */
+  unsigned running;       /* number of its activations */
+  bool freed;             /* the callback was freed while it ran */
   bool shared;            /* made by callback_shared */
 };
 
@@ -114,7 +114,7 @@ static void remember_error(lua_State *L, Ffi *ffi) {
 static void say_foreign(Ffi *ffi) {
   static const char text[] = "saros: ffi: a callback was called by a thread, or at a moment, that "
                              "may not run the program; it returns zero\n";
-  /* allowed in a signal handler, too */
+  /* write is allowed in a signal handler, too */
   ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
   (void)written; /* there is nowhere else to report it */
   __atomic_store_n(&ffi->foreign, true, __ATOMIC_RELAXED);
@@ -161,8 +161,8 @@ static void check_passable(lua_State *L, const CType *function) {
   if (function->signature->variadic) luaL_error(L, "a callback cannot be variadic");
 }
 
-/* Makes a first closure, because libffi then sets up its memory of closures; two threads
- * must not do this at once. */
+/* Makes a first closure, so that libffi sets up its memory for closures, which two
+ * threads must not do at once. */
 static void make_first_closure(void) {
   void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
   if (closure != NULL) ffi_closure_free(closure);
@@ -263,7 +263,7 @@ static void release_callback(Callback *cb) {
   free(cb);
 }
 
-/* Frees only the callbacks: their guest functions go with the heap. */
+/* Frees only the callbacks: their guest functions are freed with the heap. */
 void callback_close(Ffi *ffi) {
   while (ffi->all_callbacks != NULL) release_callback(ffi->all_callbacks);
 }
@@ -282,8 +282,8 @@ static Callback *check_callback(lua_State *L, Cdata **cdata) {
   return cb;
 }
 
-/* Implements callback:free(): its code must not be called any more; this pointer becomes
-   NULL. */
+/* Implements callback:free(). The callback's code must not be called any more; the
+   pointer becomes NULL. */
 int callback_free(lua_State *L) {
   Cdata *cd;
   Callback *cb = check_callback(L, &cd);

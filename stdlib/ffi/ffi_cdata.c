@@ -4,7 +4,7 @@
  * All cdata share one metatable, so that the type alone decides what an access does;
  * metamethods of ffi.metatype are looked up after the built-in ones. Only a type with
  * __close needs a metatable of its own, a copy with that field, because the language
- * requires the field to be there. */
+ * reads __close from the metatable itself. */
 #include "call.h"
 #include "ffi_core.h"
 #include "meta.h"
@@ -126,10 +126,10 @@ static int call_with_arguments(lua_State *L, int n, int nresults) {
 
 /* The target of an access. */
 typedef struct Place {
-  CType *type;        /* of the element */
+  CType *type;        /* type of the element or member */
   char *address;
-  const Field *field; /* of a member; NULL for an element */
-  uint8_t quals;      /* of the aggregate */
+  const Field *field; /* the member; NULL for an element */
+  uint8_t quals;      /* qualifiers of the aggregate */
 } Place;
 
 _Noreturn static void index_error(lua_State *L, const CType *t, const TValue *key) {
@@ -187,8 +187,8 @@ static bool find_element(lua_State *L, Place *place, CType *t, char *p, int64_t 
   return true;
 }
 
-/* Finds the target of an access. Returns false if there is no such member (a metamethod
-   may know it). */
+/* Finds the target of an access. Returns false if the type has no member of that name (a
+   metamethod may have it). */
 static bool find_place(lua_State *L, Place *place, const Cdata *cd, const TValue *key) {
   CType *t = cd->type;
   char *p = cd->address;
@@ -221,7 +221,7 @@ static bool callback_method(lua_State *L, const Cdata *cd, const TValue *key) {
   return true;
 }
 
-/* Runs __index of the type's metatable, for a key that the type itself does not know. */
+/* Runs __index of the type's metatable, for a key that is no member of the type. */
 static int index_by_metatable(lua_State *L, const Cdata *cd) {
   const TValue *key = argument(L, 2);
   if (callback_method(L, cd, key)) return 1;
@@ -270,7 +270,8 @@ static int newindex_by_metatable(lua_State *L, const Cdata *cd) {
 }
 
 /* Replaces the place of a member that is a reference with the place of its target. A
-   reference that does not refer to anything yet stays: the access then sets it. */
+   place whose reference does not refer to anything yet stays: the access then sets the
+   reference. */
 static void follow_reference(Place *place) {
   char *target;
   memcpy(&target, place->address, sizeof target);
@@ -415,8 +416,8 @@ void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TVal
   if (!is_nil(function)) gc_register_finalizer(L, cdata->v.gc);
 }
 
-/* Implements __gc. The finalizer, and the note of the memory that it frees, is removed
- * before it is called, because it may set another one. */
+/* Implements __gc. The finalizer, and the note of the memory that it frees, are removed
+ * before the finalizer is called, because it may set another finalizer. */
 static int cdata_gc(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);
@@ -448,8 +449,8 @@ static bool number_text(const CType *t, const char *p, char *buffer, size_t size
   return true;
 }
 
-/* Implements __tostring: "cdata<int *>: 0x..."; a 64-bit integer is its digits with LL or
- * ULL, another number shows its value in place of an address. */
+/* Implements __tostring: "cdata<int *>: 0x..."; a 64-bit integer gives its digits with LL
+ * or ULL; another number has its value in the place of the address. */
 int cdata_tostring(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);

@@ -97,7 +97,7 @@ static bool is_nonzero(const CNumber *number) {
 }
 
 #ifdef __x86_64__
-#define LONG_DOUBLE_BYTES 10 /* the rest is padding */
+#define LONG_DOUBLE_BYTES 10 /* bytes with a value; the rest is padding */
 #else
 #define LONG_DOUBLE_BYTES sizeof(long double)
 #endif
@@ -215,9 +215,9 @@ void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
   }
 }
 
-/* Loads the unit of a bit-field. The bits are in the low end of a machine word, which is
+/* Loads the unit of a bit-field into the low end of a machine word, which is
  * little-endian. A packed bit-field may begin within a byte and extend into a ninth byte;
- * then its first bits are in the first 8 bytes. */
+ * then the bits in the first 8 bytes are its lowest. */
 static uint64_t load_unit(const Field *f, const char *p) {
   uint64_t unit = 0;
   memcpy(&unit, p, f->unit > 8 ? 8 : f->unit);
@@ -304,7 +304,7 @@ static bool types_compatible(const CType *from, const CType *to, unsigned depth)
     case CKIND_ARRAY:
       return (from->count == to->count || to->count == COUNT_UNKNOWN) && depth < 8 &&
              types_compatible(from->element, to->element, depth + 1);
-    /* C compilers only warn about such a conversion */
+    /* C compilers only warn about a conversion between pointers to functions */
     case CKIND_FUNCTION: return true;
     default: return false;
   }
@@ -332,9 +332,9 @@ static bool is_file(lua_State *L, const Userdata *u) {
   return is_table(files) && u->metatable == as_table(files);
 }
 
-/* Sets *result to the pointer that userdata is passed as: a file of the io library as its
- * FILE, other userdata as its own bytes. A closed file is refused: C would get a FILE
- * that is gone. */
+/* Sets *result to the pointer that userdata is passed as: a file of the io library is
+ * passed as its FILE, other userdata as its own bytes. A closed file is refused, because
+ * its FILE is gone. */
 static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool cast, void **result) {
   if (u->kind != USERDATA_PLAIN) return false;
   *result = userdata_payload(u);
@@ -401,7 +401,7 @@ static bool to_pointer(lua_State *L, CType *t, const TValue *o, Conversion how, 
 
 /* ---- Lua to C ------------------------------------------------------------ */
 
-/* Sets *number to the constant of an enum that a string names. */
+/* Sets *number to the constant of an enum that the string `o` names. */
 static bool enum_constant(const CType *t, const TValue *o, CNumber *number) {
   if (!is_string(o)) return false;
   const Symbol *s = ffi_lookup(t->ffi->names, as_string(o));
@@ -410,7 +410,7 @@ static bool enum_constant(const CType *t, const TValue *o, CNumber *number) {
   return true;
 }
 
-/* Converts a value to its address as a number, which only a cast does. */
+/* Converts a value to its address as a number. Only casts do this. */
 static bool address_number(lua_State *L, CType *t, const TValue *o, CNumber *number) {
   void *p;
   if (is_function(o) || !is_integer_type(t)) return false;

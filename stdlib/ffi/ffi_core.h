@@ -22,24 +22,25 @@
  * between domains and no variable is global.
  *
  * Memory. Types, symbols and what belongs to them are not freed while the domain lives,
- * so pointers to them stay valid. They lie in blocks that are userdata, kept alive by the
+ * so pointers to them stay valid. They are in blocks that are userdata, kept alive by the
  * table Ffi.kept; so they are freed with the heap, after the last finalizer, and count
- * for the domain's limit. Only what an erroneous text has made is freed: a journal lists
- * the objects that were kept for it, and the links from older types to its types.
+ * for the domain's limit. Only the objects that an erroneous text has made are freed
+ * earlier: a journal lists the objects that were kept for the text, and the links from
+ * older types to the text's types.
  *
  * Types are interned: two types are the same type if and only if they have the same
  * address. Qualifiers (const, volatile) make a type of their own, whose `plain` is
  * the type without them; a struct, union or enum is one object per declaration.
  *
  * A cdata is a userdata of kind USERDATA_CDATA with a Cdata as payload: a type, and the
- * address where the value is. A value of its own lies behind the Cdata in the same
- * payload; a reference has the address of a part of something else. Pointers are values
- * like others: their 8 bytes lie behind the Cdata. A reference or pointer that was made
- * from another object keeps that object alive by its user value. The C library's memory
- * is never owned by a cdata.
+ * address where the value is. A cdata that owns its value has it behind the Cdata in the
+ * same payload; a reference has the address of a part of another object. Pointers are
+ * values like others: their 8 bytes are behind the Cdata. A reference or pointer that was
+ * made from another object keeps that object alive by its user value. The C library's
+ * memory is never owned by a cdata.
  *
- * Collection. Only collect_point calls gc_check, where everything needed is on the stack.
- * In between, objects may be held in C variables.
+ * Collection. Only collect_point calls gc_check, when everything needed is on the stack.
+ * Between two collect_points, objects may be held in C variables.
  */
 #ifndef SAROS_STDLIB_FFI_CORE_H
 #define SAROS_STDLIB_FFI_CORE_H
@@ -87,10 +88,10 @@ typedef enum CAccess {
 /* strings convert to arrays of char, signed char and unsigned char */
 #define CTYPE_BYTE 2
 #define CTYPE_VLA 4      /* array [?] */
-/* array [], [?] as last member, or a struct that ends with such an array */
+/* array [], or [?] as last member, or a struct that ends with one of these */
 #define CTYPE_FLEXIBLE 8
 #define CTYPE_VLS 16     /* struct whose size is given when it is made */
-#define CTYPE_DEFINED 32 /* enum whose body was seen */
+#define CTYPE_DEFINED 32 /* enum that has been defined */
 
 #define SIZE_UNKNOWN SIZE_MAX
 #define COUNT_UNKNOWN SIZE_MAX
@@ -101,20 +102,22 @@ struct CType {
   uint8_t quals;    /* QUAL_* */
   uint8_t flags;    /* CTYPE_* */
   uint32_t align;
-  size_t size;      /* SIZE_UNKNOWN if it is incomplete, or known only for an object */
-  CType *plain;     /* the type without qualifiers; itself if it has none */
+  /* size in bytes; SIZE_UNKNOWN if the type is incomplete, or if only an object has a
+     size */
+  size_t size;
+  CType *plain;     /* the type without qualifiers; the type itself if it has none */
   /* the target of a pointer or reference, the element of an array, the integer type of an
      enum, the result of a function */
   CType *element;
-  size_t count;     /* of an array; may be COUNT_UNKNOWN */
+  size_t count;     /* elements of an array, or COUNT_UNKNOWN */
   Record *record;
   Signature *signature;
-  String *name;     /* of basic types: their text; of records and enums: "struct foo" */
+  String *name;     /* text of a basic type; "struct foo" for records and enums */
   CType *pointer_to;   /* types derived from this one, or NULL */
   CType *reference_to;
-  CType *qualified[4]; /* of a plain type, by quals; [0] is unused */
-  CType *next;      /* in its bucket of Ffi.derived */
-  Table *metatable; /* of ffi.metatype; of the plain type */
+  CType *qualified[4]; /* qualified forms of a plain type, by quals; [0] is unused */
+  CType *next;      /* next type in its bucket of Ffi.derived */
+  Table *metatable; /* metatable of ffi.metatype; set in the plain type */
   Table *cdata_metatable; /* if NULL, Ffi.cdata_metatable is used */
   Ffi *ffi;
 };
@@ -127,13 +130,13 @@ struct CType {
 typedef struct Field {
   String *name;     /* NULL for an anonymous struct or union, or padding */
   CType *type;
-  size_t offset;    /* in bytes; of a bit-field: of the unit that holds it */
+  size_t offset;    /* offset in bytes; for a bit-field, of the unit that holds it */
   uint8_t bits;     /* width of a bit-field; 0 if it has none */
-  uint8_t shift;    /* its lowest bit in the unit */
-  uint8_t unit;     /* bytes of the unit that is read and written; up to 9 */
-  uint8_t is_bits;  /* declared with a width (which may be 0) */
+  uint8_t shift;    /* position of the lowest bit in the unit */
+  uint8_t unit;     /* size in bytes of the unit that is read and written; up to 9 */
+  uint8_t is_bits;  /* the field was declared with a width (which may be 0) */
   uint8_t packed;   /* __attribute__((packed)) on the member */
-  uint8_t is_const; /* static const: `value`, not in memory */
+  uint8_t is_const; /* static const; the field has `value`, and is not in memory */
   uint32_t align;   /* the alignment asked for; 0 for the type's own */
   int64_t value;
 } Field;
@@ -142,15 +145,15 @@ struct Record {
   uint8_t is_union;
   uint8_t complete;
   uint8_t anonymous; /* without a tag */
-  /* names the part whose contents are unknown (only its bytes are): the record itself, or
-     a member at any depth; or NULL */
+  /* name of a part of which only the bytes are known: the record itself, or a member at
+     any depth; or NULL */
   const char *unsupported;
   uint32_t nfields;
   Field *fields;     /* as declared */
   Field *lookup;     /* hash table by the address of the name, anonymous parts included */
   uint32_t lookup_mask;
   CType *type;
-  struct _ffi_type *abi; /* for libffi; made on demand (ffi_abi.c) */
+  struct _ffi_type *abi; /* the type for libffi, made on demand (ffi_abi.c) */
 };
 
 struct Signature {
@@ -171,10 +174,10 @@ typedef enum SymbolKind {
 typedef struct Symbol {
   SymbolKind kind;
   CType *type;
-  int64_t value;    /* of a constant */
+  int64_t value;    /* value of a constant */
   String *name;
   String *link;     /* name for the linker, from __asm__ */
-  CType *of_enum;   /* or NULL if it is not a constant of an enum */
+  CType *of_enum;   /* the enum of a constant, or NULL */
   bool internal;    /* a static function or variable of a header: no library has it */
   String **params;  /* names of a function's parameters (each may be NULL), or NULL */
   unsigned event;   /* id of its span in recordings; 0 if it is not registered yet */
@@ -198,9 +201,10 @@ typedef enum ComplexType {
 #define DERIVED_BUCKETS 1024
 
 /* A change that the text being parsed has made outside of its own memory. The journal has
-   these in order. */
+   the changes in order. */
 typedef struct JournalNote {
-  /* in an older type, or in a bucket; NULL: `kept` is a new key of Ffi.kept */
+  /* the link that was set, in an older type or in a bucket; if NULL, `kept` is a new key
+     of Ffi.kept */
   CType **link;
   CType *former;
   TValue kept;
@@ -209,7 +213,7 @@ typedef struct JournalNote {
 typedef struct Journal {
   JournalNote *notes;
   size_t count, room;
-  bool incomplete; /* there was no memory for a note: nothing is freed */
+  bool incomplete; /* there was no memory for a note, so nothing is freed */
   char *block;     /* the value of Ffi.block before the text */
   size_t block_left;
 } Journal;
@@ -218,10 +222,11 @@ struct Ffi {
   Domain *domain;
   CType *basic[BASIC_COUNT];
   CType *complex[COMPLEX_COUNT];
-  /* opaque types: integers by signedness, floats by whether they are complex */
+  /* opaque types: integers by whether they are unsigned, floats by whether they are
+     complex */
   CType *int128[2], *float128[2], *float16[2];
   CType *derived[DERIVED_BUCKETS]; /* arrays and functions, for interning */
-  Table *kept;       /* keeps alive what must stay: blocks, names, the tables below */
+  Table *kept;       /* the objects that must stay: blocks, names, the tables below */
   Table *names;      /* ordinary identifiers -> Symbol (light userdata) */
   Table *tags;       /* struct, union and enum tags -> CType */
   Table *parsed;     /* text of a type -> CType */
@@ -239,9 +244,9 @@ struct Ffi {
   /* Calls (ffi_call.c, ffi_callback.c) */
   int saved_errno;
   bool in_call;      /* C code runs on behalf of this domain, on `thread` */
-  bool has_error;    /* a callback raised: kept[FFI_ERROR] is to be raised again */
-  /* atomic: a callback came from a thread or at a moment where it must not; any thread
-     writes it */
+  bool has_error;    /* a callback raised; kept[KEPT_ERROR] is to be raised again */
+  /* atomic: a callback was called on a thread or at a moment where it must not; any
+     thread writes this flag */
   bool foreign;
   pthread_t thread;
   Callback *all_callbacks;
@@ -256,7 +261,7 @@ enum { KEPT_ERROR = 1, KEPT_FIRST };
 
 typedef struct Cdata {
   CType *type;
-  char *address; /* of the value */
+  char *address; /* address of the value */
 } Cdata;
 _Static_assert(sizeof(Cdata) == 16, "values behind it are aligned to 16 bytes");
 
@@ -296,8 +301,8 @@ Ffi *ffi_of_function(lua_State *L);
 
 /* Returns zeroed memory, aligned to 16, which is never freed. */
 void *ffi_memory(lua_State *L, Ffi *ffi, size_t size);
-/* Begins or ends the parsing of a text. If it has failed, the objects that it made are
- * freed: none of them may be in use. */
+/* Begins the parsing of a text; ffi_journal_end ends it. If the text has failed, the
+ * objects that it made are freed, so none of them may be in use. */
 void ffi_journal_begin(Ffi *ffi, Journal *j);
 void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
@@ -316,9 +321,9 @@ CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_
 CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals);
 CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag);
 CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag);
-/* Makes a type of `size` bytes, aligned to `align`, about which C code knows more than
- * this module: `what` (a literal) says in messages what it is. It can be a member and
- * appear in signatures, but can neither be passed nor converted. */
+/* Makes a type of `size` bytes, aligned to `align`, whose contents this module does not
+ * know. Messages call it `what` (a literal). It can be a member and appear in signatures,
+ * but can neither be passed nor converted. */
 CType *ctype_opaque(lua_State *L, Ffi *ffi, const char *name, size_t size, uint32_t align,
                     const char *what);
 CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
@@ -329,16 +334,16 @@ const Field *ctype_field(const CType *record, String *name);
 /* Writes the type as C writes it; returns the buffer, of CTYPE_NAME_MAX bytes. */
 const char *ctype_name(const CType *t, char *buffer);
 const char *ctype_push_name(lua_State *L, const CType *t);
-void ctype_push(lua_State *L, CType *t); /* its ctype object */
+void ctype_push(lua_State *L, CType *t); /* pushes its ctype object */
 /* Returns the size of an object of the type with n elements in its variable part, or
  * SIZE_UNKNOWN if the type has none or the size is too large. */
 size_t ctype_size_of(const CType *t, size_t n);
 
 /* ---- ffi_layout.c -------------------------------------------------------- */
 
-/* Computes offsets, size and alignment of a record whose fields are all there. pack: the
- * greatest alignment of a member, or 0; align: the least alignment of the record. Returns
- * NULL, or why it cannot be laid out. */
+/* Computes offsets, size and alignment of a record whose fields are all there. `pack` is
+ * the greatest alignment of a member, or 0 for no limit; `align` is the least alignment
+ * of the record. Returns NULL, or why the record cannot be laid out. */
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
 /* Tells whether a bit-field that begins at this bit of its struct is laid out like an
  * ordinary member; gcc then treats it as one. */
@@ -346,7 +351,7 @@ bool clayout_is_whole(const Field *f, uint64_t at);
 
 /* ---- ffi_convert.c ------------------------------------------------------- */
 
-/* A number on its way between two types. */
+/* A number that is being converted between two types. */
 typedef struct CNumber {
   enum { NUMBER_INT, NUMBER_UINT, NUMBER_FLOAT, NUMBER_LONG_DOUBLE } kind;
   union { int64_t i; uint64_t u; double n; } v;
@@ -359,14 +364,14 @@ bool convert_load_number(const CType *t, const void *p, CNumber *number);
 bool convert_to_number(const TValue *o, CNumber *number);
 /* Writes a number. Returns NULL, or why it cannot be converted. */
 const char *convert_store_number(const CType *t, void *p, const CNumber *number);
-/* Converts a number: to an integer modulo 2^64, with floats truncated, and 0 if it is out
-   of range; or to a float. */
+/* Converts a number to an integer modulo 2^64; a float is truncated, and becomes 0 if it
+   is out of range. The function below converts to a float. */
 int64_t convert_number_to_int(const CNumber *number);
 double convert_number_to_float(const CNumber *number);
 
 /* Pushes the value of type t at p, in the way that fields and elements are read: numbers
  * and booleans become Lua's, pointers a cdata of their own, aggregates a reference that
- * keeps `owner` (NULL: nothing) alive. */
+ * keeps `owner` (unless it is NULL) alive. */
 void convert_push(lua_State *L, CType *t, void *p, const TValue *owner);
 /* Reads or writes a number or boolean that has the same form in Lua. Returns false for
  * all other types, and if a value does not convert unchanged. Neither allocates nor
@@ -378,8 +383,8 @@ void convert_push_bits(lua_State *L, const Field *f, const char *p);
 /* What an error of a conversion refers to. */
 typedef struct Blame {
   enum { BLAME_NOTHING, BLAME_ARGUMENT, BLAME_OTHER } kind;
-  int number;            /* of the argument */
-  const char *name;      /* of the parameter, member ..., or NULL */
+  int number;            /* number of the argument */
+  const char *name;      /* name of the parameter, member ..., or NULL */
   /* name of the function, or NULL; for BLAME_OTHER the kind of the thing ("member") */
   const char *owner;
 } Blame;
@@ -387,7 +392,7 @@ typedef struct Blame {
 typedef enum Conversion {
   CONVERT_IMPLICIT, /* into the program's memory: initializers, assignments */
   CONVERT_CAST,
-  CONVERT_ARGUMENT  /* for C: arguments, results of callbacks */
+  CONVERT_ARGUMENT  /* into memory for C: arguments, results of callbacks */
 } Conversion;
 
 /* Writes the Lua value to memory of type t; raises if it does not convert. */
@@ -410,7 +415,8 @@ void *convert_address(lua_State *L, int arg, bool writes);
 /* Initializes zeroed memory of `size` bytes of type t with n values of the stack from
  * index `first` on. */
 void initialize(lua_State *L, CType *t, char *p, size_t size, int first, int n);
-/* Initializes such memory from a table or string, for assignments to aggregates. */
+/* Initializes zeroed memory of `size` bytes of type t from a table or string, for
+   assignments to aggregates. */
 void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how);
 
 /* ---- ffi_cdata.c --------------------------------------------------------- */
@@ -422,11 +428,11 @@ Cdata *cdata_push_pointer(lua_State *L, CType *t, const void *value, const TValu
 /* Pushes a cdata for the value of type t at p. */
 Cdata *cdata_push_reference(lua_State *L, CType *t, void *p, const TValue *owner);
 bool cdata_is_reference(const Userdata *u);
-size_t cdata_size(const Userdata *u); /* of the object; may be SIZE_UNKNOWN */
+size_t cdata_size(const Userdata *u); /* size of the object, or SIZE_UNKNOWN */
 /* Returns the object that the value at o owns or keeps alive, or NULL. */
 const TValue *cdata_owner(const TValue *o);
-/* Returns the type and sets *address to the address of the value; looks through a
-   reference. */
+/* Returns the type and sets *address to the address of the value. For a reference, these
+   are of the value that it refers to. */
 CType *cdata_value(const Cdata *cd, char **address);
 int cdata_new_object(lua_State *L, CType *t, int first_argument);
 /* Runs the call of a cdata. cdata_called_name returns the name of the function that a
@@ -450,17 +456,18 @@ extern const luaL_Reg arith_metamethods[];
 int ccall_cdata(lua_State *L);
 /* Pushes a C function as a cdata that knows its symbol. */
 void ccall_push_function(lua_State *L, Symbol *symbol, CType *type, void *code);
-const Symbol *ccall_symbol(const Userdata *u); /* of a function cdata, or NULL */
+const Symbol *ccall_symbol(const Userdata *u); /* symbol of a function cdata, or NULL */
 /* Raises the error that a callback noted. */
 void ccall_raise_pending(lua_State *L, Ffi *ffi);
 
 /* ---- ffi_callback.c ------------------------------------------------------ */
 
-/* Returns the address of C code that calls the guest function at `function`: a new one
- * each time, because the program may free it. Raises. */
+/* Returns the address of C code that calls the guest function at `function`: a new
+ * address each time, because the program may free it. Raises. */
 void *callback_new(lua_State *L, CType *function_type, const TValue *function);
-/* Returns the address for a function that is handed to C: one for each function and type,
- * which cannot be freed or set and lasts until the domain ends. */
+/* Returns the address of C code for a guest function that is handed to C. There is one
+ * address for each function and type; it cannot be freed or set, and is valid until the
+ * domain ends. */
 void *callback_shared(lua_State *L, CType *function_type, const TValue *function);
 Callback *callback_find(Ffi *ffi, void *code);
 int callback_free(lua_State *L); /* methods */

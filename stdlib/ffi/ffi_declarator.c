@@ -104,8 +104,8 @@ static void parse_suffixes(CParser *c, Declarator *d, Naming naming) {
   }
 }
 
-/* Parses the pointers before a declarator, the outermost last. Attributes between them
- * are ignored, except for the size of a vector. */
+/* Parses the pointers before a declarator, the outermost last. Attributes between the
+ * pointers are ignored, except for the size of a vector. */
 static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
   CLexer *x = &c->x;
   unsigned n = 0;
@@ -132,7 +132,7 @@ static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
 static void declarator_part(CParser *c, Declarator *d, Naming naming);
 
 /* Tells whether a '(' begins a declarator in parentheses, rather than the parameters of
-   an abstract one. */
+   an abstract declarator. */
 static bool is_parenthesis(CParser *c, Naming naming) {
   CLexer *x = &c->x;
   if (x->token != '(') return false;

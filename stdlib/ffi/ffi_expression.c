@@ -61,7 +61,7 @@ static uint64_t divide_constants(CParser *c, CPlace place, int token, Constant a
   b = of_type(b.value, type);
   if (b.value == 0) clexer_error_at(&c->x, place, "division by zero");
   if (is_unsigned(type)) return token == '/' ? a.value / b.value : a.value % b.value;
-  /* the least integer by -1 would trap */
+  /* the least integer divided by -1 would trap */
   if (b.value == UINT64_MAX) return token == '/' ? -a.value : 0;
   int64_t x = (int64_t)a.value, y = (int64_t)b.value;
   return (uint64_t)(token == '/' ? x / y : x % y);
@@ -146,7 +146,8 @@ static CType *named_type(CParser *c) {
   return postfix_type(c, s->type);
 }
 
-/* Parses what follows a '(': a cast with its operand, or an operand; returns its type. */
+/* Parses the text behind a '(': a cast with its operand, or an operand. Returns the
+   type. */
 static CType *parenthesized_type(CParser *c) {
   CLexer *x = &c->x;
   bool is_cast = cparser_at_type(c);

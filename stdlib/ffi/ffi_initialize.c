@@ -7,11 +7,11 @@
 
 /* Values for the parts of an aggregate in order: arguments or elements of a table. */
 typedef struct Source {
-  Table *table;        /* NULL for arguments */
-  const TValue *first; /* of the arguments */
-  int64_t base;        /* of the table: its first key */
-  int64_t n;           /* of the arguments */
-  Conversion how;      /* of each value */
+  Table *table;        /* the table, or NULL for arguments */
+  const TValue *first; /* the first argument */
+  int64_t base;        /* first key of the table */
+  int64_t n;           /* number of the arguments */
+  Conversion how;      /* how each value is converted */
 } Source;
 
 static Source table_source(Table *t, Conversion how) {
@@ -34,7 +34,8 @@ _Noreturn static void too_many(lua_State *L, const CType *t) {
 /* ---- arrays -------------------------------------------------------------- */
 
 static void copy_string(char *p, size_t size, const String *s) {
-  size_t n = string_len(s) + 1; /* with its zero, if there is room for it */
+  /* size with the final zero, which is copied if there is room for it */
+  size_t n = string_len(s) + 1;
   memcpy(p, s->data, n < size ? n : size);
 }
 
@@ -85,7 +86,7 @@ static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const So
     if (f->name == NULL) {
       fill_in_order(L, f->type, p + f->offset, f->type->size, source, at);
     } else if (flexible && !is_table(o) && !is_string(o) && cdata_of(o) == NULL) {
-      /* it takes all that is left */
+      /* the array takes all values that are left */
       fill_array(L, f->type, p + f->offset, part_size(f, size), source, at);
     } else {
       fill_field(L, f, p, size, o, source->how);

@@ -4,13 +4,13 @@
  *
  * An ordinary member goes to the next multiple of its alignment. A bit-field goes to the
  * next bit, unless it would then span more units of its type's alignment than the type
- * itself does; packed ones may do that. A width of 0 advances to a multiple of the
+ * itself does; a packed bit-field may do that. A width of 0 advances to a multiple of the
  * alignment of its type, also where members are packed. A named bit-field contributes its
- * type's alignment to that of the struct. If it fills an aligned unit of 1, 2, 4 or 8
- * bytes at its place, it contributes that unit's alignment, which is larger if a typedef
- * lowers the type's. An unnamed bit-field contributes its type's alignment on arm64, and
- * nothing on x86-64. Packed members have alignment 1, `aligned` ones at least what it
- * says.
+ * type's alignment to the alignment of the struct. But if it fills an aligned unit of 1,
+ * 2, 4 or 8 bytes at its place, it contributes the unit's alignment, which is larger if a
+ * typedef lowers the type's alignment. An unnamed bit-field contributes its type's
+ * alignment on arm64, and nothing on x86-64. Packed members have alignment 1, members
+ * with the attribute `aligned` at least the alignment that it says.
  *
  * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct
  * and holds them; if there is no such unit for a packed field, in the 1 to 9 bytes that
@@ -72,7 +72,7 @@ bool clayout_is_whole(const Field *f, uint64_t at) {
 static void place_bits(Layout *l, Field *f, uint64_t *at) {
   uint64_t start = l->is_union ? 0 : l->bits, boundary = (uint64_t)f->type->align * 8;
   if (l->packed) f->packed = 1;
-  /* gcc decides it before the field's own `aligned` moves it */
+  /* gcc decides this before the field's own `aligned` moves the field */
   bool is_whole = clayout_is_whole(f, start);
   if (f->bits == 0) {
     start = round_up(start, boundary);
@@ -91,8 +91,8 @@ static void place_bits(Layout *l, Field *f, uint64_t *at) {
   l->bits = start + f->bits;
 }
 
-/* Chooses the unit of a bit-field: 1, 2, 4 or 8 bytes within `size` bytes that hold the
- * bits at `at`, or else the bytes that the bits are in. */
+/* Chooses the unit of a bit-field: the 1, 2, 4 or 8 bytes within `size` bytes that hold
+ * the bits at `at` or, if there are none, the bytes that the bits are in. */
 static void choose_unit(Field *f, uint64_t at, uint64_t size) {
   uint64_t offset = at / 8;
   uint32_t unit = (uint32_t)(at % 8 + f->bits + 7) / 8;

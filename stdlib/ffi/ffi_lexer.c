@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_lexer.c: tokens of C declarations: words, numbers, characters, strings,
- * comments; `$`, which a parameter replaces; remains of the preprocessor (line markers
- * are skipped, #pragma pack is obeyed). */
+ * comments, and `$`, which a parameter replaces. Of the preprocessor's output, line
+ * markers are skipped and #pragma pack is obeyed. */
 #include "ffi_lexer.h"
 #include "object.h"
 

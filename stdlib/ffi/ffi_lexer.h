@@ -41,14 +41,14 @@ typedef struct CLexer {
   /* Parameters for `$`: indices of the stack */
   int parameter, last_parameter;
   /* The present token */
-  int token;             /* CToken or a character */
-  const char *start;     /* its first character */
+  int token;             /* the present token: a CToken or a character */
+  const char *start;     /* first character of the present token */
   unsigned token_line, token_column;
   String *name;          /* CT_NAME, CT_STRING; keywords too */
   uint64_t value;        /* CT_NUMBER */
   BasicType value_type;
   CType *type;           /* CT_TYPE */
-  uint32_t pack;         /* of #pragma pack; 0 if there is none */
+  uint32_t pack;         /* the value of #pragma pack; 0 if there is none */
   uint32_t pack_stack[8];
   unsigned pack_depth;
 } CLexer;
@@ -59,7 +59,7 @@ void clexer_next(CLexer *x);
 /* Raises "input:LINE:COLUMN: message near 'token'", for the present token. */
 _Noreturn void clexer_error(CLexer *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A place that was noted, for errors about it. */
+/* A place in the text, noted for errors about it. */
 typedef struct CPlace { unsigned line, column; } CPlace;
 #define clexer_place(x) ((CPlace){(x)->token_line, (x)->token_column})
 _Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...)
@@ -67,7 +67,8 @@ _Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...)
 bool clexer_accept(CLexer *x, int token);
 /* Skips C code that is not a declaration, from the present token on, whatever it
  * contains: up to a character of `stops` outside of all brackets, which becomes the next
- * token. With "": behind the bracket that closes the one that is the present token. */
+ * token. If `stops` is "", skips up to the bracket that closes the present token, and
+ * passes it. */
 void clexer_skip_code(CLexer *x, const char *stops);
 void clexer_expect(CLexer *x, int token);
 /* Writes a token as messages show it; the buffer has CTOKEN_TEXT bytes. */

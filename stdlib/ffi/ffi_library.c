@@ -4,7 +4,8 @@
  *
  * A library is a userdata whose metatable's __index is a table of the symbols found so
  * far (functions and constants), so that a name costs one table lookup after its first
- * use; the __index of that table looks up the rest. Variables are looked up each time.
+ * use. The __index of that table finds all other symbols. Variables are looked up each
+ * time.
  *
  * A library that was loaded stays loaded until the process ends: pointers to its code and
  * data may be anywhere. */

@@ -4,9 +4,8 @@
  * For the rest of the library:
  *   cparser_declarations  the text of ffi.cdef
  *   cparser_type          the text of a type, as in ffi.new
- *   cparser_constant      a constant expression
- * All raise "input:LINE:COLUMN: message"; the declarations of a failed text that precede
- * the error are undone.
+ * cparser_constant      a constant expression All three raise "input:LINE:COLUMN:
+ * message". If a text fails, its declarations before the error are undone.
  *
  * The rest of this header is for the parser's own files. A parser never lets the
  * collector run, so names that only C variables hold stay alive; names kept in the
@@ -40,7 +39,7 @@ void cparser_open(lua_State *L, Ffi *ffi); /* size_t, int64_t, ... */
 /* A change to take back if the text has an error. */
 typedef struct Undo {
   struct Undo *next;
-  Table *table; /* `name` was defined in it; NULL: `record` was completed */
+  Table *table; /* the table where `name` was defined; if NULL, `record` was completed */
   String *name;
   CType *record;
 } Undo;
@@ -53,14 +52,14 @@ typedef struct CParser {
 
 typedef struct Mode {
   enum { MODE_NONE, MODE_INTEGER, MODE_FLOAT, MODE_COMPLEX } kind;
-  uint32_t size; /* in bytes; of a complex number: of each part */
+  uint32_t size; /* size in bytes; for a complex number, of each part */
 } Mode;
 
 typedef struct Attributes {
   bool packed;
-  uint32_t align;  /* 0 if none was asked for */
-  Mode mode;       /* of the declared number */
-  uint32_t vector; /* in bytes; 0 if it is not a vector */
+  uint32_t align;  /* alignment that was asked for, or 0 */
+  Mode mode;       /* mode of the declared number */
+  uint32_t vector; /* size of a vector in bytes; 0 if it is not a vector */
 } Attributes;
 
 typedef enum Storage { STORAGE_NONE, STORAGE_TYPEDEF, STORAGE_EXTERN, STORAGE_STATIC } Storage;
@@ -69,16 +68,16 @@ typedef struct Specifiers {
   CType *type;
   Storage storage;
   Attributes attributes;
-  bool is_definition; /* a struct, union or enum was named: no declarator is needed */
+  bool is_definition; /* a struct, union or enum was named, so no declarator is needed */
 } Specifiers;
 
 typedef struct Modifier {
   enum { MOD_POINTER, MOD_REFERENCE, MOD_ARRAY, MOD_FUNCTION } kind;
   uint8_t quals;
-  uint8_t flags;    /* of an array */
+  uint8_t flags;    /* flags of an array */
   bool variadic;
   uint32_t nparams;
-  size_t count;     /* of an array */
+  size_t count;     /* number of elements of an array */
   CType **params;
   String **names;
   CPlace place;
@@ -117,7 +116,7 @@ CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a)
 CType *cparser_record(CParser *c, bool is_union);
 
 /* ---- ffi_declarator.c ---- */
-/* NAME_OPTIONAL: of a parameter */
+/* Whether a declarator has a name. It is optional for a parameter. */
 typedef enum Naming { NAME_REQUIRED, NAME_FORBIDDEN, NAME_OPTIONAL } Naming;
 void cparser_declarator(CParser *c, Declarator *d, Naming naming);
 /* Returns the type that the declarator makes of the type of the specifiers. */

@@ -109,7 +109,7 @@ static void declare_members(CParser *c, FieldList *list) {
     clexer_error_at(x, place, "a member has no storage class");
   } else if (x->token == ';') {
     if (s.type->kind == CKIND_RECORD && s.type->record->complete && s.type->record->anonymous)
-      /* its members are ours */
+      /* its members are members of the outer record */
       add_field(c, list, NULL, s.type, place)->align = s.attributes.align;
     else if (!s.is_definition) clexer_error(x, "name expected");
   } else {
@@ -122,8 +122,8 @@ static void declare_members(CParser *c, FieldList *list) {
 /* ---- whole records ------------------------------------------------------- */
 
 /* Checks that only the last member of a struct has no known size. (A struct that ends
- * with such a member may be a member itself, as for gcc: it has no room for elements
- * there.) */
+ * with such a member may be a member itself, as for gcc; it has no room for elements
+ * then.) */
 static void check_flexible(CParser *c, const FieldList *list) {
   for (const FieldNode *n = list->first; n != NULL; n = n->next) {
     const CType *t = n->field.type;

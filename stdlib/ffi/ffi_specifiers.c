@@ -160,8 +160,8 @@ static bool has_vectors(const CType *t) {
          plain == ffi->float16[0];
 }
 
-/* Makes a vector type, a new one for each place where it is declared: nothing can be done
-   with them, so they need not be equal. */
+/* Makes a vector type. Each declaration makes a new type: nothing can be done with
+   vectors, so their types need not be equal. */
 static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
   char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
   if (!has_vectors(t)) clexer_error_at(&c->x, place, "no vector has this type");
@@ -261,7 +261,8 @@ static CType *enum_specifier(CParser *c) {
   }
   if (x->token != '{') {
     if (tag == NULL) clexer_error(x, "'{' expected");
-    if (t->size == SIZE_UNKNOWN) { /* opaque: int-sized, as most enums are */
+    /* an opaque enum has the size of int, as most enums have */
+    if (t->size == SIZE_UNKNOWN) {
       t->size = t->element->size;
       t->align = t->element->align;
     }
@@ -336,7 +337,7 @@ static unsigned plain_words(const Words *w) {
 static CType *complex_type(Ffi *ffi, const Words *w) {
   Words part = *w;
   part.n_complex = 0;
-  /* gcc's default if there is no other word */
+  /* gcc's type if there is no other word */
   if (plain_words(w) == 0) part.n_double = 1;
   if (w->n_complex > 1 || w->n_signed + w->n_unsigned > 0) return NULL;
   switch (basic_of(&part)) {
@@ -386,7 +387,8 @@ static void set_storage(CParser *c, Specifiers *s, Storage storage) {
   clexer_next(&c->x);
 }
 
-/* Parses _Atomic: _Atomic(T) has the bytes of T; without a '(' it qualifies the rest. */
+/* Parses _Atomic: _Atomic(T) has the bytes of T; without a '(' the word qualifies the
+   rest. */
 static void atomic_type(CParser *c, Specifiers *s) {
   CLexer *x = &c->x;
   clexer_next(x);
@@ -397,7 +399,7 @@ static void atomic_type(CParser *c, Specifiers *s) {
   clexer_expect(x, ')');
 }
 
-/* Parses a token that is neither a type nor a storage class; returns whether it took
+/* Parses a token that is neither a type nor a storage class; returns whether there was
    one. */
 static bool parse_qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
   CLexer *x = &c->x;

@@ -40,8 +40,8 @@ void ffi_journal_begin(Ffi *ffi, Journal *j) {
   ffi->journal = j;
 }
 
-/* Frees the objects of a failed text. Their memory is cleared, because memory is handed
-   out cleared. */
+/* Frees the objects of a failed text. Clears their memory, because ffi_memory returns
+   zeroed memory. */
 static void give_back(lua_State *L, Ffi *ffi, const Journal *j) {
   TValue none;
   set_nil(&none);
@@ -318,7 +318,8 @@ const Field *ctype_field(const CType *t, String *name) {
     if (f->name == NULL) break;
   }
   if (name->type == TYPE_SHORT_STRING) return NULL;
-  for (uint32_t i = 0; i <= r->lookup_mask; i++) /* long strings are not interned */
+  /* compares the text, since long strings are not interned */
+  for (uint32_t i = 0; i <= r->lookup_mask; i++)
     if (r->lookup[i].name != NULL && string_equal(r->lookup[i].name, name)) return &r->lookup[i];
   return NULL;
 }
@@ -346,7 +347,7 @@ size_t ctype_size_of(const CType *t, size_t n) {
 
 /* ---- names --------------------------------------------------------------- */
 
-/* Declarators grow to both sides of the place where a name would stand. */
+/* The text of a type. Declarators grow to both sides of the place of a name. */
 typedef struct Text {
   char bytes[2 * CTYPE_NAME_MAX];
   size_t head, tail; /* bytes [head, tail) */
@@ -354,7 +355,7 @@ typedef struct Text {
 
 static void prepend_text(Text *text, const char *s) {
   size_t n = strlen(s);
-  if (n > text->head) return; /* it does not fit: left out */
+  if (n > text->head) return; /* text that does not fit is left out */
   text->head -= n;
   memcpy(text->bytes + text->head, s, n);
 }

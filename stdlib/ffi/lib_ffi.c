@@ -10,13 +10,14 @@
 #include <string.h>
 
 #define REGISTRY_KEY "saros.ffi"
-#define PARSED_MOST 2000 /* texts of types that are remembered */
+#define PARSED_MOST 2000 /* the most texts of types that are cached */
 
 Ffi *ffi_of_function(lua_State *L) { return lua_touserdata(L, FFI_UPVALUE); }
 
 /* ---- types as arguments -------------------------------------------------- */
 
-/* Parses a text only once; the meaning of a text does not change. */
+/* Returns the type of a text. Parses each text once, since its meaning does not
+   change. */
 static CType *parse_cached(lua_State *L, Ffi *ffi, String *text) {
   CType *t = ffi_lookup(ffi->parsed, text);
   if (t != NULL) return t;
@@ -232,8 +233,8 @@ static size_t check_size(lua_State *L, int arg) {
 }
 
 /* Implements ffi.gc(cdata, function or nil [, bytes that the function frees]) -> cdata.
- * The finalizer is set first: if there is no memory to note the bytes, nothing is
- * lost. */
+ * The finalizer is set first, so that it is not lost if there is no memory to note the
+ * bytes. */
 static int set_gc(lua_State *L) {
   check_cdata(L, 1);
   luaL_checkany(L, 2);
@@ -461,9 +462,10 @@ static void make_weak_keys(lua_State *L, Table *t) {
   lua_pop(L, 1);
 }
 
-/* Makes the domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is
- * closed after the last finalizer has run, because finalizers may call callbacks. Nothing
- * refers to it before it is complete: an allocation may fail at any point. */
+/* Makes the domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. The
+ * Ffi is closed after the last finalizer has run, because finalizers may call callbacks.
+ * Nothing refers to the Ffi before it is complete, because an allocation may fail at any
+ * point. */
 static Ffi *make_ffi(lua_State *L) {
   Ffi *ffi = lua_newuserdatauv(L, sizeof *ffi, 1);
   memset(ffi, 0, sizeof *ffi);
