@@ -12,8 +12,9 @@
  *   compared   = ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
  *
  * A bare name without a figure is an error, because a misspelt `mimor > 1ms` would never
- * be noticed. What is wrong in itself (a time of a heap) is an error here. What depends
- * on the recording (is `minor` a span?) is checked where the condition is used.
+ * be noticed. A condition that makes no sense in any recording (a time compared with a
+ * heap) is an error here. What depends on the recording (is `minor` a span?) is checked
+ * where the condition is used.
  */
 #include "eventring/conditions.h"
 
@@ -71,7 +72,7 @@ static bool read_quantile(struct evr_word word, uint32_t *quantile) {
   return *quantile > 0 && *quantile < PER_UNIT;
 }
 
-/* Returns the figure of this name; EVENTRING_EACH: the word is no figure. */
+/* Returns the figure of this name, or EVENTRING_EACH if the word is no figure. */
 static uint8_t figure_of(struct evr_word word, uint32_t *quantile) {
   for (unsigned i = EVENTRING_EACH + 1; i < EVENTRING_QUANTILE; i++)
     if (evr_word_is(word, figures[i])) return (uint8_t)i;
@@ -104,7 +105,8 @@ static void read_quoted_subject(struct evr_scan *s, struct eventring_condition *
   close_bracket(s);
 }
 
-/* Returns the subject of this name; EVENTRING_SUBJECT_NONE: the word is a name. */
+/* Returns the subject of this name, or EVENTRING_SUBJECT_NONE if the word is the name of
+   an event. */
 static enum eventring_subject subject_of(struct evr_word word) {
   for (unsigned i = EVENTRING_SUBJECT_PAUSE; i < EVENTRING_SUBJECT_NAME; i++)
     if (evr_word_is(word, subjects[i])) return (enum eventring_subject)i;
@@ -193,7 +195,7 @@ static void read_value(struct evr_scan *s, struct eventring_condition *c) {
 
 /* ---- Comparisons ------------------------------------------------------------------- */
 
-/* The longer ones stand first. */
+/* Longer operators come first. */
 static const uint8_t tried[] = {EVENTRING_NOT_MORE, EVENTRING_NOT_LESS, EVENTRING_EQUAL,
                                 EVENTRING_DIFFERENT, EVENTRING_LESS, EVENTRING_MORE};
 
@@ -245,7 +247,7 @@ static void read_unit(struct evr_scan *s, struct eventring_condition *c) {
     evr_scan_fail_at(s, at, "a number beyond 2^63");
 }
 
-/* Tells whether `within` comes next: `within span "request"` could be read as a unit. */
+/* Tells whether the next word is `within`, which must not be read as a unit. */
 static bool is_within(const struct evr_scan *s) {
   static const char word[] = "within";
   return !s->failed && s->size - s->at >= sizeof word - 1 &&
@@ -285,7 +287,7 @@ static void read_condition(struct evr_scan *s, struct eventring_condition *c) {
   read_value(s, c);
   if (read_comparison(s, c)) {
     read_compared(s, c);
-  } else if (is_event(c)) { /* no comparison: it happened */
+  } else if (is_event(c)) { /* no comparison: true if the error or signal happened */
     c->comparison = EVENTRING_DIFFERENT;
   } else {
     evr_scan_fail(s, "a comparison: <, <=, >, >=, ==, !=");

@@ -14,7 +14,7 @@ static bool is_letter(char c) {
 }
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-/* Returns the next character; 0 (no character of the language) at the end. */
+/* Returns the next character, or 0 (no character of the language) at the end. */
 static char next(const struct evr_scan *s) {
   return !s->failed && s->at < s->size ? s->text[s->at] : 0;
 }
@@ -28,7 +28,7 @@ int evr_scan_fail_at(struct evr_scan *s, size_t at, const char *text) {
   return evr_fail(s->error, EVENTRING_E_CONFIG, 0, "column %zu: %s", at + 1, text);
 }
 
-/* Describes what stands at the present place: up to a space, cut. */
+/* Describes the text at the present place, up to a space, and cut to 23 bytes. */
 static void describe(const struct evr_scan *s, char *found, size_t room) {
   char part[24];
   size_t size = 0, left = s->size - s->at;

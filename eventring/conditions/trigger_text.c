@@ -17,7 +17,7 @@
 
 /* ---- Numbers ----------------------------------------------------------------------- */
 
-/* A unit, by its factor to the smallest one. */
+/* A unit, with its factor to the smallest unit. */
 struct unit {
   const char *text;
   double factor;
@@ -136,7 +136,8 @@ static void read_condition(struct evr_scan *s, struct eventring_condition *c) {
                                  "signal, without a figure (count, p99 ...) and `within'");
     return;
   }
-  const char *text = strchr(error.text, ':'); /* skips its own column */
+  /* skips the column in the text of the condition's error */
+  const char *text = strchr(error.text, ':');
   for (const char *at = error.text + 7; *at >= '0' && *at <= '9'; at++)
     column = column * 10 + (size_t)(*at - '0');
   evr_scan_fail_at(s, begin + column - 1, text ? text + 2 : error.text);

@@ -10,15 +10,15 @@
 enum { EVR_TRIGGER_COOLDOWN_S = 10, EVR_TRIGGER_MOST = 10 };
 #define EVR_TRIGGER_BYTES ((uint64_t)1 << 30)
 
-struct evr_trigger_text { /* what the text says */
+struct evr_trigger_text { /* what the text of a trigger says */
   struct eventring_condition condition;
   uint64_t cooldown_ns, most, most_bytes;
   char directory[EVENTRING_MAX_TRIGGER_TEXT + 1];
 };
 
 /* Reads the trigger that begins at byte *at of a list, and moves *at behind it and the
-   `;` that follows. Options that are not given have their defaults. Returns 1; 0: there
-   is no further trigger; or E_CONFIG with a text that has the column in the list. */
+   `;` that follows. Options that are not given have their defaults. Returns 1, 0 if there
+   is no further trigger, or E_CONFIG with a text that has the column in the list. */
 int evr_trigger_text_next(struct evr_trigger_text *trigger, const char *text, size_t size,
                           size_t *at, struct eventring_error *error);
 

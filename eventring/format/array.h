@@ -18,7 +18,8 @@ static inline bool evr_grow(void *array, size_t size, void *room, size_t room_si
   void *memory;
   elements = elements ? 2 * elements : first;
   if ((is_small && elements > UINT32_MAX) || elements > SIZE_MAX / size) return false;
-  memcpy(&memory, array, sizeof memory); /* of whatever type the pointer is */
+  /* copied because the type of the pointer is not known */
+  memcpy(&memory, array, sizeof memory);
   memory = realloc(memory, elements * size);
   if (!memory) return false;
   memcpy(array, &memory, sizeof memory);

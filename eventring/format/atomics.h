@@ -11,7 +11,7 @@
 /* ---- Fences ---------------------------------------------------------------------
  * ThreadSanitizer does not know fences. In a build for it, a fence is a read-modify-write
  * of one word, which orders more than a fence does. So ThreadSanitizer finds races that
- * no fence would prevent, and does not report those that fences prevent. */
+ * no fence would prevent, and does not report races that fences prevent. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define EVR_TSAN 1
@@ -20,7 +20,7 @@
 #if defined(__SANITIZE_THREAD__) || defined(EVR_TSAN)
 extern uint32_t evr_fence_word;
 static inline void evr_fence_acquire(void) {
-  /* acq_rel, as a fence of both kinds: each caller names the partner */
+  /* acq_rel, for both kinds of fences: each caller names the partner */
   (void)__atomic_fetch_add(&evr_fence_word, 0, __ATOMIC_ACQ_REL);
 }
 static inline void evr_fence_release(void) { evr_fence_acquire(); }
@@ -34,7 +34,7 @@ static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELE
 /* ---- Test points -------------------------------------------------------------- Names
  * for the steps of the block transition (lane.c, block.c), and for two moments of a
  * reader. A race test that is compiled with EVENTRING_TESTPOINTS stops a thread at one of
- * them. */
+ * these steps. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
   EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5,
@@ -60,8 +60,8 @@ static inline void evr_store_words(void *to, const void *from, size_t bytes) {
 }
 
 /* Stores zeros to 64-bit words, each by a relaxed store. The string instruction stores
-   whole quadwords. Their order among themselves is undefined, but all come before the
-   stores that follow. */
+   whole quadwords. The order of these stores is undefined, but all come before the stores
+   that follow. */
 static inline void evr_store_zeros(uint64_t *words, size_t count) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");

@@ -8,11 +8,11 @@
  *
  *   word i = 16 k + j, of K rows:  n - i = 16 (K - k) + (n - 16 K - j)
  *
- * A column's weighted sum counts row k (K - k) times, its plain sum counts it once. At
- * the end the sums of all columns are multiplied by their weights and added. One of the
- * two sums is rotated before they are added, so that a change of a high bit, which
- * changes both alike, does not cancel out. The result is the upper half of a product with
- * an odd constant, which depends on each bit of the sum.
+ * A column's weighted sum counts row k (K - k) times, its plain sum counts the row once.
+ * At the end the sums of all columns are multiplied by their weights and added. One of
+ * the two resulting sums is rotated before they are added, because a change of a high bit
+ * changes both sums alike and would cancel out. The result is the upper half of a product
+ * with an odd constant, which depends on each bit of the sum.
  */
 #include "format/checksum.h"
 
@@ -97,7 +97,7 @@ static struct evr_sums sums_of(const uint64_t *words, uint32_t count) {
   return sums;
 }
 
-/* Removes words[i] from the sums, as if it were 0. */
+/* Removes words[i] from the sums, as if the word were 0. */
 static void leave_out(struct evr_sums *sums, const uint64_t *words, uint32_t i, uint32_t count) {
   sums->plain -= words[i];
   sums->weighted -= (count - i) * words[i];

@@ -27,12 +27,12 @@ static inline void evr_sums_add(struct evr_sums *sums, const uint64_t *words, ui
 uint32_t evr_sums_checksum(const struct evr_sums *sums);
 
 /* Returns the checksum of the words written so far of a block of records. Takes
-   FORMAT_SO_FAR_WORD as 0, too. */
+   FORMAT_SEAL_WORD and FORMAT_SO_FAR_WORD as 0. */
 uint32_t evr_checksum_so_far(const uint64_t *words, uint32_t count);
 /* Returns the checksum of the file header. */
 uint32_t evr_header_checksum(const struct format_header *header);
-/* Returns the checksum of the status page, and of domain and run table,
-   FORMAT_TABLES_BYTES. */
+/* Returns the checksum of the status page and the `tables`: the domain table and the run
+   table, FORMAT_TABLES_BYTES together. */
 uint32_t evr_front_checksum(const struct format_status *status, const uint64_t *tables);
 
 /* Returns the members `committed` and `checksum` of a block header as one word. */

@@ -51,13 +51,13 @@ int64_t evr_wall_ns(void) {
   return (int64_t)timespec_ns(&t);
 }
 
-/* In a virtual machine each CPUID instruction takes some 10 us; the C library has kept
-   the results of most. */
+/* In a virtual machine each CPUID instruction takes some 10 us; the C library has stored
+   the results of most of them. */
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
 static bool processor_says_invariant(void) { return CPU_FEATURE_PRESENT(INVARIANT_TSC); }
 
-/* Tells whether this is a virtual machine. Virtual machines leave the leaf with the
-   frequency empty. */
+/* Tells whether this is a virtual machine. Virtual machines leave CPUID leaf 0x15, which
+   has the frequency, empty. */
 static bool is_virtual(void) {
   return __x86_get_cpuid_feature_leaf(CPUID_INDEX_1)->cpuid_array[2] >> 31;
 }
@@ -189,7 +189,8 @@ bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
   if (begin <= last->from_ticks) begin = last->from_ticks + 1;
   uint64_t from_ns = evr_segment_ns(last, begin);
   uint64_t target = extrapolated_ns(rate, now, begin + interval);
-  uint64_t multiplier = 1; /* ahead by more than the interval: go as slowly as possible */
+  /* the clock is ahead by more than the interval: it goes as slowly as possible */
+  uint64_t multiplier = 1;
   if (target > from_ns)
     multiplier = (uint64_t)(((unsigned __int128)(target - from_ns) << FORMAT_CLOCK_SHIFT) /
                             interval);

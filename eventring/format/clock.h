@@ -14,7 +14,7 @@ uint64_t evr_clock_ticks(enum format_clock kind);
 uint64_t evr_monotonic_ns(void);
 int64_t evr_wall_ns(void);
 
-struct evr_pair { /* one moment on both clocks */
+struct evr_pair { /* the same moment on both clocks */
   uint64_t ticks, ns;
 };
 struct evr_pair evr_clock_pair(enum format_clock kind);
@@ -33,17 +33,17 @@ static inline uint64_t evr_segment_ns(const struct format_segment *s, uint64_t t
   return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) * s->multiplier >>
                                  FORMAT_CLOCK_SHIFT);
 }
-/* Returns the index of the last segment that begins at `ticks` or before; 0: none
+/* Returns the index of the last segment that begins at `ticks` or before; 0 if none
    does. */
 uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks);
 uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
-/* Tells whether this segment may follow `before` (NULL: be the first), by "valid if and
-   only if" of doc/FORMAT.md. */
+/* Tells whether this segment may follow `before` (NULL: be the first), by the rule "valid
+   if and only if" of doc/FORMAT.md. */
 bool evr_segment_valid(const struct format_segment *s, const struct format_segment *before);
 /* Makes two segments that follow `last`. The first begins `lead` ticks after `now`, or
-   later if `last` does, and reaches the true time `interval` ticks later. The second
-   begins there and has the rate measured between `then` and `now`. Returns false when the
-   readings give no rate. */
+   later if `last` begins later, and reaches the true time after `interval` ticks. The
+   second begins at that point and has the rate measured between `then` and `now`. Returns
+   false when the readings give no rate. */
 bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
                        struct evr_pair now, uint64_t lead, uint64_t interval,
                        struct format_segment next[2]);

@@ -2,18 +2,18 @@
 /* control.c: the control page, changed by the recording process and by tools.
  *
  * Two words say what is recorded. `wanted` has the classes that are to be recorded while
- * the recording runs, and in bit 0 whether it runs; everyone changes it by
+ * the recording runs, and in bit 0 whether it runs; all processes change it by
  * compare-and-exchange. `gate`, which probes test, follows from it (format_gate). A
- * changer of `wanted` then brings the gate in line: it stores the gate and checks
- * `wanted` again, until nothing has changed in between. All these accesses are
- * sequentially consistent: when two change `wanted` at the same time, the one that stores
- * the gate last has seen both changes, or checks again.
+ * process that has changed `wanted` then brings the gate in line: it stores the gate and
+ * checks `wanted` again, until nothing has changed in between. All these accesses are
+ * sequentially consistent: when two processes change `wanted` at the same time, the
+ * process that stores the gate last has seen both changes, or checks again.
  *
  * Any process of the user may store any value here, or die between the two steps. So the
  * producer checks both words on its slow paths (at block transitions and safepoints): it
- * replaces a `wanted` that is not valid by the last valid one that it saw, counts that in
- * the status page, and brings the gate in line. Until then a bad value may switch probes
- * on or off, but nothing worse.
+ * replaces an invalid `wanted` by the last valid value that it saw, counts this in the
+ * status page, and brings the gate in line. Until then a bad value may switch probes on
+ * or off, but nothing worse.
  *
  * A probe writes nothing while its class is off, and a reader must not match an end after
  * such a gap with a begin before it (the end may be of another span of the same id). So a
@@ -22,9 +22,9 @@
  * the gate before it was closed may still write its begin between these two times, and
  * its end may be suppressed. So when a reader reaches an event later than the first time,
  * it tears all spans of these classes that began before the second time. Then it cannot
- * mismatch any (testsuite/model/control_page.pml). A changer that dies between the two
- * leaves an entry without a second time: no span of these classes is matched until 64
- * more entries have pushed it out.
+ * mismatch any (testsuite/model/control_page.pml). A process that dies between the two
+ * stores leaves an entry without a second time: no span of these classes is matched until
+ * 64 more entries have pushed it out.
  */
 #include "format/control.h"
 
@@ -41,14 +41,14 @@
 
 static struct format_switch *log_switch(struct format_control *control,
                                         enum format_clock clock, uint64_t classes) {
-  /* acq_rel: pairs with this operation of another changer, which gets another number, and
-     with the acquire loads of `switches` in apply_switches (lane.c) and was_off
-     (traces.c); an entry itself is published by its number */
+  /* acq_rel: pairs with the same operation in another process, which gets another number,
+     and with the acquire loads of `switches` in apply_switches (lane.c) and was_off
+     (traces.c). The entry itself is published by its number */
   uint32_t n = __atomic_fetch_add(&control->switches, 1, __ATOMIC_ACQ_REL);
   struct format_switch *entry = &control->log[n % FORMAT_LOG_ENTRIES];
   __atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
-  /* release fence: a reader that sees the new ticks or classes also sees the entry as
-     invalid or new; pairs with the acquire fence in evr_control_entry */
+  /* release fence: a reader that sees the new ticks or classes also sees that the entry
+     is invalid or new; pairs with the acquire fence in evr_control_entry */
   evr_fence_release();
   __atomic_store_n(&entry->ticks, evr_clock_ticks(clock), __ATOMIC_RELAXED);
   __atomic_store_n(&entry->classes, classes, __ATOMIC_RELAXED);
@@ -59,12 +59,12 @@ static struct format_switch *log_switch(struct format_control *control,
   return entry;
 }
 
-/* Completes a log entry with the time at which its change had been made, or notes that it
-   was not made. */
+/* Completes a log entry with the time at which its change was complete, or notes that the
+   change was not made. */
 static void complete_switch(struct format_switch *entry, enum format_clock clock, bool made) {
   if (!made) __atomic_store_n(&entry->classes, 0, __ATOMIC_RELAXED);
-  /* release: pairs with the acquire load of `until` in evr_control_entry, which then sees
-     the classes */
+  /* release: pairs with the acquire load of `until` in evr_control_entry, whose process
+     then sees the classes */
   __atomic_store_n(&entry->until, evr_clock_ticks(clock), __ATOMIC_RELEASE);
 }
 
@@ -73,9 +73,9 @@ enum { TAKE_OVER_MS = 100 };
 /* Makes the version odd, for a writer; takes over from a writer that seems to have died.
    Returns the odd version. */
 static uint32_t open_list(struct format_list *list) {
-  /* acquire, of each load of the version here: pairs with the release of the previous
-     writer, at the end of evr_control_write_list, whose words are then stored before
-     ours */
+  /* acquire, for each load of the version in this function: pairs with the release of the
+     previous writer, at the end of evr_control_write_list. Its words are then stored
+     before ours */
   uint32_t version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE), stuck = version;
   uint64_t since = evr_monotonic_ns();
   while (true) {
@@ -84,10 +84,12 @@ static uint32_t open_list(struct format_list *list) {
     stuck = version;
     if (odd && evr_monotonic_ns() - since < TAKE_OVER_MS * (uint64_t)1000000) {
       nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-      version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE); /* as above */
+      /* acquire: see the first load of the version */
+      version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE);
     } else if (__atomic_compare_exchange_n(&list->version, &version, version + (odd ? 2 : 1),
                                            false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
-      /* seq_cst, for its acquire half, as above; a release fence orders what follows */
+      /* seq_cst, for its acquire half, which has the partner of the first load; a release
+         fence orders the stores that follow */
       return version + (odd ? 2 : 1);
     }
   }
@@ -103,8 +105,8 @@ void evr_control_write_list(struct format_list *list, const char *text) {
   evr_fence_release();
   __atomic_store_n(&list->bytes, (uint32_t)size, __ATOMIC_RELAXED);
   evr_store_words(list->text, words, sizeof words);
-  /* Fails if another writer has taken over from this one: the version then stays odd
-     until that writer ends, and nobody reads the text before. release: pairs with the
+  /* Fails if another writer has taken over from this writer: the version then stays odd,
+     and nobody reads the text, until the other writer ends. release: pairs with the
      acquire loads of the version in evr_control_read_list and open_list */
   __atomic_compare_exchange_n(&list->version, &version, version + 1, false, __ATOMIC_RELEASE,
                               __ATOMIC_RELAXED);
@@ -133,7 +135,7 @@ static void wake(struct format_control *control) {
 
 void evr_control_call(struct format_control *control, uint32_t bits) {
   /* release: pairs with the acquire loads of call_profile in question.c and last_stack.c:
-     a domain that sees the bit sees what was written before */
+     a domain that sees the bit sees everything that was written before it */
   __atomic_fetch_or(&control->call_profile, bits, __ATOMIC_RELEASE);
   wake(control);
 }
@@ -161,12 +163,14 @@ bool evr_control_settle(struct format_control *control, enum format_clock clock)
     if (gate == next) return changed;
     changed = true;
     struct format_switch *entry = NULL;
-    /* seq_cst below: as above; the log entry precedes the first event let through */
+    /* seq_cst below: pairs with the same accesses by other processes. The log entry
+       precedes the first event that the new gate lets through */
     if (next & ~gate) entry = log_switch(control, clock, next & ~gate);
     bool made = __atomic_compare_exchange_n(&control->gate, &gate, next, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     if (entry) complete_switch(entry, clock, made);
-    /* hosts must install what writes these events: they test this at their safepoints */
+    /* hosts must install the code that writes these events: they test call_profile at
+       their safepoints */
     if (made && (next & ~gate) >> EVENTRING_CLASS_CALLS & 1)
       evr_control_call(control, FORMAT_PROFILE_SPANS);
   }
@@ -219,7 +223,7 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
   entry->number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
   if (entry->number != (uint64_t)n + 1) return false;
   entry->ticks = __atomic_load_n(&from->ticks, __ATOMIC_RELAXED);
-  /* acquire: pairs with the release in complete_switch: a reader that sees that time sees
+  /* acquire: pairs with the release in complete_switch: a reader that sees `until` sees
      the final classes */
   entry->until = __atomic_load_n(&from->until, __ATOMIC_ACQUIRE);
   entry->classes = __atomic_load_n(&from->classes, __ATOMIC_RELAXED);

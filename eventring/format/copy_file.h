@@ -17,7 +17,7 @@ static inline bool evr_copy_run(int from, int to, off_t at, off_t end) {
 }
 
 /* Makes `to` as long as `from`, with the same bytes and holes. Moves the positions of
-   both. Returns false with errno. Async-signal-safe. */
+   both files. Returns false with errno on failure. Async-signal-safe. */
 static inline bool evr_copy_file(int from, int to) {
   off_t size = lseek(from, 0, SEEK_END), at = 0;
   if (size < 0 || ftruncate(to, 0) != 0 || ftruncate(to, size) != 0) return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu.h: which instructions this processor has.
  *
- * Asks the C library, which knows it already. The compiler's builtin runs CPUID at each
- * start of a program, which in a virtual machine takes as long as starting a
+ * Asks the C library, which has found them out already. The compiler's builtin runs CPUID
+ * at each start of a program, which takes as long in a virtual machine as starting a
  * recording. */
 #ifndef EVENTRING_CPU_H
 #define EVENTRING_CPU_H

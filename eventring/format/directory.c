@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* directory.c: see directory.h. Walks the path component by component. Each is opened in
- * the directory before it and checked through its descriptor, so nobody can exchange it
- * after the check. (With fs.protected_symlinks the kernel does this, but only in sticky
- * directories.) */
+/* directory.c: see directory.h. Walks the path component by component. Each component is
+ * opened in the directory before it and checked through its descriptor, so nobody can
+ * exchange it after the check. (With fs.protected_symlinks the kernel makes such checks,
+ * but only in sticky directories.) */
 #include "format/directory.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 enum { MOST_LINKS = 40, OPEN = O_PATH | O_NOFOLLOW | O_CLOEXEC };
 
 struct walk {
-  int at;              /* the directory so far */
+  int at;              /* descriptor of the directory reached so far */
   unsigned links;
-  char rest[PATH_MAX]; /* of the path */
+  char rest[PATH_MAX]; /* the rest of the path */
   bool make;
 };
 

@@ -9,8 +9,8 @@
 
 /* Opens the directory PATH (O_PATH). Follows only symbolic links of this user and of
    root. With `make`, makes a missing directory, for this user alone. Returns the
-   descriptor, or -1 with errno; ELOOP: another user's link is on the way, or there are
-   too many. */
+   descriptor, or -1 with errno, which is ELOOP if the path contains another user's link
+   or too many links. */
 int evr_open_directory(const char *path, bool make);
 
 #pragma GCC visibility pop

@@ -63,8 +63,8 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
     snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
              describe(sys_errno, buffer, sizeof buffer));
   }
-  evr_text_clean_message(error->text, sizeof error->text); /* it may contain foreign
-                                                              names */
+  /* the text may contain foreign names */
+  evr_text_clean_message(error->text, sizeof error->text);
   return code;
 }
 

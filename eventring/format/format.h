@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* format.h: the layout of an .eventring file, version 3.
  *
- * doc/FORMAT.md is the specification; this header states it in C, with every offset
- * asserted. (It is long because the whole layout is in one place.) All integers are
- * little-endian and naturally aligned.
+ * doc/FORMAT.md is the specification; this header states the layout in C, with every
+ * offset asserted. (The header is long because the whole layout is in one place.) All
+ * integers are little-endian and naturally aligned.
  *
  *   offset  size
  *   0       4096      file header: written once, then constant
@@ -14,8 +14,8 @@
  *   65536   ...       blocks of 4096 bytes, claimed in ascending order: runs of blocks
  *                     that are rings of events, and blocks of records
  *
- * Struct members that more than one thread or process touches are accessed with
- * __atomic builtins only; each says who writes it.
+ * Struct members that more than one thread or process touches are accessed with __atomic
+ * builtins only; the comment of each member says who writes it.
  */
 #ifndef EVENTRING_FORMAT_H
 #define EVENTRING_FORMAT_H
@@ -37,7 +37,7 @@ enum {
   FORMAT_CONTROL_OFFSET = 8192,
   FORMAT_DOMAINS_OFFSET = 12288,
   FORMAT_RUNS_OFFSET = 45056,
-  FORMAT_FRONT_BYTES = 65536, /* all of the above: mapped together */
+  FORMAT_FRONT_BYTES = 65536, /* header, pages and tables, which are mapped together */
   /* domain table and run table */
   FORMAT_TABLES_BYTES = FORMAT_FRONT_BYTES - FORMAT_DOMAINS_OFFSET,
   FORMAT_BLOCKS_OFFSET = 65536,
@@ -47,7 +47,7 @@ enum {
   FORMAT_BLOCK_HEADER_WORDS = 8,
   FORMAT_PAYLOAD_WORDS = 127, /* most words that may follow an event word */
   FORMAT_MAX_OPEN = 64,       /* open spans listed in a block's header */
-  FORMAT_OPEN_WORDS = 4,      /* words of each entry */
+  FORMAT_OPEN_WORDS = 4,      /* words of each entry of this list */
   FORMAT_END_SEARCH = 64,     /* innermost spans of a context that an end may close */
 
   FORMAT_MIN_RING_BLOCKS = 4,
@@ -61,7 +61,7 @@ enum {
   FORMAT_LOG_ENTRIES = 64
 };
 
-/* Name of the event of class user that has the ids of a span: <eventring/trace.h>. */
+/* Name of the event of class user that has the ids of a span (<eventring/trace.h>). */
 #define FORMAT_TRACE_NAME "trace"
 enum { FORMAT_TRACE_BYTES = 33 };
 
@@ -77,9 +77,10 @@ enum format_clock {
   FORMAT_CLOCK_CNTVCT = 3     /* virtual counter of arm64 */
 };
 
-/* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
-   DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind
-   10 are profiles of calls (struct format_profile); kinds 9 and 13 to 15 are reserved. */
+/* Kinds of blocks: X(NAME, kind, budget in blocks, full). `full` says what happens when
+   the budget is used up: DROPPED, OLDEST_GOES, or IN_PLACE (blocks are rewritten, each by
+   its own owner). Kind 10 is profiles of calls (struct format_profile); kinds 9 and 13 to
+   15 are reserved. */
 enum { /* 32, 16 and 4 MiB */
   FORMAT_PROFILE_BUDGET = 8192, FORMAT_TOTALS_BUDGET = 4096, FORMAT_HISTOGRAMS_BUDGET = 1024
 };
@@ -121,9 +122,10 @@ enum { FORMAT_WORD_REMARK = 7 };
 enum format_remark {
   FORMAT_REMARK_REBASE = 0,      /* payload: the new base */
   FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of the events that follow */
-  FORMAT_REMARK_SUSPEND = 2,     /* payload: none (the present context) or a context */
-  FORMAT_REMARK_RESUME = 3,      /* payload: as above */
-  FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
+  FORMAT_REMARK_SUSPEND = 2, /* payload: none (for the present context) or a context */
+  FORMAT_REMARK_RESUME = 3, /* payload: none (for the present context) or a context */
+  /* payload: none (for the next incarnation) or an incarnation */
+  FORMAT_REMARK_INCARNATION = 4
 };
 
 /* The largest valid head (thousands of years of blocks). */
@@ -135,7 +137,7 @@ enum format_remark {
 #define FORMAT_OPEN_SUSPENDED ((uint64_t)1 << 63)
 
 /* These structures lie over memory that is also read and written as 64-bit words: the
-   compiler must not assume that these accesses do not alias. */
+   compiler must assume that these accesses may alias. */
 #define FORMAT_ALIAS __attribute__((may_alias))
 
 /* ---- File header ------------------------------------------------------- */
@@ -161,8 +163,9 @@ struct format_header {
   uint64_t start_ns;
   int64_t start_wall_ns;
   uint32_t wsize;
-  uint32_t grow_blocks; /* blocks by which all rings together may grow */
-  uint32_t checksum; /* of the header, with this field taken as 0; 0: none */
+  uint32_t grow_blocks; /* number of blocks by which all rings together may grow */
+  /* checksum of the header, with this field taken as 0; 0 if there is none */
+  uint32_t checksum;
   uint32_t flags;    /* FORMAT_INCOMPLETE ... */
   uint32_t reserved[10];
   char program[EVENTRING_MAX_PROGRAM + 1];
@@ -202,39 +205,42 @@ _Static_assert(sizeof(struct format_header) == 1576, "format_header");
 /* header.flags */
 enum {
   FORMAT_INCOMPLETE = 1,   /* blocks may be missing */
-  FORMAT_COPY = 2,         /* a complete copy of another recording at one moment: nobody
-                              writes into it */
-  FORMAT_WENT_ON = 4       /* of a copy: the process went on */
+  /* a complete copy of another recording at one moment, into which nobody writes */
+  FORMAT_COPY = 2,
+  FORMAT_WENT_ON = 4       /* the file is a copy, and the process went on */
 };
 
 /* ---- Status page ------------------------------------------------------- */
 
 enum format_state {
-  FORMAT_RECORDING = 1, /* or standing by: no domain has rings, gate closed */
+  /* the recording runs or stands by (then no domain has rings, and the gate is closed) */
+  FORMAT_RECORDING = 1,
   FORMAT_ENDED = 2
 };
 
-struct format_count { /* of the records of one kind */
-  uint64_t records; /* release */
+struct format_count { /* count of the records of one kind */
+  uint64_t records; /* stored with release */
   uint64_t dropped;
 } FORMAT_ALIAS;
 
 struct format_status { /* written by the producer under its lock */
-  uint32_t state;      /* enum format_state; release */
+  uint32_t state;      /* enum format_state; stored with release */
   uint32_t slots;      /* slots 0 .. slots-1 have been used; release */
   uint64_t claimed;    /* blocks 0 .. claimed-1 are claimed; release */
   uint64_t end_ticks;  /* valid when ended */
-  uint64_t rejected;   /* malformed control words that were corrected (fetch_add) */
+  /* number of malformed control words that were corrected (fetch_add) */
+  uint64_t rejected;
   uint64_t obeys;      /* bit n: the producer acts on control word n */
   uint32_t end_reason; /* enum format_end_reason; release; valid when ended, and
                           FORMAT_END_SIGNAL when the process is dead */
   uint32_t end_detail;
   uint32_t preserve;   /* enum format_preserve */
-  uint32_t checksum;   /* of this page (with this field taken as 0), domain table and run
-                          table, once nothing writes into them any more; 0: none */
+  /* checksum of this page (with this field taken as 0), the domain table and the run
+     table, once nothing writes into them any more; 0 if there is none */
+  uint32_t checksum;
   uint32_t no_room;    /* rings that found no room at their last attempt; release */
   uint32_t unrecorded; /* domains that found the domain table full, so far */
-  uint64_t no_room_ticks; /* since when no_room is not 0 */
+  uint64_t no_room_ticks; /* ticks since which no_room is not 0 */
   uint64_t redacted;   /* classes that are never recorded, whoever switches them on */
   uint64_t reserved[54];
   struct format_count kind[FORMAT_KINDS];
@@ -254,18 +260,19 @@ FORMAT_AT(format_status, redacted, 72);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
 
-/* What became of the triggers of the process (<eventring/conditions.h>). Lies behind the
-   status, outside its checksum. Members are consistent only one by one: an entry may be
-   changing. */
+/* The state of a trigger of the process (<eventring/conditions.h>). Lies behind the
+   status, outside the checksum of the status. Members are consistent only one by one: an
+   entry may be changing. */
 struct format_trigger { /* written by the producer, under the lock of the triggers */
-  uint32_t number; /* 0: there is none */
-  uint16_t event;  /* id of its event; 0: none */
+  uint32_t number; /* number of the trigger; 0 if there is none */
+  uint16_t event;  /* id of its event; 0 if it has none */
   uint8_t owner;   /* enum eventring_trigger_owner */
   uint8_t reserved;
   uint32_t fired, saved, skipped, failed; /* at most UINT32_MAX */
-  int32_t error;   /* of the last copy that failed, enum eventring_result; 0: none did */
+  /* enum eventring_result of the last copy that failed; 0 if none failed */
+  int32_t error;
   uint32_t reserved_1;
-  uint64_t bytes;  /* that its copies take on the disk */
+  uint64_t bytes;  /* bytes that its copies take on the disk */
 } FORMAT_ALIAS;
 FORMAT_AT(format_trigger, fired, 8);
 FORMAT_AT(format_trigger, error, 24);
@@ -277,7 +284,7 @@ enum format_end_reason {
   FORMAT_END_NOT_SAID = 0,
   FORMAT_END_STOPPED = 1,
   FORMAT_END_EXIT = 2,  /* detail: the exit status */
-  FORMAT_END_SIGNAL = 3, /* detail: its number */
+  FORMAT_END_SIGNAL = 3, /* detail: the number of the signal */
   FORMAT_END_DELETED = 4 /* the file was deleted: the process goes on recording in
                             another */
 };
@@ -298,12 +305,13 @@ static inline int format_is_preserved(const struct format_status *s) {
 /* ---- Control page ------------------------------------------------------ */
 
 /* A log entry: when classes were switched on (again). A span of such a class that began
-   before was not recorded completely. */
+   before then was not recorded completely. */
 struct format_switch {
-  uint64_t number; /* of this entry + 1, stored last, with release; 0: being written */
+  /* number of this entry + 1, stored last, with release; 0 while it is being written */
+  uint64_t number;
   uint64_t ticks;
-  uint64_t classes; /* switched on; 0: the change was not made */
-  uint64_t until;   /* ticks after the gate was changed; UINT64_MAX: not yet */
+  uint64_t classes; /* classes that were switched on; 0 if the change was not made */
+  uint64_t until;   /* ticks after the gate was changed; UINT64_MAX if not yet */
 } FORMAT_ALIAS;
 
 /* Control words: bits of format_status.obeys. */
@@ -319,13 +327,15 @@ enum format_control_word {
 };
 
 struct format_question { /* eventring/question.h */
-  uint32_t number; /* 0: none is open; written by the asker; the producer clears it */
+  /* 0 if no question is open; written by the asker; the producer clears it */
+  uint32_t number;
   uint32_t kinds;
-  int32_t asker;   /* pid of the asker; 0: nobody */
+  int32_t asker;   /* pid of the asker, or 0 */
   uint32_t last;   /* the number of the last question */
-  uint64_t ticks;  /* when it was asked */
+  uint64_t ticks;  /* when the last question was asked */
   uint64_t reserved;
-  /* by slot; 0: none yet. Cleared by the asker, else written by the owner of the slot */
+  /* answers by slot; 0 if there is none yet. Cleared by the asker, else written by the
+     owner of the slot */
   uint32_t answers[EVENTRING_MAX_DOMAINS];
 } FORMAT_ALIAS;
 
@@ -334,10 +344,11 @@ enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
   FORMAT_PROFILE_SPANS = 2, /* class calls, or its list of functions, has changed */
   FORMAT_PROFILE_QUESTION = 4, /* a question is open */
-  FORMAT_PROFILE_OBEYED = 8, /* the producer's: it keeps a profile because of CALLS */
+  /* set by the producer: it keeps a profile because of CALLS */
+  FORMAT_PROFILE_OBEYED = 8,
   /* each domain is to write its stack once for each value of `stacks` */
   FORMAT_PROFILE_STACKS = 16,
-  FORMAT_PROFILE_LINES = 32 /* a request for lines stands in the memory of the process */
+  FORMAT_PROFILE_LINES = 32 /* the memory of the process has a request for lines */
 };
 
 enum { FORMAT_LIST_BYTES = 480, FORMAT_TRIGGERS_BYTES = FORMAT_LIST_BYTES };
@@ -354,18 +365,18 @@ _Static_assert(sizeof(struct format_list) == 488, "format_list");
 struct format_control { /* written by the producer and by tools, atomically */
   uint64_t gate;         /* classes in force, which probes test; follows from `wanted` */
   uint64_t wanted;       /* classes wanted; bit 0: the recording runs */
-  uint64_t sample_rate;  /* an IEEE 754 double */
+  uint64_t sample_rate;  /* samples a word, an IEEE 754 double */
   uint32_t call_profile;
   uint32_t reserved;
-  uint64_t hold_ns;      /* time that rings grow to hold; 0: they do not grow */
+  uint64_t hold_ns;      /* time that rings grow to hold, in ns; 0 if they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
-  uint32_t stacks;       /* number of the request of FORMAT_PROFILE_STACKS */
+  uint32_t stacks;       /* number of the present request FORMAT_PROFILE_STACKS */
   uint64_t reserved2[10];
   struct format_question question;
   uint64_t reserved3[44];
   struct format_switch log[FORMAT_LOG_ENTRIES]; /* entry n at n % 64 */
   struct format_list triggers;
-  /* functions whose calls are spans while class calls is on; empty: all */
+  /* functions whose calls are spans while class calls is on; empty for all functions */
   struct format_list spans;
 } FORMAT_ALIAS;
 FORMAT_AT(format_control, wanted, 8);
@@ -389,24 +400,27 @@ static inline uint64_t format_gate(uint64_t wanted) { return wanted & 1 ? wanted
 enum format_slot_state { FORMAT_SLOT_FREE = 0, FORMAT_SLOT_ALIVE = 1 };
 
 struct format_ring {
-  uint64_t head;   /* sequence of the newest block, 0: none yet; written by the owner of
-                      the slot; release */
-  uint32_t first;  /* first block of its first run; written once, before head */
-  uint32_t blocks; /* blocks of that run, a power of 2; 0: the ring is not made;
-                      FORMAT_STREAM_RING: its blocks lie in units of a stream; written
-                      when `first` is */
+  /* sequence of the newest block, or 0; written by the owner of the slot; stored with
+     release */
+  uint64_t head;
+  uint32_t first;  /* first block of the ring's first run; written once, before `head` */
+  /* number of blocks of the first run, a power of 2; 0 if the ring is not made;
+     FORMAT_STREAM_RING if its blocks lie in units of a stream; written together with
+     `first` */
+  uint32_t blocks;
 } FORMAT_ALIAS;
 #define FORMAT_STREAM_RING 0x80000000u
 
 struct format_domain { /* written by the owner of the slot */
   uint32_t version;     /* odd while the fields up to `name` change */
-  uint32_t incarnation; /* 0: never used */
+  uint32_t incarnation; /* 0 if the slot was never used */
   uint32_t state;       /* enum format_slot_state */
   int32_t tid;
   uint64_t start_ticks;
   uint64_t stop_ticks;  /* 0 while alive */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  uint32_t process;     /* number of its record of kind PROCESSES; 0: the header's */
+  /* number of its record of kind PROCESSES; 0 for the process of the header */
+  uint32_t process;
   uint32_t reserved;
   uint64_t reserved2[5];
   struct format_ring ring[EVENTRING_RINGS];
@@ -424,12 +438,13 @@ _Static_assert(FORMAT_DOMAINS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct for
 
 /* How a ring has grown. Written by the owner of the slot, under the lock. */
 struct format_growth {
-  uint32_t run[FORMAT_MORE_RUNS]; /* in the order of their places; release */
-  uint32_t rounds; /* the last run was added when the head was this many times the places
-                      before it; written before the run */
+  uint32_t run[FORMAT_MORE_RUNS]; /* in the order of their places; stored with release */
+  /* the last run was added when the head was `rounds` times the number of places before
+     that run; written before the run */
+  uint32_t rounds;
 } FORMAT_ALIAS;
 
-struct format_runs { /* of a slot */
+struct format_runs { /* the runs of a slot */
   struct format_growth ring[EVENTRING_RINGS];
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_runs) == 160, "format_runs");
@@ -437,7 +452,7 @@ _Static_assert(FORMAT_RUNS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format
                    FORMAT_FRONT_BYTES, "run table");
 
 /* Returns a word of format_growth.run: where the run begins, and how many places the ring
-   has with this run included. The word 0 means that there is no run. */
+   has including this run. The word 0 means that there is no run. */
 static inline uint32_t format_run(uint32_t first, uint32_t places) {
   return 1u << 31 | (uint32_t)__builtin_ctz(places) << 26 | first / FORMAT_RUN_UNIT;
 }
@@ -450,22 +465,30 @@ static inline uint32_t run_places(uint32_t word) { return 1u << (word >> 26 & 31
 
 /* What the headers of all blocks have in common. */
 struct format_block { /* written by the owner of the ring, or under the lock */
-  uint64_t sequence;   /* in its ring or of its kind: 1, 2, ...; 0: not valid; release */
+  /* number of the block in its ring or of its kind: 1, 2, ...; 0 if not valid; stored
+     with release */
+  uint64_t sequence;
   uint16_t kind;       /* enum format_kind */
-  uint16_t domain;     /* events: slot */
-  uint8_t ring;        /* events */
+  uint16_t domain;     /* events: the slot of the ring */
+  uint8_t ring;        /* events: the ring */
   uint8_t open_brief;  /* events: open spans listed in one word each */
-  uint16_t open;       /* events: those before, in FORMAT_OPEN_WORDS each */
+  /* events: open spans listed before those of open_brief, in FORMAT_OPEN_WORDS words
+     each */
+  uint16_t open;
   uint64_t before;     /* events or records written before this block */
-  uint64_t base_ticks; /* events: base of their times; records: FORMAT_SO_FAR_WORD */
-  uint64_t context;    /* events: context of the first; IN_PLACE: reserved */
-  uint32_t incarnation;/* events: that of the first; IN_PLACE: number of the profile */
+  /* events: base of their times, in ticks; records: FORMAT_SO_FAR_WORD */
+  uint64_t base_ticks;
+  uint64_t context;    /* events: context of the first event; IN_PLACE: reserved */
+  /* events: incarnation of the first event; IN_PLACE: number of the profile */
+  uint32_t incarnation;
   uint32_t open_hidden;/* events: open spans not listed; IN_PLACE: number of the page */
-  uint32_t committed;  /* words of the block, header included, when it is finished; 0
-                          while it is being filled; stored with the checksum; release */
+  /* number of words of a finished block, header included; 0 while it is being filled;
+     stored together with the checksum, with release */
+  uint32_t committed;
   uint32_t checksum;
-  uint32_t process;    /* events: number of the record of kind PROCESSES whose log of
-                          switches applies; 0: that of the control page */
+  /* events: number of the record of kind PROCESSES whose log of switches applies; 0 for
+     the log of the control page */
+  uint32_t process;
   uint32_t reserved2;
 } FORMAT_ALIAS;
 FORMAT_AT(format_block, kind, 8);
@@ -484,19 +507,23 @@ FORMAT_AT(format_block, process, 56);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
 enum {
-  FORMAT_SO_FAR_WORD = 3, /* of a block of records: words written so far in the low half,
-                             their checksum in the high half; release */
-  FORMAT_SEAL_WORD = 6    /* of the header: `committed` in the low half, the checksum in
-                             the high half */
+  /* word of the header of a block of records: number of words written so far in the low
+     half, their checksum in the high half; stored with release */
+  FORMAT_SO_FAR_WORD = 3,
+  /* word of a block's header: `committed` in the low half, the checksum in the high
+     half */
+  FORMAT_SEAL_WORD = 6
 };
 
-/* One entry of the list of open spans; a brief one is the event word of the begin. */
+/* An entry of the list of open spans. A brief entry is only the event word of the
+   begin. */
 struct format_open {
   uint64_t tail;      /* event word of kind BEGIN, length and time 0 */
-  uint64_t ticks;     /* of the begin */
+  uint64_t ticks;     /* ticks of the begin */
   uint64_t context;
-  uint64_t suspended; /* ticks suspended up to base_ticks; FORMAT_OPEN_SUSPENDED: it is
-                         suspended at base_ticks */
+  /* ticks for which it was suspended up to base_ticks; with FORMAT_OPEN_SUSPENDED if it
+     is suspended at base_ticks */
+  uint64_t suspended;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_open) == 8 * FORMAT_OPEN_WORDS, "format_open");
 
@@ -519,22 +546,22 @@ struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps *
   uint8_t event_class;
   uint8_t ring;
   uint8_t payload;
-  uint8_t measure; /* enum eventring_measure, of counters */
+  uint8_t measure; /* enum eventring_measure, for counters and spans */
   uint8_t quantity; /* enum eventring_quantity */
   uint8_t reserved[2];
-  uint64_t since_ticks; /* when it was registered */
+  uint64_t since_ticks; /* ticks at which it was registered */
   uint16_t name_bytes, unit_bytes, doc_bytes, fields_bytes;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_definition) == 32, "format_definition");
 
-/* Kind LIVES. The name follows, except for STOP; after the name of a START there may be
-   one more word, the number of its process. */
+/* Kind LIVES. The name follows, except in STOP. After the name in START there may be one
+   more word, the number of the domain's process. */
 struct format_life_record {
   uint64_t first;       /* number: the slot */
   uint32_t incarnation;
-  int32_t tid;          /* START */
+  int32_t tid;          /* only in START */
   uint64_t ticks;
-  uint64_t name_bytes;  /* not there for STOP */
+  uint64_t name_bytes;  /* missing in STOP */
 } FORMAT_ALIAS;
 
 struct format_segment { /* kind CLOCK */
@@ -544,8 +571,8 @@ struct format_segment { /* kind CLOCK */
   uint64_t multiplier; /* nanoseconds per tick, times 2^40 */
 } FORMAT_ALIAS;
 
-/* Kind SWITCHES, an entry of the log of a process, as in the control page. Number: the
-   process. */
+/* Kind SWITCHES, an entry of the log of a process, as in the control page. The number is
+   that of the process. */
 enum { FORMAT_LOGGED = 2 /* type */ };
 struct format_switch_record {
   uint64_t first;
@@ -566,12 +593,13 @@ struct format_last_stack { /* kind LAST_STACKS; the text follows. Number: slot *
   uint64_t first;
   uint64_t ticks;
   uint32_t incarnation;
-  uint32_t frames;  /* functions on the stack, also those that are not in the text */
+  /* number of functions on the stack, also those that are not in the text */
+  uint32_t frames;
   uint8_t reason;   /* 1 to FORMAT_STACK_REASONS */
   uint8_t activity; /* at most FORMAT_STACK_ACTIVITIES */
-  uint16_t bytes;   /* of the text, at most FORMAT_STACK_TEXT */
-  uint32_t subject; /* what it waits for */
-  int64_t value;    /* of a step: its ns; of a signal: its number */
+  uint16_t bytes;   /* bytes of the text, at most FORMAT_STACK_TEXT */
+  uint32_t subject; /* what the domain waits for */
+  int64_t value;    /* for a step, its ns; for a signal, its number */
 } FORMAT_ALIAS;
 FORMAT_AT(format_last_stack, incarnation, 16);
 FORMAT_AT(format_last_stack, reason, 24);
@@ -585,7 +613,7 @@ enum {
   FORMAT_PROFILE_FLAT = 4
 };
 
-struct format_profile { /* the first record of each block; number: which part, from 0 */
+struct format_profile { /* the first record of each block; number: the part, from 0 */
   uint64_t first;
   uint32_t slot, incarnation;
   uint64_t written;   /* number of this profile among those of the domain, from 1 */
@@ -593,50 +621,53 @@ struct format_profile { /* the first record of each block; number: which part, f
   uint64_t start_ticks, written_ticks;
   uint32_t functions, nodes;
   uint64_t backwards;
-  uint64_t multiplier; /* of its ticks; 0: use that of the clock segment of its time */
-  uint32_t flat;       /* records of flat calls */
+  /* multiplier of its ticks; 0 if that of the clock segment of its time applies */
+  uint64_t multiplier;
+  uint32_t flat;       /* number of records of flat calls */
   uint32_t reserved;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_profile) == 80, "format_profile");
 
-struct format_profile_function { /* number: from 0; name and source follow, no gap */
+/* number: of the function, from 0; name and source follow, without gaps */
+struct format_profile_function {
   uint64_t first;
   uint32_t line, kind;
   uint32_t name_bytes, source_bytes;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_profile_function) == 24, "format_profile_function");
 
-enum { /* figures of a node; each is a word that is present if its bit is set */
+enum { /* figures of a node; each is a word, present if its bit is set */
   FORMAT_NODE_COUNT, FORMAT_NODE_EXCLUSIVE, FORMAT_NODE_LEAST, FORMAT_NODE_MOST,
   FORMAT_NODE_SUSPENDED, FORMAT_NODE_LOST_CALLS, FORMAT_NODE_LOST_TICKS,
   FORMAT_NODE_FIGURES
 };
-struct format_profile_node { /* number: from 0; figures follow, then 32-bit buckets */
+/* number: of the node, from 0; the figures follow, then 32-bit buckets */
+struct format_profile_node {
   uint64_t first;
-  /* UINT32_MAX: in the root; in FLAT, `parent` always, and `function` when it is not
-     known */
+  /* UINT32_MAX in the root. In FLAT, `parent` is always UINT32_MAX, and `function` is
+     when it is not known */
   uint32_t parent, function;
-  uint16_t figures;          /* bits */
+  uint16_t figures;          /* bits of the figures that follow */
   uint8_t first_bucket, buckets;
   uint32_t open;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_profile_node) == 24, "format_profile_node");
 enum {
   FORMAT_PROFILE_BUCKETS = 25,
-  FORMAT_PROFILE_TEXT = 200 /* bytes of a name or a source, at most */
+  FORMAT_PROFILE_TEXT = 200 /* most bytes of a name or a source */
 };
 
 struct format_process { /* kind PROCESSES; the texts follow, without gaps */
   uint64_t first;        /* number: that of the process, from 1 */
   int32_t pid;
-  uint32_t liveness;     /* enum eventring_liveness of its own recording */
+  uint32_t liveness;     /* enum eventring_liveness of the process's own recording */
   uint32_t end_reason, end_detail; /* as in format_status */
   uint64_t start_ticks;
-  uint64_t end_ticks;    /* 0: not known */
+  uint64_t end_ticks;    /* 0 if not known */
   int64_t start_wall_ns;
-  int64_t shift_ns;      /* added to the times of its own recording */
-  uint64_t events, missed, lost; /* that came from its recording */
-  uint64_t error_ticks;  /* 0: it noted no error */
+  int64_t shift_ns;      /* ns added to the times of its own recording */
+  uint64_t events, missed, lost; /* counts of events of its own recording */
+  uint64_t error_ticks;  /* ticks at which it noted an error, or 0 */
   uint16_t program_bytes, source_bytes, error_bytes, reserved;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_process) == 96, "format_process");
@@ -655,13 +686,13 @@ enum { FORMAT_STACK_NODE = 2 /* type of records of kind STACKS */ };
 
 struct format_stack_node { /* kind STACKS, type 2 */
   uint64_t first;    /* number: its id, from 1 */
-  uint32_t parent;   /* id of the stack of the caller; less than its own; 0: none */
+  uint32_t parent;   /* id of the stack of the caller; less than its own; 0 if none */
   uint32_t function; /* id of the function of the innermost frame */
-  uint32_t line, column; /* its position; 0: not known */
+  uint32_t line, column; /* position in the function; 0 if not known */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_stack_node) == 24, "format_stack_node");
 
-/* Amounts of a heap profile. Objects are estimates, in units of 2^-16. */
+/* Amounts of a heap profile. `objects` is an estimate, in units of 2^-16. */
 struct format_amount {
   uint64_t samples, objects;
 } FORMAT_ALIAS;
@@ -671,30 +702,31 @@ struct format_heap { /* kind HEAPS */
   uint64_t first;        /* number: that of the profile, from 1 */
   uint32_t slot, incarnation;
   uint64_t rate;         /* samples a word, an IEEE 754 double */
-  uint64_t start_ticks;  /* covers what was allocated from here on */
-  uint64_t ticks;        /* up to here */
-  uint64_t collections;  /* collections in between */
+  uint64_t start_ticks;  /* the profile covers allocations from these ticks on */
+  uint64_t ticks;        /* the profile covers allocations up to these ticks */
+  uint64_t collections;  /* number of collections in between */
   uint32_t pages, entries;
-  uint64_t words;        /* allocated: counted, not estimated */
-  uint64_t live_words;   /* of these, alive, counted; UINT64_MAX: not known */
+  uint64_t words;        /* words allocated: counted, not estimated */
+  /* words of these that are alive, counted; UINT64_MAX if not known */
+  uint64_t live_words;
   struct format_amount allocated, live, temporary;
-  uint64_t peak_samples; /* most that were alive at the end of a collection */
-  uint64_t peak_ticks;   /* when that was */
+  uint64_t peak_samples; /* most samples that were alive at the end of a collection */
+  uint64_t peak_ticks;   /* ticks at which that was so */
   uint64_t lost_entries; /* entries that found no page */
-  struct format_amount lost_allocated, lost_live; /* their share of the sums */
+  struct format_amount lost_allocated, lost_live; /* share of these entries in the sums */
   uint32_t word_bytes;
-  uint32_t over;         /* 1: the profile has ended */
+  uint32_t over;         /* 1 if the profile has ended */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_heap) == 23 * 8, "format_heap");
 
 struct format_heap_entry { /* kind HEAP_PAGES */
   uint64_t first;        /* number: the stack */
-  uint16_t span;         /* id of the definition of a span, plus 1; 0: none */
+  uint16_t span;         /* id of the definition of a span, plus 1; 0 if none */
   uint8_t kind, origin;
   uint32_t reserved;
   struct format_amount live, allocated;
-  struct format_amount temporary; /* what died in its first collection */
-  uint64_t peak_samples; /* alive at peak_ticks of the profile */
+  struct format_amount temporary; /* allocations that died in their first collection */
+  uint64_t peak_samples; /* samples alive at peak_ticks of the profile */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_heap_entry) == 72, "format_heap_entry");
 
@@ -708,13 +740,14 @@ enum {
 enum format_footprint_type { FORMAT_FOOTPRINT = 1, FORMAT_FOOTPRINT_ROW = 2 };
 
 struct format_footprint { /* kind FOOTPRINTS, type 1: the first record of its block */
-  uint64_t first;          /* number: rows that follow */
+  uint64_t first;          /* number: of rows that follow */
   uint32_t slot, incarnation;
-  uint64_t ticks;          /* when it was written */
-  uint64_t flags;          /* bit 0: what is resident was measured */
-  uint64_t resident_bytes; /* of the process; UINT64_MAX: not known, here and below */
-  uint64_t shared_bytes;   /* of these, mapped from files, or shared */
-  uint64_t malloc_used, malloc_free; /* of the arenas of the C library */
+  uint64_t ticks;          /* ticks at which it was written */
+  uint64_t flags;          /* bit 0: `resident_bytes` of the rows were measured */
+  /* resident bytes of the process; UINT64_MAX if not known, also in the next members */
+  uint64_t resident_bytes;
+  uint64_t shared_bytes;   /* bytes of these that are mapped from files, or shared */
+  uint64_t malloc_used, malloc_free; /* bytes of the arenas of the C library */
   uint64_t malloc_mapped;  /* bytes of allocations with mappings of their own */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_footprint) == 72, "format_footprint");
@@ -729,25 +762,27 @@ _Static_assert(sizeof(struct format_footprint_row) == 32, "format_footprint_row"
 
 enum {
   FORMAT_TOTAL_BUCKETS = 32,
-  /* bucket n: durations below 2^(n + 6) ticks; the last has longer ones, too */
+  /* bucket n has durations below 2^(n + 6) ticks; the last bucket also has all longer
+     ones */
   FORMAT_TOTAL_SHIFT = 6,
   FORMAT_TOTAL_ROWS = 7,    /* rows of a block */
   /* word of the header of page 1: number of the ring's block up to which all events are
-     counted in the rows; UINT64_MAX: all events are; release */
+     counted in the rows; UINT64_MAX if all events are; stored with release */
   FORMAT_TOTALS_FOLDED = 2
 };
 
 struct format_sums {
   uint64_t through; /* includes the events of the ring up to this block */
   uint64_t count;   /* complete spans, or other events */
-  uint64_t sum;     /* of ticks of spans; of values of counters (an integer or a double);
-                       of ns of a histogram */
+  /* sum of ticks of spans, of values of counters (an integer or a double), or of ns of a
+     histogram */
+  uint64_t sum;
   union {
-    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by ticks; of a histogram, by ns */
+    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* spans by ticks; in a histogram, by ns */
     struct {
-      uint64_t last;       /* of counters: the last value */
-      uint64_t last_ticks; /* its time; 0: there was none */
-      uint64_t negative;   /* how many runs of values contained a negative one */
+      uint64_t last;       /* only for counters: the last value */
+      uint64_t last_ticks; /* time of the last value; 0 if there was none */
+      uint64_t negative;   /* number of runs of values that contained a negative one */
     };
   };
 } FORMAT_ALIAS;
@@ -756,8 +791,9 @@ struct format_total { /* kind TOTALS; number: id of the definition */
   uint64_t first;
   union {
     uint64_t payload; /* enum eventring_payload of the definition */
-    uint64_t reason;  /* of kind HISTOGRAMS, where `number` is the id of a span: the value
-                         of the begins, also an id */
+    /* for kind HISTOGRAMS, where `number` is the id of a span: the value of its begins,
+       also an id */
+    uint64_t reason;
   };
   struct format_sums sums[2]; /* written in turns */
 } FORMAT_ALIAS;
@@ -828,22 +864,22 @@ static inline unsigned word_id(uint64_t word) {
 }
 /* Returns the full time: the ticks nearest to `base` with these 41 low bits. */
 static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
-  /* the shift drops the tail, from which nothing is borrowed */
+  /* the shift drops the tail, which takes no borrow */
   uint64_t behind = word - (base << EVENTRING_WORD_TIME_SHIFT);
   return base + (uint64_t)((int64_t)behind >> EVENTRING_WORD_TIME_SHIFT);
 }
 /* Tells whether the word is an event, and not a remark to the reader. */
 static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_REMARK; }
 
-/* What remarks say of the events that follow. */
+/* The properties of the events that follow, as remarks set them. */
 struct format_position {
-  uint64_t base;        /* base of their times */
+  uint64_t base;        /* base of their times, in ticks */
   uint64_t context;
   uint32_t incarnation;
 };
 /* Applies a remark, which begins at `words` and may reach up to `end`. A remark that is
    not known, or is cut off, changes nothing. Returns the context of a suspend or a
-   resume; 0 for other remarks, without meaning. */
+   resume, and 0 for other remarks. */
 static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t *end,
                                            struct format_position *position) {
   int payload = word_length(*words) >= 1 && end - words >= 2;

@@ -9,11 +9,12 @@
  * make each event pay for a rare fault.
  *
  * So each mapping of a file is entered in a table, and a handler of SIGBUS replaces *all*
- * mappings of the recording to which the address belongs by anonymous memory and returns;
- * the store is repeated and succeeds. The control page is among them and reads as zero
- * from then on: no class is on, all probes are off, and the recording is over. A reader
- * that maps a file (window.c) is guarded in the same way: its loads return zeros, the
- * first word shows that the mapping is lost, and the file itself gives the error.
+ * mappings of the recording to which the address belongs by anonymous memory and returns.
+ * The store is then repeated and succeeds. The control page is one of these mappings and
+ * reads as zero from then on: no class is on, all probes are off, and the recording is
+ * over. A reader that maps a file (window.c) is guarded in the same way: its loads return
+ * zeros, the first word shows that the mapping is lost, and the file itself gives the
+ * error.
  *
  * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the process
  * has a handler of SIGBUS (for good once it has recorded, else as long as it has a
@@ -22,13 +23,13 @@
  * A host may set a handler of its own later. While a recording goes on, the library
  * checks at changes of blocks and safepoints, every 100 ms at most (evr_guard_renew),
  * whether its handler is still that of the process; if not, it sets another one, which
- * passes faults on to the host's handler. That may call the handler that it has replaced.
- * So each handler of the library is a function of its own, with its own predecessor:
- * level 0 passes on to what was there before the recording, level 1 to the handler that
- * was set above level 0, and so on. So a foreign fault visits each handler once. After
- * LEVELS levels the library sets no further handler. Then, and until the next check, a
- * host's handler that calls neither its predecessor nor eventring_repair_fault leaves the
- * process without this protection.
+ * passes faults on to the host's handler. The host's handler may call the handler that it
+ * has replaced. So each handler of the library is a function of its own, with its own
+ * predecessor: level 0 passes faults on to the handler from before the recording, level 1
+ * to the handler that was set above level 0, and so on. So a foreign fault visits each
+ * handler once. After LEVELS levels the library sets no further handler. Then, and until
+ * the next check, a host's handler that calls neither its predecessor nor
+ * eventring_repair_fault leaves the process without this protection.
  *
  * The handler reads the table on any thread while others enter and remove mappings, so it
  * can take no lock. `start` of an entry is 0 when the entry is free, else the address of
@@ -40,8 +41,8 @@
  *   repair  address -> address | BUSY, mmap over it, -> address
  *
  * While an entry is BUSY, its thread accesses no mapped file and does not fork. So nobody
- * waits forever, except in a child that another thread forks at that moment: there the
- * entry stays BUSY.
+ * waits forever, except in a child that another thread forks at that moment: in the child
+ * the entry stays BUSY.
  */
 #include "format/guard.h"
 
@@ -58,7 +59,8 @@ enum { RANGES = 4096, BUSY = 1 };
 static struct range {
   uintptr_t start;
   size_t bytes;
-  const void *group; /* mappings of one recording are lost together */
+  /* the recording of the mapping; all its mappings are lost together */
+  const void *group;
   int protection;
 } ranges[RANGES];
 static unsigned used; /* entries from here on have never been used; atomic */
@@ -128,7 +130,8 @@ static uintptr_t address_of(uintptr_t start) { return start & ~(uintptr_t)BUSY; 
    failed, so the mapping is in use and is not removed during the search. */
 static const void *group_of(uintptr_t address, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
-    /* acquire: pairs with the release in evr_guard_add: so its fields are seen */
+    /* acquire: pairs with the release in evr_guard_add, so that the fields of the entry
+       are seen */
     uintptr_t start = address_of(__atomic_load_n(&ranges[i].start, __ATOMIC_ACQUIRE));
     if (start && address - start < ranges[i].bytes) return ranges[i].group;
   }
@@ -141,7 +144,7 @@ static bool replace(struct range *range, const void *group) {
   uintptr_t start = __atomic_load_n(&range->start, __ATOMIC_ACQUIRE);
   for (;;) {
     if (!address_of(start) || range->group != group) return true;
-    start = address_of(start); /* acquire: as above */
+    start = address_of(start); /* acquire: see the first load of `start` */
     if (__atomic_compare_exchange_n(&range->start, &start, start | BUSY, false,
                                     __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
       break;
@@ -171,17 +174,17 @@ bool eventring_repair_fault(const void *address) {
 
 enum { LEVELS = 8 };
 
-/* by level: the action for SIGBUS before that handler was set */
+/* the actions for SIGBUS before the handlers of each level were set */
 static struct sigaction before[LEVELS];
-/* number of installed handlers; not 0: SIGBUS calls the library, directly or through
+/* number of installed handlers; if not 0, SIGBUS calls the library, directly or through
    other handlers */
 static unsigned levels;
 static unsigned holders;
-static bool started;            /* a recording holds it, for good */
+static bool started;            /* a recording holds the handler, for good */
 static bool left;               /* the host wants no handler */
 
-/* Guards the five above. No other mutex of the library is taken while it is held. It is
-   held across a fork, so that it is free in the child. */
+/* Guards the variables from `before` on. No other mutex of the library is taken while it
+   is held. It is held across a fork, so that it is free in the child. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* Acts as if the library were not there: calls the handler before, or does what the
@@ -218,7 +221,7 @@ static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
     on_bus_error_0, on_bus_error_1, on_bus_error_2, on_bus_error_3,
     on_bus_error_4, on_bus_error_5, on_bus_error_6, on_bus_error_7};
 
-/* Returns the level of the handler; LEVELS: it is not the library's. */
+/* Returns the level of the handler, or LEVELS if it is not the library's. */
 static unsigned level_of(const struct sigaction *action) {
   unsigned level = action->sa_flags & SA_SIGINFO ? 0 : LEVELS;
   while (level < LEVELS && action->sa_sigaction != handlers[level]) level++;
@@ -242,7 +245,7 @@ static void install(void) {
   sigemptyset(&action.sa_mask);
   if (sigaction(SIGBUS, NULL, below) != 0 || sigaction(SIGBUS, &action, &replaced) != 0) return;
   levels++;
-  /* correct it if another thread has set a handler just now */
+  /* corrects `*below` if another thread has set a handler just now */
   if (level_of(&replaced) != levels - 1) *below = replaced;
 }
 

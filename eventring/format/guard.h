@@ -8,9 +8,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Enters a mapping in the table. A fault in it replaces all mappings of its group by
-   anonymous memory of this protection (PROT_...). Returns false when the table is full.
-   Any thread. */
+/* Enters a mapping in the table. A fault in the mapping replaces all mappings of its
+   group by anonymous memory, each with its `protection` (PROT_...). Returns false when
+   the table is full. Any thread. */
 bool evr_guard_add(void *map, size_t bytes, int protection, const void *group);
 /* Removes a mapping from the table, before it is unmapped. Any thread. */
 void evr_guard_remove(void *map);

@@ -13,13 +13,13 @@
 struct evr_memory {
   void *recording; /* the first argument of the functions below */
   /* Returns where `size` bytes at `offset` of the file are mapped; all of them lie within
-     the front, the catalogue or one block. NULL: not mapped yet. They stay mapped until
-     the release. Any thread. When this member is NULL, nothing is lent. */
+     the front, the catalogue or one block. Returns NULL if they are not mapped yet. They
+     stay mapped until `release`. Any thread. When this member is NULL, nothing is
+     lent. */
   const uint64_t *(*words_at)(const void *recording, uint64_t offset, size_t size);
-  /* Returns the descriptor of the file, which the lender still owns; -1: there is
-     none. */
+  /* Returns the descriptor of the file, which the lender still owns, or -1. */
   int (*descriptor)(const void *recording);
-  /* Gives everything back, once. Any thread. */
+  /* Ends the loan. To be called once. Any thread. */
   void (*release)(void *recording);
 };
 

@@ -26,7 +26,8 @@ enum {
   PACKET_ALIGNMENT = EVENTRING_PACKET_ALIGNMENT,
   PACKET_MOST_EXTENTS = EVENTRING_PACKET_MOST_PIECES,
   PACKET_MOST_BYTES = EVENTRING_PACKET_MOST_BYTES,
-  PACKET_MOST_FRAME = PACKET_MOST_BYTES + 65536 /* incompressible bytes take a bit more */
+  /* incompressible bytes take slightly more than their number */
+  PACKET_MOST_FRAME = PACKET_MOST_BYTES + 65536
 };
 
 struct packed_header {
@@ -34,7 +35,7 @@ struct packed_header {
   uint32_t version;
   uint32_t byte_order;
   uint32_t compression;
-  uint32_t checksum; /* of the header, with this field taken as 0 */
+  uint32_t checksum; /* checksum of the header, with this field taken as 0 */
   uint64_t reserved[5];
 };
 static_assert(sizeof(struct packed_header) == EVENTRING_PACKED_HEADER_BYTES, "");
@@ -42,11 +43,11 @@ static_assert(sizeof(struct packed_header) == EVENTRING_PACKED_HEADER_BYTES, "")
 struct packet_header {
   uint8_t magic[8];
   uint64_t sequence;    /* from 1, in the order in which packets were handed out */
-  uint64_t plain_bytes; /* length of the plain file at that time */
+  uint64_t plain_bytes; /* length of the plain file when the packet was handed out */
   uint32_t extents;
-  uint32_t bytes;       /* of all extents */
+  uint32_t bytes;       /* bytes of all extents together */
   uint32_t frame_bytes; /* bytes of the frame, which follows the extents */
-  uint32_t checksum;    /* of header and extents, with this field taken as 0 */
+  uint32_t checksum;    /* checksum of header and extents, with this field taken as 0 */
   uint32_t flags;
   uint32_t reserved[5];
 };
@@ -55,8 +56,9 @@ static_assert(sizeof(struct packet_header) == 64, "");
 /* Flag of the last packet: all earlier ones were written or have failed. */
 enum { PACKET_IS_LAST = 1 };
 
-struct packet_extent { /* in blocks of EVENTRING_BLOCK_BYTES */
-  uint64_t offset;     /* in the plain file */
+/* a range of the plain file, in whole blocks of EVENTRING_BLOCK_BYTES */
+struct packet_extent {
+  uint64_t offset;     /* offset in the plain file */
   uint32_t bytes;
   uint32_t reserved;
 };
@@ -69,7 +71,8 @@ uint32_t evr_packet_checksum(const struct packet_header *header,
 bool evr_packet_header_valid(const struct packet_header *header);
 /* Tells whether a packet with a valid header is valid, apart from its frame. */
 bool evr_packet_valid(const struct packet_header *header, const struct packet_extent *extents);
-/* Returns where the frame begins, or the number of bytes of the whole packet. */
+/* Returns where the frame begins. The next function returns the number of bytes of the
+   whole packet. */
 static inline size_t packet_frame_at(const struct packet_header *header) {
   return sizeof *header + header->extents * sizeof(struct packet_extent);
 }

@@ -3,7 +3,7 @@
  *
  * A producer holds a write lock on its file (an open-file-description lock: it ends with
  * the last descriptor, however the process ends, and works in every pid namespace).
- * Checking for it takes no lock. Where the file system has no locks, the pid and the
+ * Checking for a lock takes none. Where the file system has no locks, the pid and the
  * start time of the process decide.
  */
 #include "format/process.h"
@@ -24,7 +24,8 @@ uint64_t evr_process_start(pid_t pid) {
   close(fd);
   if (length <= 0) return 0;
   line[length] = 0;
-  /* the name, in parentheses, may contain any character; field 22 counts from the pid */
+  /* the name, in parentheses, may contain any character; the start time is field 22,
+     counted from the pid */
   char *field = strrchr(line, ')');
   for (int i = 2; field && i < 22; i++) field = strchr(field + 1, ' ');
   return field ? strtoull(field, NULL, 10) : 0;

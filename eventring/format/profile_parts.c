@@ -42,7 +42,8 @@ static size_t add_text(char *to, const char *text) {
   size_t size = text ? strlen(text) : 0;
   if (size > FORMAT_PROFILE_TEXT) {
     text += size - FORMAT_PROFILE_TEXT;
-    while (((unsigned char)*text & 0xc0) == 0x80) text++; /* not within a character */
+    /* skips bytes within a character */
+    while (((unsigned char)*text & 0xc0) == 0x80) text++;
     size = strlen(text);
   }
   memcpy(to, text ? text : "", size);
@@ -62,7 +63,7 @@ void evr_profile_parts_function(struct evr_profile_parts *p, uint32_t number,
   add_record(p, words, size);
 }
 
-/* Appends the buckets, without those that are 0 at either end. */
+/* Appends the buckets, without the zeros at the beginning and the end. */
 static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
                             const uint32_t *histogram) {
   unsigned first = 0, last = FORMAT_PROFILE_BUCKETS;

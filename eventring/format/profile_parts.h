@@ -16,15 +16,16 @@ struct evr_profile_parts {
   uint64_t (*words)[FORMAT_BLOCK_WORDS];
   uint32_t *ends; /* words of each part */
   uint32_t count, room, end_room;
-  unsigned head_words; /* of each part, behind the header of the block: left 0 */
-  bool failed;         /* no memory */
+  /* words of the head of each part, after the header of the block; left 0 */
+  unsigned head_words;
+  bool failed;         /* out of memory */
 };
 
 struct evr_profile_node {
-  uint32_t parent, function; /* UINT32_MAX: the root, or flat calls */
+  uint32_t parent, function; /* UINT32_MAX for the root, and the parent of flat calls */
   uint32_t open;
   uint64_t figures[FORMAT_NODE_FIGURES];
-  const uint32_t *histogram; /* FORMAT_PROFILE_BUCKETS */
+  const uint32_t *histogram; /* FORMAT_PROFILE_BUCKETS buckets */
 };
 
 /* Begins the first part. */

@@ -10,7 +10,7 @@
 enum format_text_what { FORMAT_TEXT_HOST, FORMAT_TEXT_NAME, FORMAT_TEXT_FUNCTION,
                         FORMAT_TEXT_OTHER };
 
-struct format_text { /* size 0: there is none */
+struct format_text { /* a text of a record; size 0 if there is none */
   uint8_t at, size, what;
   uint16_t most;
 };
@@ -21,11 +21,13 @@ struct format_form {
   struct format_text texts[4];
 };
 
-/* Returns the form of records of this kind and type; NULL: they are not known. */
+/* Returns the form of records of this kind and type, or NULL if they are not known. */
 const struct format_form *evr_record_form(unsigned kind, unsigned type);
-/* Returns the size in bytes of a text of a record, which has the words of its form. */
+/* Returns the size in bytes of a text of a record, which must have at least the words of
+   its form. */
 uint64_t evr_text_bytes(const uint64_t *record, const struct format_text *text);
-/* Tells whether a record of `words` words has the words of its form, and its texts. */
+/* Tells whether a record of `words` words is long enough for the words of its form and
+   for its texts. */
 bool evr_record_fits(const struct format_form *form, const uint64_t *record, unsigned words);
 
 #pragma GCC visibility pop

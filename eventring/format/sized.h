@@ -2,8 +2,8 @@
 /* sized.h: structures that the library shares with a program whose header is older.
  *
  * Members are only ever added at the end. The first one, `size`, is the `sizeof` of the
- * structure as the program knows it (doc/VERSIONS.md); what lies beyond that is neither
- * read nor written.
+ * structure as the program knows it (doc/VERSIONS.md); members beyond that size are
+ * neither read nor written.
  */
 #ifndef EVENTRING_SIZED_H
 #define EVENTRING_SIZED_H
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Copies a structure of `from_size` bytes to a place of `to_size` bytes, as far as both
-   reach; sets members that only the place has to 0. */
+   reach. Sets the rest of a larger place to 0. */
 static inline void evr_copy_sized(void *to, size_t to_size, const void *from,
                                   size_t from_size) {
   size_t common = to_size < from_size ? to_size : from_size;
@@ -23,7 +23,7 @@ static inline void evr_copy_sized(void *to, size_t to_size, const void *from,
 }
 
 /* Fills a structure of the caller, in which `size` is set, from one of `full_size` bytes.
-   Returns 0; E_ARGUMENT: its size is 0. */
+   Returns 0, or E_ARGUMENT if its size is 0. */
 static inline int evr_give(void *to, const void *full, size_t full_size) {
   const size_t size = *(const size_t *)to;
   if (size < sizeof size) return EVENTRING_E_ARGUMENT;

@@ -84,8 +84,8 @@ static void free_stack(struct evr_span_stack *stack) {
   free(stack);
 }
 
-/* Drops a stack, and keeps one as a spare: where contexts change often, the next one soon
-   needs a stack. */
+/* Drops a stack. Keeps it as the spare if there is none and it is small: where contexts
+   change often, the next context soon needs a stack. */
 static void drop_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   enum { MOST_SPARE = 64 };
   struct evr_span_stack **link = bucket_of(stacks, stack->context);
@@ -184,7 +184,7 @@ void evr_spans_hide(struct evr_span_stack *stack, uint32_t index) {
 }
 
 /* Returns the innermost `within`, for the span at `index`, which ends, perhaps with
-   others open within it. Each other `within` stays at its depth, while the spans there
+   others open within it. Each other `within` stays at its depth, while the inner spans
    move out by one. */
 static uint64_t take_within(struct evr_span_stack *stack, uint32_t index) {
   uint32_t i = stack->count - 1;

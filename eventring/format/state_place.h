@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* for the whole machine; its folders belong to services (systemd:
+/* place for the whole machine; its folders belong to services (systemd:
    StateDirectory=saros/NAME) */
 #define EVR_SYSTEM_PLACE "/var/lib/saros"
 
 /* Returns the place for this user, $XDG_STATE_HOME/saros, or else ~/.local/state/saros;
-   NULL: there is none. */
+   NULL if there is none. */
 static inline const char *evr_state_place(char path[PATH_MAX]) {
   const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
   int size = -1;
@@ -22,8 +22,8 @@ static inline const char *evr_state_place(char path[PATH_MAX]) {
   return size > 0 && size < PATH_MAX ? path : NULL;
 }
 
-/* Returns the first directory of $STATE_DIRECTORY, which systemd sets for a service;
-   NULL: none. */
+/* Returns the first directory of $STATE_DIRECTORY, which systemd sets for a service; NULL
+   if there is none. */
 static inline const char *evr_service_place(char path[PATH_MAX]) {
   const char *list = secure_getenv("STATE_DIRECTORY");
   if (!list || list[0] != '/') return NULL;

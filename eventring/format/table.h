@@ -2,11 +2,11 @@
 /* table.h: finds things by their keys: the hash table for everything outside shared
  * memory.
  *
- * A place has the hash of a key and a value: a pointer, or a number from 1 on; 0: the
- * place is free. A search begins at the place that the hash selects and goes on to the
- * next ones (open addressing, at most half of the places are used). `same` says whether a
- * value has the key; it is called only where all 64 bits of the hashes agree. A dropped
- * value leaves no mark: those behind it move up.
+ * A place has the hash of a key, and a value: a pointer, or a number from 1 on. A free
+ * place has the value 0. A search begins at the place that the hash selects and goes on
+ * to the next ones (open addressing, at most half of the places are used). `same` says
+ * whether a value has the key; it is called only where all 64 bits of the hashes agree. A
+ * dropped value leaves no mark: the values behind it move up.
  *
  * Keys come from files, and a file that could choose colliding keys would make each
  * search as long as the table. So hashes begin with evr_hash_seed(), which no file can
@@ -32,25 +32,25 @@ struct evr_table {
   size_t room, used; /* room: 0 or a power of two */
 };
 
-/* Tells whether `value` has the key. `context` is what the search was given. */
+/* Tells whether `value` has the key. `context` is the argument of the search. */
 typedef bool evr_table_same(const void *context, uintptr_t value, const void *key);
 
 /* ---- Hashes ------------------------------------------------------------------------ */
 
-/* Returns what hashes of this process begin with. */
+/* Returns the random value with which all hashes of this process begin. */
 static inline uint64_t evr_hash_seed(void) {
   static uint64_t drawn; /* 0: not yet */
   uint64_t seed = __atomic_load_n(&drawn, __ATOMIC_RELAXED), none = 0;
   if (seed) return seed;
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-    seed = (uintptr_t)&seed; /* address of the stack: random, too */
+    seed = (uintptr_t)&seed; /* the address of the stack is random, too */
   seed |= 1;
   if (__atomic_compare_exchange_n(&drawn, &none, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return seed;
   return none;
 }
 
-/* Continues a hash by a word, or by a text with its terminating 0. */
+/* Continues a hash by a word; the next function, by a text with its terminating 0. */
 static inline uint64_t evr_hash_word(uint64_t hash, uint64_t word) {
   __extension__ typedef unsigned __int128 Wide;
   const Wide product = (Wide)(hash ^ word) * 0x9e3779b97f4a7c15;
@@ -78,7 +78,7 @@ EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table 
   }
 }
 
-/* Returns the value of a key; 0: it is not there. */
+/* Returns the value of a key, or 0 if the table does not have it. */
 EVR_TABLE_INLINE uintptr_t evr_table_find(const struct evr_table *table, uint64_t hash,
                                           evr_table_same *same, const void *context,
                                           const void *key) {
@@ -104,8 +104,9 @@ static inline bool evr_table_make_room(struct evr_table *table) {
   return true;
 }
 
-/* Returns where the value of a key is; when that is 0, the key is new and the caller
-   stores a value there. Valid until the next call. NULL: no memory. */
+/* Returns a pointer to the value of a key, or NULL when out of memory. When the value is
+   0, the key is new, and the caller stores a value. The pointer is valid until the next
+   call. */
 EVR_TABLE_INLINE uintptr_t *evr_table_take(struct evr_table *table, uint64_t hash,
                                            evr_table_same *same, const void *context,
                                            const void *key) {
@@ -118,7 +119,7 @@ EVR_TABLE_INLINE uintptr_t *evr_table_take(struct evr_table *table, uint64_t has
   return &place->value;
 }
 
-/* Drops a value that is there. */
+/* Drops a value that the table has. */
 static inline void evr_table_drop(struct evr_table *table, uint64_t hash, uintptr_t value) {
   const size_t mask = table->room - 1;
   struct evr_table_place *places = table->places;

@@ -98,7 +98,7 @@ static bool is_utf8(const char *text, size_t size) {
 size_t eventring_text_fit(const void *text, size_t size, size_t room) {
   const char *bytes = text;
   if (size <= room) return size;
-  size_t last = room; /* start of the character that does not fit */
+  size_t last = room; /* start of the last character, which may not fit */
   while (last > 0 && room - last < 3 && is_continuation((uint8_t)bytes[last])) last--;
   bool is_cut = evr_text_sequence(bytes + last, size - last) > room - last;
   return is_cut && is_utf8(bytes, last) ? last : room;
@@ -172,8 +172,8 @@ char *eventring_printable(char *safe, size_t room, const void *text, size_t size
 
 /* ---- Cleaning ------------------------------------------------------------------- */
 
-/* Replaces each byte of characters that `is_harmless` rejects, and of what is not UTF-8,
-   by '?'. */
+/* Replaces by '?' each byte of characters that `is_harmless` rejects, and each byte that
+   is not UTF-8. */
 static void clean(char *text, size_t size, bool (*is_harmless)(struct eventring_character)) {
   for (size_t at = 0, length; at < size; at += length) {
     length = size - at < 8 ? size - at : 8;

@@ -13,7 +13,7 @@ enum evr_text { EVR_TEXT_OK, EVR_TEXT_NOT_UTF8, EVR_TEXT_CONTROL };
    159). */
 enum evr_text evr_text_check(const char *text, size_t size);
 /* Returns the length of the valid UTF-8 sequence at the start of `text`, which has `size`
-   bytes; 0: none. */
+   bytes; 0 if there is none. */
 size_t evr_text_sequence(const char *text, size_t size);
 /* Copies at most `room` - 1 bytes of a terminated text, not cutting a UTF-8 sequence;
    returns how many. NULL is an empty text. */
@@ -21,8 +21,8 @@ size_t evr_text_copy(char *to, size_t room, const char *from);
 /* Makes a copy of foreign text harmless: terminates it, and replaces control characters
    and bytes that are not UTF-8 by '?'. */
 void evr_text_clean(char *text, size_t room);
-/* Cleans, as evr_text_clean does, a text whose length is known: a 0 in it is a control
-   character. */
+/* Cleans, as evr_text_clean does, a text whose length is known: a 0 byte in it counts as
+   a control character. */
 void evr_text_clean_bytes(char *text, size_t size);
 /* Cleans a text for messages as evr_text_clean does, and also replaces by '?' everything
    that must not reach a terminal (eventring_character_at). */

@@ -8,7 +8,8 @@
 #pragma GCC visibility push(hidden)
 
 /* Removes a name from the directory if it still refers to this inode. Returns 0, or an
-   errno; ENOENT: it refers to nothing or to another file. Async-signal-safe. */
+   errno, which is ENOENT if the name refers to nothing or to another file.
+   Async-signal-safe. */
 int evr_unlink_same(int directory, const char *name, dev_t device, ino_t inode);
 
 #pragma GCC visibility pop

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* ahead.c: a thread that reads and decodes the blocks of a ring before they are needed.
  *
- * Copying blocks out of the file and checking them depends only on the file, so a thread
- * of its own does it while the reader delivers the events of the blocks before. The
+ * Copying blocks out of the file and checking them depends only on the file, so a
+ * separate thread does it while the reader delivers the events of earlier blocks. The
  * reader says which blocks it will need (only the reader knows where they lie), takes
  * them in the order in which it has asked for them, and treats them like blocks that it
  * reads itself. A block that the thread cannot read, or that is not valid, is read again
- * by the reader, which reports what is wrong.
+ * by the reader, which reports the error.
  *
  * Where events are delivered in batches, the thread decodes them, too (decode.c). It has
  * copies of what decoding depends on: the definitions and the segments of the clock.
- * Definitions never change once they exist; the thread does not know later ones, and
- * leaves their events to the reader. If the clock has more segments by now, the reader
- * decodes the block itself. Decoding is shared: the thread decodes only while it is some
- * pieces ahead, and hands over the other pieces undecoded. So the two take about the same
- * time, whatever the reader does with a batch.
+ * Definitions never change once they exist. The thread does not know definitions that
+ * were added after it started, and leaves their events to the reader. If the clock has
+ * got another segment since, the reader decodes the block itself. Decoding is shared: the
+ * thread decodes only while it is more than LEAD pieces ahead of the reader, and hands
+ * over the other pieces undecoded. So thread and reader take about the same time,
+ * whatever the reader does with a batch.
  *
  * The pieces are a circle. Three numbers, which only grow, divide it:
  *
@@ -24,13 +25,15 @@
  *
  * with done <= filled <= asked <= done + PIECES. The pieces from `filled` up to `asked`
  * belong to the thread, the others to the reader. `asked` and `filled` are stored with
- * release, after what was written into the piece, and loaded by the other side with
- * acquire. `done` is relaxed: the thread uses it only to estimate how far ahead it is. A
- * piece that the reader is done with comes back to the thread with the store of `asked`.
+ * release, after what was written into the piece, and loaded with acquire by the side
+ * that does not write them. `done` is relaxed: the thread uses it only to estimate how
+ * far ahead it is. The store of `asked` hands a piece that the reader is done with back
+ * to the thread.
  *
- * A side that finds nothing to do sleeps on a condition. The thread is woken when half of
- * the pieces are asked for, or when the reader waits. So it works on many pieces at a
- * time, and switches between the threads, which can take longer than a piece, are rare.
+ * Reader and thread sleep on a condition variable when they have nothing to do. The
+ * thread is woken when half of the pieces are asked for, or when the reader waits. So it
+ * works on many pieces at a time, and switches between the threads, which can take longer
+ * than a piece, are rare.
  */
 #include "reader/ahead.h"
 
@@ -50,11 +53,12 @@ struct evr_ahead {
   struct evr_ahead_ring ring;
   struct evr_meaning meaning; /* owned; if `batched` is NULL, nothing is decoded */
   uint64_t asked, filled, done;
-  bool holds;   /* the reader has taken piece `done` and is not done with it */
-  bool stopped; /* by the reader; guarded by the mutex */
+  bool holds;   /* the reader is using piece `done` */
+  bool stopped; /* the reader has told the thread to end; guarded by the mutex */
   bool sleeps;  /* the thread sleeps; guarded by the mutex */
   bool waits;   /* the reader waits; guarded by the mutex */
-  pid_t process; /* a child of a fork has no such thread */
+  /* the process that started the thread: a child of a fork does not have it */
+  pid_t process;
   pthread_t thread;
   pthread_mutex_t mutex;
   pthread_cond_t asking, filling; /* the thread and the reader sleep on these */
@@ -73,7 +77,8 @@ static void decode(const struct evr_meaning *meaning, struct evr_ahead_piece *pi
   piece->segments = meaning->conversion.segments;
 }
 
-/* Tells whether the reader has enough pieces left to be busy while one is decoded. */
+/* Tells whether the reader has enough pieces left to be busy while the thread decodes
+   one. */
 static bool has_lead(const struct evr_ahead *ahead) {
   return ahead->filled - __atomic_load_n(&ahead->done, __ATOMIC_RELAXED) > LEAD;
 }
@@ -93,8 +98,8 @@ static void fill(const struct evr_ahead *ahead, struct evr_ahead_piece *piece) {
 static bool await_work(struct evr_ahead *ahead) {
   pthread_mutex_lock(&ahead->mutex);
   /* acquire: pairs with the release store of `asked` in evr_ahead_ask: a thread that sees
-     the number sees what the piece asks for, and the reader has finished with the former
-     content */
+     the new number sees the request in the piece, and the reader has finished with the
+     piece's former content */
   while (!ahead->stopped && __atomic_load_n(&ahead->asked, __ATOMIC_ACQUIRE) == ahead->filled) {
     ahead->sleeps = true;
     pthread_cond_wait(&ahead->asking, &ahead->mutex);
@@ -107,7 +112,7 @@ static bool await_work(struct evr_ahead *ahead) {
 
 static void report_filled(struct evr_ahead *ahead) {
   pthread_mutex_lock(&ahead->mutex);
-  /* release: pairs with the acquire load in filled_now: a reader that sees the number
+  /* release: pairs with the acquire load in filled_now: a reader that sees the new number
      sees what was read into the piece */
   __atomic_store_n(&ahead->filled, ahead->filled + 1, __ATOMIC_RELEASE);
   if (ahead->waits) pthread_cond_signal(&ahead->filling);
@@ -130,8 +135,8 @@ static uint64_t filled_now(const struct evr_ahead *ahead) {
   return __atomic_load_n(&ahead->filled, __ATOMIC_ACQUIRE);
 }
 
-/* Tells whether the law of the circle holds for both numbers of the reader, and for the
-   value of `filled` that the reader sees. */
+/* Tells whether done <= filled <= asked <= done + PIECES holds, with the value of
+   `filled` that the reader sees. */
 static inline bool is_lawful(const struct evr_ahead *ahead) {
   uint64_t filled = filled_now(ahead);
   return ahead->done + ahead->holds <= filled && filled <= ahead->asked &&

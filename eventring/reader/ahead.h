@@ -13,20 +13,20 @@ struct evr_ahead_ring {
   unsigned slot, ring;
   uint32_t ring_blocks;
   uint64_t head_offset, start_ticks;
-  /* For decoding: the definitions by id (NULL: nothing is decoded), and the clock. The
-     thread copies both. */
+  /* For decoding: the definitions by id (NULL if nothing is decoded), and the clock. The
+     thread copies them. */
   const struct evr_batched *batched;
   unsigned contents;
   const struct evr_conversion *conversion;
 };
 
 struct evr_ahead_piece { /* blocks that follow each other in the ring, and in the file */
-  uint64_t sequence, offset; /* of the first one */
+  uint64_t sequence, offset; /* sequence and offset of the first block */
   unsigned asked;            /* how many are to be read: 1 to EVR_AHEAD */
-  unsigned count;            /* how many were read: all that were asked for, or 0 */
-  bool valid[EVR_AHEAD];     /* evr_block_valid of each */
+  unsigned count;            /* how many were read: `asked`, or 0 on failure */
+  bool valid[EVR_AHEAD];     /* evr_block_valid of each block */
   bool wanted;               /* the blocks are to be decoded */
-  /* how many segments the clock had when the valid ones were decoded; 0: they were not
+  /* number of clock segments when the valid blocks were decoded; 0 if they were not
      decoded */
   uint32_t segments;
   struct evr_block block[EVR_AHEAD];
@@ -41,22 +41,24 @@ struct evr_ahead;
 struct evr_ahead *evr_ahead_start(const struct evr_ahead_ring *ring);
 /* Ends the thread. NULL is allowed. */
 void evr_ahead_end(struct evr_ahead *ahead);
-/* Tells whether the thread is one of this process. In a child of a fork it is not, and
+/* Tells whether the thread belongs to this process. In a child of a fork it does not;
    there only evr_ahead_end may be called. */
 bool evr_ahead_is_here(const struct evr_ahead *ahead);
 
-/* The following functions are for the thread that reads the ring. */
+/* The remaining functions are called by the reader of the ring only. */
 
 /* Tells whether there is room to ask for another piece. */
 bool evr_ahead_has_room(const struct evr_ahead *ahead);
 /* Asks for `count` blocks from `sequence` on, which lie at `offset`. To be called after
-   evr_ahead_has_room. `wanted`: they are to be decoded, if the thread finds the time. */
+   evr_ahead_has_room. If `wanted`, the thread also decodes them when it finds the
+   time. */
 void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, unsigned count,
                    bool wanted);
 /* Returns the first block of the next piece that was asked for and not taken, or 0 if
    there is none. */
 uint64_t evr_ahead_first(const struct evr_ahead *ahead);
-/* Waits for that piece and takes it. Releases the piece that was taken before. */
+/* Waits for the next piece that was asked for, and takes it. Releases the piece that was
+   taken before. */
 struct evr_ahead_piece *evr_ahead_take(struct evr_ahead *ahead);
 /* Releases all pieces, including those that were not taken. */
 void evr_ahead_forget(struct evr_ahead *ahead);

@@ -3,8 +3,8 @@
  *
  * The process that asks writes its pid into the word `asker` by compare-and-exchange,
  * unless another process that is alive holds it. Then it clears the answers and publishes
- * the number of the question. Hosts test a bit of another word at their safepoints,
- * because that is cheap; when it is set, they read the question. */
+ * the number of the question. At their safepoints hosts only test a bit of the word
+ * `call_profile`, because that is cheap; when it is set, they read the question. */
 #include "eventring/question.h"
 
 #include "format/control.h"
@@ -32,9 +32,9 @@ static int open_question(struct format_control *page, void *context) {
     a->asker = before;
     return EVENTRING_E_STATE;
   }
-  /* acquire: pairs with the release in close_question by the previous asker, so that its
-     question is seen closed and its number in `last`. Nothing pairs with the release
-     half */
+  /* acquire: pairs with the release in close_question by the previous asker, which makes
+     visible that its question is closed, and its number in `last`. Nothing pairs with the
+     release half */
   if (!__atomic_compare_exchange_n(&q->asker, &before, own, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_RELAXED)) {
     a->asker = before;
@@ -51,7 +51,8 @@ static int open_question(struct format_control *page, void *context) {
   /* release: pairs with the acquire loads of the number in eventring_question_open and
      is_open (producer/question.c), which then see the kinds and the empty answers */
   __atomic_store_n(&q->number, number, __ATOMIC_RELEASE);
-  evr_control_call(page, FORMAT_PROFILE_QUESTION); /* after the number */
+  /* after the number has been published */
+  evr_control_call(page, FORMAT_PROFILE_QUESTION);
   return EVENTRING_OK;
 }
 

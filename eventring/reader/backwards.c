@@ -2,24 +2,25 @@
 /* backwards.c: a ring read from its newest event to its oldest.
  *
  * A block stands on its own: its header has the full time of its begin, the context, and
- * the spans that are open there. So reading backwards means to go to the previous block,
- * to read it forwards with a reader that begins there, and to deliver its events in the
- * opposite order.
+ * the spans that are open at its begin. So reading backwards means to go to the previous
+ * block, to read it forwards with a reader that begins there, and to deliver its events
+ * in the opposite order.
  *
  * What lies between two blocks (a loss, spans that are torn by it or found behind it, the
- * end of an incarnation) becomes known when a reader enters the second one, and depends
- * on what was open at the end of the first. So a reader that has read its block then
- * enters the block behind it, which the reader of that block still holds. What it
- * delivers is called a stretch: the events of a block, and what comes before the events
- * of the next one. All stretches of a ring together are what a cursor that reads forwards
- * delivers. What a reader delivers before the first event of its block (the spans that
- * are open there, what is missing before it) counts only for the oldest block.
+ * end of an incarnation) becomes known when a reader goes on from the first block to the
+ * second, because it depends on which spans were open at the end of the first. So a
+ * reader that has read its block then enters the next block, of which the reader that
+ * read it still holds a copy. The events that one reader delivers in this way are called
+ * a stretch: the events of a block, and what comes before the events of the next one. All
+ * stretches of a ring together are what a cursor that reads forwards delivers. What a
+ * reader delivers before the first event of its block (begins of open spans, the loss
+ * before the block) counts only for the oldest block.
  *
  * There are two exceptions. If more than 64 spans are open, a header lists 64 of them, so
- * the end of any other is torn if its begin lies in an earlier block. And where classes
- * were switched more often than the log of the control page has entries, headers know
- * more: they do not list spans that the producer has torn, while a reader that comes from
- * an earlier block takes these for open.
+ * the end of a span that is not listed is torn if its begin lies in an earlier block. And
+ * where classes were switched more often than the log of the control page has entries,
+ * headers are more exact: they do not list spans that the producer has torn, while a
+ * reader that comes from an earlier block takes these spans for open.
  *
  * Data: the cursor's ring reader has the counts, reads the newest block, and has the
  * spans that were open at its end. Each other block has a reader of its own, until the
@@ -27,8 +28,9 @@
  * synthetic ones, about 75 KiB in the usual case. Its events point into the block that is
  * held.
  *
- * A live producer may overwrite the oldest blocks meanwhile. Events that were gone when
- * reading began are missed; events that were overwritten since are lost. */
+ * A live producer may overwrite the oldest blocks while they are being read. Events that
+ * were gone when reading began are missed; events that were overwritten since are
+ * lost. */
 #include "reader/backwards.h"
 
 #include <stdlib.h>
@@ -36,7 +38,7 @@
 #include "format/array.h"
 
 struct entry {
-  uint64_t order_ns; /* its place in a merged order */
+  uint64_t order_ns; /* time by which the entry is ordered among the rings */
   bool is_loss;
   union {
     struct eventring_event event;
@@ -45,17 +47,18 @@ struct entry {
 };
 
 struct evr_backwards {
-  /* the reader of the block that was found last; for the newest block, the cursor's
-     own */
+  /* the reader of the block that was found last; for the newest block, the cursor's own
+     reader */
   struct evr_ring_reader *held;
-  struct evr_ring_reader *behind; /* of the block behind it; NULL: none */
-  uint64_t next;                  /* next block to look for, downwards; 0: none */
+  struct evr_ring_reader *behind; /* the reader of the block after it, or NULL */
+  uint64_t next;                  /* the next block to look for, downwards, or 0 */
   bool is_read;                   /* the block held has been read */
-  bool is_over;                   /* there is no block before it */
+  bool is_over;                   /* there is no block before the block held */
   bool no_memory;
-  /* events that were gone when reading began; UINT64_MAX: whatever is missing was gone */
+  /* events that were gone when reading began; UINT64_MAX if all missing events were gone
+     then */
   uint64_t gone;
-  uint64_t passed;                /* events behind the place where reading began */
+  uint64_t passed;                /* events after the place where reading began */
   struct entry *entry;            /* entries of the present stretch; the last one is
                                      delivered next */
   uint32_t count, room;
@@ -84,7 +87,8 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   return add_entry(context, (struct entry){.is_loss = true, .loss = *loss, .order_ns = loss->ns});
 }
 
-/* Adds to the stretch what the reader delivers up to word `end` of its block. */
+/* Adds to the stretch the events that the reader delivers up to word `end` of its
+   block. */
 static void collect(struct evr_backwards *back, uint32_t end) {
   struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, take_event, take_loss},
                           .context = back, .left = UINT64_MAX, .budget = 1};
@@ -96,8 +100,8 @@ static void note_no_memory(struct evr_ring_reader *reader) {
   evr_fail(&reader->blocks.meta->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
 }
 
-/* Reads the block held, and enters the block behind it. What the cursor's reader counts
-   meanwhile has not been delivered, so its counts are reset. */
+/* Reads the block held, and enters the block after it. These events are not delivered
+   yet, so the counts of the cursor's reader are set back afterwards. */
 static void read_held(struct evr_ring_reader *reader) {
   struct evr_backwards *back = reader->back;
   struct evr_ring_reader *held = back->held;
@@ -181,8 +185,8 @@ static bool go_back(struct evr_ring_reader *reader, unsigned *budget) {
 
 /* ---- Beginning --------------------------------------------------------------------- */
 
-/* Begins with the block behind the last one that begins at `ns` or before, because times
-   may go back a little. Skips the events behind that block. */
+/* Begins one block after the last block that begins at `ns` or before, because times may
+   go back a little. Skips the events after that block. */
 static void begin_near(struct evr_ring_reader *reader, uint64_t ns, uint64_t emitted,
                        unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;

@@ -2,29 +2,28 @@
 /* batch.c: delivers spans many at a time.
  *
  * This file does what delivery.c does for each event of a run, but without a call for
- * each event and without an event to fill. It does so for the frequent events: begins;
- * ends, each of the innermost span; counters, instants, flows and async spans; none
- * earlier than the event before it. The first event of another form, or that the user of
- * the cursor does not want in batches, ends the batch, and delivery.c delivers it.
+ * each event and without an event to fill. It handles the frequent events: begins, ends
+ * of the innermost span, counters, instants, flows and async spans, none of them earlier
+ * than the event before it. The first event of another form, or one that the user of the
+ * cursor does not want in batches, ends the batch, and delivery.c delivers it.
  *
- * Where the context changes, the events that follow are a part of their own (decode.h),
- * whose ends are compared with the stack of its context. For a user who wants events of
+ * Where the context changes, the events that follow are a separate part (decode.h), whose
+ * ends are compared with the stack of the part's context. For a user who wants events of
  * several contexts the batch goes on with that part.
  *
- * A reader that counts spans needs nothing of a begin that the end does not also have. So
- * a batch has the spans that ended in it and those that it left open, and for each the
- * time that the spans directly within it took. A user who wants the events as they were
- * written gets them made again from the words (eventring_batch_each).
+ * A reader that counts spans needs only ends: an end has all that the begin has. So a
+ * batch has the spans that ended in it and the spans that it left open, each with the
+ * time that the spans directly within it took. For a user who wants the events as they
+ * were written, eventring_batch_each makes them again from the words.
  *
  * decode.c makes these lists out of words. A thread may have done so already (ahead.c):
- * its result is used if the reader may go that far, else the words are decoded here.
- * Either way the spans that began before the batch are compared with the stack of the
- * reader. If an end is not that of the innermost one, or the context was suspended since,
- * the batch ends before it.
+ * its result is used if the reader may go that far, else the words are decoded here. In
+ * both cases the ends of spans that began before the batch are compared with the stack of
+ * the reader. The batch ends before an end that is not that of the innermost span, or
+ * whose context was suspended after the span's begin.
  *
- * The spans that a batch leaves open go to the stack of the reader at its end. Each of
- * them would make that stack grow if it were delivered alone, so there is no batch when
- * the stack is about to become too large (span_stack.h).
+ * At the end of a batch, the spans that it leaves open are put onto the stack of the
+ * reader. There is no batch when the stack is about to become too large (span_stack.h).
  */
 #include "reader/run.h"
 
@@ -33,8 +32,8 @@
 
 #include "reader/cursor.h"
 
-/* Returns what batches need of a definition whose events are points. `words`: how many
-   words its events have, exactly or at least. */
+/* Returns what batches need of a definition whose events are points of `words` words,
+   exactly or at least. */
 static struct evr_batched points_of(const struct eventring_def *def, unsigned kind,
                                     unsigned words) {
   const uint64_t payload = kind == EVENTRING_COUNTER ? def->payload : 0;
@@ -68,10 +67,10 @@ struct evr_batched evr_definition_batched(const struct evr_definition *d) {
 struct stretch { /* events of a batch that have the same context */
   const uint64_t *words;
   uint64_t context;
-  uint32_t depth; /* of the stack, before it */
+  uint32_t depth; /* depth of the stack before the first of these events */
 };
 
-/* What an evr_sink has for batches. */
+/* The memory that an evr_sink needs to make batches. */
 struct evr_batch_room {
   struct eventring_outer outer[EVENTRING_BATCH];
   struct stretch stretch[EVENTRING_BATCH];
@@ -98,8 +97,8 @@ static uint64_t suspended_ns(const struct evr_part *part, uint64_t ticks, uint64
   return ns < took ? ns : took;
 }
 
-/* Finds on the stack, which stays as it is, the spans that began before the part. Returns
-   the word up to which the part can be a batch. */
+/* Finds on the stack, without changing it, the spans that end in the part and began
+   before it. Returns the word up to which the part can be a batch. */
 static uint32_t match_outer(const struct evr_ring_reader *reader, const struct evr_part *part,
                             const struct evr_lists *lists, const struct evr_sink *sink,
                             struct eventring_outer *outer) {
@@ -124,8 +123,8 @@ static uint32_t match_outer(const struct evr_ring_reader *reader, const struct e
 }
 
 /* Moves on behind the part: takes the spans that ended off the reader's stack, and puts
-   those left open onto it. `within`: running time of the spans directly within the
-   innermost span that stays. */
+   those left open onto it. `within` is the running time, in ns, of the spans directly
+   within the innermost span that stays. */
 static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
                       const struct evr_part *part, const struct evr_lists *lists,
                       uint64_t within) {
@@ -148,7 +147,8 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   }
 }
 
-struct making { /* a batch, and where the `outer` of its next part go */
+/* a batch that is being made; `outer` is where the outer spans of its next part go */
+struct making {
   struct eventring_batch batch;
   struct eventring_outer *outer;
   uint32_t stretches;
@@ -171,7 +171,8 @@ static void begin_batch(const struct evr_ring_reader *reader, const struct evr_s
       .cursor = sink->cursor};
 }
 
-/* Adds a part whose outer spans were matched, and moves on behind it. */
+/* Adds to the batch a part whose outer spans were matched, and moves on behind that
+   part. */
 static void add_part(struct evr_ring_reader *reader, struct evr_sink *sink,
                      const struct evr_part *part, const struct evr_lists *lists,
                      struct making *making) {
@@ -260,7 +261,7 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
   const struct evr_times times = next->part.times;
   struct evr_lists lists = evr_decoded_lists(decoded, next);
   struct making making;
-  /* a part that joins another has the times of that one */
+  /* a part that joins the previous part has the times of that part */
   if (next->part.joins || !may_begin(&reader->spans) ||
       !is_within_bounds(reader, until, &next->part, sink) ||
       match_outer(reader, &next->part, &lists, sink, sink->room->outer) < next->part.to) {
@@ -282,8 +283,8 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
 
 /* ---- What is decoded here -------------------------------------------------------- */
 
-/* Decodes the part that begins at part->from, with the times that it has, and matches its
-   outer spans. Returns false if there is no such part. */
+/* Decodes the part that begins at part->from, with the times in part->times, and matches
+   its outer spans. Returns false if there is no such part. */
 static bool decode_here(const struct evr_ring_reader *reader, const struct evr_sink *sink,
                         uint32_t end, struct eventring_outer *outer, const struct evr_lists *lists,
                         struct evr_part *part) {
@@ -298,7 +299,7 @@ static bool decode_here(const struct evr_ring_reader *reader, const struct evr_s
   }
 }
 
-/* Returns where the words end that may all be delivered. */
+/* Returns the end of the words that may be delivered in this run. */
 static uint32_t end_of_words(const struct evr_ring_reader *reader, const struct evr_sink *sink) {
   const uint64_t words = reader->end - reader->at;
   return reader->at + (uint32_t)(words < sink->left ? words : sink->left);

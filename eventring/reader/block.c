@@ -17,28 +17,28 @@
  * that the memory model allows.
  *
  * Nothing is interpreted before R5 (the walk uses only lengths, bounded by the block). A
- * complete block (the head is beyond it) needs no walk: its committed length was stored
- * before that head, like all its words (R0 pairs with W5); the copy is walked after R5 to
+ * complete block (the head is beyond it) needs no walk: its committed length and all its
+ * words were stored before that head (R0 pairs with W5). Its copy is walked after R5, to
  * check it. What was added to a block since it was copied is copied in the same way, from
  * R2 on.
  *
- * Through pread the order of loads within one call is unknown, so each step is a call of
- * its own with an acquire fence between: one to learn the committed length (R1, R2), one
- * to copy (R3), one to check (R5). A complete block does not need the first. The kernel
- * copies aligned 64-bit words whole.
+ * Through pread the order of loads within one call is unknown, so each step is a separate
+ * call, with acquire fences between them: a call to learn the committed length (R1, R2),
+ * a call to copy (R3), a call to check (R5). A complete block does not need the first
+ * call. The kernel copies aligned 64-bit words whole.
  *
  * Several complete blocks of a file are read at once, and one load of the head serves as
  * R5 for all of them. Before W1 of the block that takes the place of block s, the
- * producer has done W5 of the block before that one, and W1 is a release store. So if R3
- * had seen W1 or a store of a later W3, R5 would see (R4) a head of s + N - 1 or more,
- * where N is the number of blocks of the ring. If the head is less, all blocks from s on
- * are whole. Otherwise they are read one by one. In the same way block_cursor.c
+ * producer has done W5 of the preceding block, s + N - 1, and W1 is a release store. So
+ * if R3 had seen W1 or a store of a later W3, R5 would see (R4) a head of s + N - 1 or
+ * more, where N is the number of the ring's blocks. If the head is less, all blocks from
+ * s on are whole. Otherwise they are read one by one. In the same way block_cursor.c
  * distinguishes a block that is gone from one that damage destroyed.
  *
  * Blocks of records are written in the same steps by producer/records.c, and replaced by
- * producer/replace.c. For them R1 pairs with W4 there, R2 with the release store of a
- * record's first word, and R4 with W2 there. R4 also pairs with the release fence in
- * producer/heap.c that follows when a profile is taken out of the file.
+ * producer/replace.c. For them R1 pairs with W4 of these two files, R2 with the release
+ * store of a record's first word, and R4 with W2 of these files. R4 also pairs with the
+ * release fence in producer/heap.c that follows when a profile is taken out of the file.
  */
 #include "reader/block.h"
 
@@ -56,7 +56,7 @@ uint32_t evr_first_event(const uint64_t *words) {
 
 enum {
   RUN = 16,  /* words checked together */
-  FEW = 8,   /* events of one word in a row after which runs are looked for */
+  FEW = 8,   /* after this many events of one word in a row, runs are looked for */
   MIXED = 24 /* events walked one by one where lengths are mixed */
 };
 
@@ -77,12 +77,12 @@ static inline bool is_run(const uint64_t *words) {
 }
 
 /* Keeps the compiler from using what it knows of a value, for example that it equals
-   another one. */
+   another value. */
 static inline void forget_value(uint32_t *value) { __asm__("" : "+r"(*value)); }
 
-/* Skips events of the same length as the one at `at`. The processor predicts that there
-   is one more; without that it would wait for each word before it could fetch the
-   next. */
+/* Skips events of the same length as the one at `at`. The processor predicts that one
+   more follows; without this prediction it would wait for each word before it could fetch
+   the next. */
 static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t bound) {
   uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
   uint32_t length = 1 + word_length(words[at]);
@@ -94,8 +94,8 @@ static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t b
   return at;
 }
 
-/* Skips at most MIXED events of any length. Each step waits for the word of the one
-   before, which takes less time than a misprediction. */
+/* Skips at most MIXED events of any length. Each step waits for the word of the previous
+   step, which takes less time than a misprediction. */
 static inline uint32_t pass_mixed(const uint64_t *words, uint32_t at, uint32_t bound) {
   for (int i = 0; i < MIXED && at < bound && word_kind(words[at]); i++)
     at += 1 + word_length(words[at]);
@@ -128,7 +128,7 @@ static uint32_t walk_events(const uint64_t *words, uint32_t at, uint32_t bound, 
 }
 
 /* Tells whether the length and checksum in a block are right for words that end at
-   `have`. A block that is being filled has neither. */
+   `have`. A block that is being filled has no length and no checksum. */
 static bool seal_is_right(const uint64_t *words, uint64_t seal, uint32_t have, bool complete) {
   if (!(uint32_t)seal) return !complete;
   return seal == evr_seal(have, evr_checksum(words, have));
@@ -166,15 +166,15 @@ static uint32_t copy_committed(uint64_t *to, const uint64_t *from, uint32_t at) 
 }
 
 /* Copies a complete block up to the length in its header (which is checked afterwards).
-   Returns that length, or 0 if it cannot be right. All of the block was written before
-   the head that the caller has seen. */
+   Returns this length, or 0 if it is impossible. All of the block was written before the
+   head that the caller has seen. */
 static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   uint32_t have = ((struct format_block *)to)->committed;
   if (have < FORMAT_BLOCK_HEADER_WORDS || have > FORMAT_BLOCK_WORDS) return 0;
   evr_testpoint(R3);
   evr_copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
                   have - FORMAT_BLOCK_HEADER_WORDS);                     /* R3 */
-  /* the word behind is in no checksum; it must be 0, for the events end there */
+  /* no checksum covers the word after the events; it must be 0 */
   if (have < FORMAT_BLOCK_WORDS && __atomic_load_n(&from[have], __ATOMIC_RELAXED)) return 0;
   return have;
 }

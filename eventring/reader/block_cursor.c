@@ -9,10 +9,10 @@
  *  - a block says how many events were written before it. So the exact number of events
  *    between two blocks is known, however many blocks lie between.
  *
- * A block whose place is about to be used again must not be called damaged (may_be_gone):
- * this is the property "sound" of testsuite/model/block_transition.pml.
+ * A block whose place is about to be used again must not be reported as damaged
+ * (may_be_gone). This is the property "sound" of testsuite/model/block_transition.pml.
  *
- * A cursor that finds its next block overwritten goes to one that the producer will not
+ * A cursor whose next block was overwritten goes to a block that the producer will not
  * reach soon: `distance` blocks after the oldest.
  *
  * A cursor that has held no block may look for one downwards instead. Then `next` is
@@ -71,11 +71,11 @@ static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequenc
 
 /* ---- With a thread (ahead.h) ----------------------------------------------------- */
 
-enum { MOST_THREADS = 4, /* threads of a recording; each takes half a megabyte, and three
-                       more if it decodes */
-       VAIN = 8,         /* declined parts in a row after which no block is decoded ahead
-                            any more */
-       MANY = 256        /* blocks that make a thread worthwhile */ };
+enum {
+  MOST_THREADS = 4, /* threads a recording: each takes 0.5 MB, 3.5 MB if it decodes */
+  VAIN = 8,  /* after this many declined parts in a row, no block is decoded ahead */
+  MANY = 256 /* blocks that make a thread worthwhile */
+};
 
 static void end_thread(struct evr_block_cursor *cursor) {
   if (!cursor->thread) return;
@@ -118,8 +118,8 @@ static void ask_for_more(struct evr_block_cursor *cursor, uint64_t head) {
 }
 
 /* Takes from the thread the piece that begins with block `sequence`. If the thread has no
-   such piece, it goes on from there; if there is nothing left to read, it ends. Returns
-   whether the cursor has blocks of a piece now. */
+   such piece, makes it go on from `sequence`, or ends it if there is nothing left to
+   read. Returns whether the cursor has blocks of a piece now. */
 static bool take_piece(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   cursor->piece = NULL;
   if (evr_ahead_first(cursor->thread) != sequence) {
@@ -138,8 +138,8 @@ static bool take_piece(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   return cursor->ahead_count > 0;
 }
 
-/* Tells whether the cursor has a thread; starts one if that is worth it. A child of a
-   fork goes on without the thread. */
+/* Tells whether the cursor has a thread, and starts one if that is worth it. A child of a
+   fork goes on without a thread. */
 static bool has_thread(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   if (is_for_thread(cursor, sequence, head)) start_thread(cursor);
   if (cursor->thread && !evr_ahead_is_here(cursor->thread)) cursor->thread = NULL;
@@ -165,8 +165,8 @@ static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   return cursor->ahead_count > 0;
 }
 
-/* Holds a block that was read ahead. Returns false if it is not valid; when it is copied
-   alone, it is checked more closely. */
+/* Holds a block that was read ahead. Returns false if the block is not valid; it is then
+   copied alone and checked more closely. */
 static bool hold_ahead(struct evr_block_cursor *cursor, uint64_t sequence) {
   const uint64_t i = sequence - cursor->ahead;
   cursor->held = cursor->piece ? &cursor->piece->block[i] : &cursor->rooms[i];
@@ -176,7 +176,7 @@ static bool hold_ahead(struct evr_block_cursor *cursor, uint64_t sequence) {
   }
   bool valid = evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring,
                                cursor->meta->header.start_ticks);
-  if (!valid) cursor->ahead_count = 0; /* the rooms are needed */
+  if (!valid) cursor->ahead_count = 0; /* the rooms are needed for other copies */
   return valid;
 }
 
@@ -200,7 +200,7 @@ static bool may_lack_blocks(const struct evr_metadata *meta) {
   return meta->header.flags & FORMAT_INCOMPLETE;
 }
 
-/* Tells whether a block was left out: it is then all zero. */
+/* Tells whether a block was left out, which means that it is all zero. */
 static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t words[FORMAT_BLOCK_WORDS], any = 0;
   if (evr_source_read(&cursor->meta->source, place_of(cursor, sequence).offset, words, sizeof words,
@@ -210,10 +210,10 @@ static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence)
   return !any;
 }
 
-/* Tells whether a block of a stream may be gone without damage. This is so for the last
-   place of a stretch of units, which was used again for later blocks (up to the one
-   before the next stretch) or is about to be, and for a block that the writer of the file
-   has left out. */
+/* Tells whether a block of a stream may be gone without damage. This is so for a block
+   that the writer of the file has left out, and for a block in the last place of a
+   stretch of units: that place is used again for later blocks, up to the beginning of the
+   next stretch. */
 static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
   const struct evr_stretches *stream = &meta->units.stream[cursor->slot][cursor->ring];
@@ -227,7 +227,8 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
   if (may_lack_blocks(meta) && (!has_place || !there)) return true;
   if (!is_last || !there) return is_last;
   /* pairs with W4 of `there` (producer/lane.c), which comes after W5 of the block before
-     it: so the head that is loaded from here on is at least that block */
+     `there`: so the head that is loaded from here on is at least the number of that
+     block */
   evr_fence_acquire();
   return there > sequence &&
          there <= evr_metadata_head(cursor->meta, cursor->slot, cursor->ring) + 1 &&
@@ -235,23 +236,24 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
 }
 
 /* Tells whether the producer may have begun to reuse the place of a block that is no
-   longer there. Before W1 of its successor the producer has done W5 of the block before
-   that one, so the head is at least that (W1 is a release store, and the head is loaded
-   after it was seen). */
+   longer there. Before W1 of the next block in this place the producer has done W5 of the
+   block with the preceding number, so the head is at least this number. (W1 is a release
+   store, and the head is loaded after W1 was seen.) */
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
   struct evr_metadata *meta = cursor->meta;
   if (is_stream(cursor)) return may_be_gone_from_stream(cursor, sequence);
-  /* pairs with W1 (producer/lane.c): the load that saw W1 was perhaps a relaxed one */
+  /* pairs with W1 (producer/lane.c): the load that saw W1 was perhaps relaxed */
   evr_fence_acquire();
   uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
   return head - sequence >= blocks_of(cursor) - 1 ||
          sequence < oldest_of(cursor, head);
 }
 
-/* Tells whether the file has nothing in the place of a block and says that blocks may be
-   missing. The writer of the file could not copy such a block: its events are lost, and
-   `before` of the next block says how many. True only in a file that nobody writes into
-   any more, so the places in the file's units bound the number of such blocks. */
+/* Tells whether the place of a block in the file is empty and the header says that blocks
+   may be missing. The writer of the file could not copy such a block: its events are
+   lost, and `before` of the next block says how many they were. Returns true only for a
+   file that nobody writes into any more, so the places in the file's units bound the
+   number of such blocks. */
 static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
   if (!may_lack_blocks(meta) || !is_stream(cursor) || !meta->over || !meta->heads_are_final)
@@ -271,8 +273,8 @@ static uint64_t end_of_round(const struct evr_block_cursor *cursor, uint64_t seq
 /* Tells whether the producer has left out this sequence, and all others to the end of the
    round, because there was no room for their places. Then the head is at the end of the
    round or later, and the places up to the last one were never used. The block of the
-   head is there, unless the round has just ended; if it is missing otherwise, somebody
-   has removed blocks. */
+   head is present unless the round has just ended; if it is missing at another time,
+   somebody has removed blocks. */
 static bool is_skipped(const struct evr_block_cursor *cursor, uint64_t sequence) {
   if (is_stream(cursor)) return false;
   uint64_t head = cursor->meta->ring[cursor->slot][cursor->ring].head;
@@ -339,8 +341,9 @@ static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool 
   evr_block_cursor_count(cursor, sequence);
 }
 
-/* Returns the block after one that was left out. Blocks behind it in the same hole of the
-   file were left out, too: asking where the hole ends is faster than reading them. */
+/* Returns the next block after a block that was left out. The following blocks in the
+   same hole of the file were left out, too; asking where the hole ends is faster than
+   reading them. */
 static uint64_t after_left_out(const struct evr_block_cursor *cursor, uint64_t sequence,
                                uint64_t head) {
   const struct evr_location place = place_of(cursor, sequence);
@@ -390,12 +393,12 @@ bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget
 
 /* ---- Both ends ------------------------------------------------------------------- */
 
-/* Bounds the search at either end, where a block may be overwritten before it is copied,
-   or a unit of a stream may not have it. */
+/* Bounds the search for the newest and the oldest block: a block may be overwritten
+   before it is copied, or be missing from its unit of a stream. */
 enum { TRIES = FORMAT_UNIT + 8 };
 
-/* Holds the newest block that is there: `head`; a later one, if a live producer went on;
-   or an earlier one, if the newest are missing, as after a full disk. */
+/* Holds the newest block that is present: block `head`, a later block if a live producer
+   went on, or an earlier block if the newest are missing, as after a full disk. */
 static bool hold_newest(struct evr_block_cursor *blocks, uint64_t head) {
   unsigned tries = TRIES;
   blocks->next = head;
@@ -431,9 +434,10 @@ void evr_block_cursor_extent(struct evr_metadata *meta, unsigned slot, unsigned 
 
 enum { MOST_UNREADABLE = 256 /* in a row: then a part counts as unreadable */ };
 
-/* Finds the first block from *sequence on, and before `end`, that is there and valid.
-   Sets *sequence, and *ns to when it begins. Returns false if there is none. All of the
-   block is checked, since a damaged time would lead to another part of the ring. */
+/* Finds the first block from *sequence on, and before `end`, that is present and valid.
+   Sets *sequence to its number and *ns to the time at which it begins. Returns false if
+   there is none. The whole block is checked, since a damaged time would lead to another
+   part of the ring. */
 static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence, uint64_t end,
                        uint64_t *ns) {
   const struct evr_metadata *meta = cursor->meta;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.c: all rings of a file, polled.
  *
- * A poll first notes how far each ring has come (its limit). Then it reads what events
- * refer to (definitions and the log of the control page, written before the events that
- * need them), and then it delivers up to the limits. Whatever callbacks write lies beyond
- * the limits, so a poll always returns. There is one exception: a reader that was
- * overtaken beyond its limit moves the limit once.
+ * A poll first notes the end of each ring (its limit). Then it reads what events refer
+ * to: definitions and the log of the control page, which are written before the events
+ * that need them. Then it delivers the events up to the limits. Whatever callbacks write
+ * lies beyond the limits, so a poll always returns. One exception: a reader that the
+ * producer has overtaken beyond its limit moves the limit once.
  *
- * Order: ring by ring, or merged by time, or in a coarser order (eventring_cursor_order)
- * if that is enough for the user: going from ring to ring with each event costs ten times
- * as much as the event. Within a ring, events are delivered as written. A merged poll
- * continues with the ring whose next event is the oldest, until another ring has an older
- * one. If a thread was held up between reading the clock and storing the word, its event
- * comes with the next poll, after later events of other rings.
+ * Order: ring by ring, or merged by time, or in a coarser order (eventring_cursor_order).
+ * The coarser order exists because going from ring to ring with each event costs ten
+ * times as much as the event. Within a ring, events are delivered as written. A merged
+ * poll continues with the ring whose next event is the oldest, until another ring has an
+ * older event. If a thread was delayed between reading the clock and storing the event
+ * word, the next poll delivers its event, after later events of other rings.
  */
 #include "reader/backwards.h"
 #include "reader/cursor.h"
@@ -29,7 +29,8 @@ enum { DAMAGE_BUDGET = EVENTRING_POLL_BLOCKS /* unreadable blocks that one poll 
 
 /* ---- Readers --------------------------------------------------------------------- */
 
-/* The watch of a ring that each poll must check: is_idle and is_quiet find news in it. */
+/* The watch of a ring that each poll must check refers to this word, which is always
+   news. */
 static const uint64_t always_news = 1;
 static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 
@@ -171,8 +172,8 @@ static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
 }
 
 /* Tells whether nothing has been written since the last poll, which had nothing to
-   deliver. Reads the words in the mapped file. If the mapping is lost, they are 0; as no
-   head is 0, that counts as news. */
+   deliver. Reads the watched words in the mapped file. If the mapping is lost, all are 0,
+   which counts as news because no head is 0. */
 static bool is_idle(const eventring_cursor *c) {
   uint64_t news = 0;
   if (c->taken != c->meta.made_count || !evr_metadata_stands(&c->meta)) return false;
@@ -184,7 +185,7 @@ static bool is_idle(const eventring_cursor *c) {
   return !news && evr_source_mapped(&c->meta.source);
 }
 
-/* Watches the ring of the n-th reader from now on. */
+/* Watches the ring of the n-th reader from the next poll on. */
 static void watch_ring(eventring_cursor *c, unsigned n, uint64_t head) {
   const struct evr_block_cursor *blocks = &c->reader[c->made[n]]->blocks;
   uint64_t offset = evr_metadata_head_offset(blocks->slot, blocks->ring);
@@ -227,13 +228,15 @@ static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   if (status != EVENTRING_OK) return status;
   bool mapped = evr_source_mapped(&c->meta.source);
   set_all_limits(c, mapped, sink);
-  if (mapped && !evr_source_mapped(&c->meta.source)) /* lost: watched words became 0 */
+  /* the mapping was lost: watched words became 0 */
+  if (mapped && !evr_source_mapped(&c->meta.source))
     set_all_limits(c, false, sink);
   return catch_up(c);
 }
 
 /* Tells whether nobody writes into the file any more, and sets meta.over. To be called
-   before the limits are set: then all that a dead producer has written is within them. */
+   before the limits are set, so that the limits include all that a dead producer has
+   written. */
 static bool is_over(eventring_cursor *c) {
   bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
   c->meta.over = over && evr_metadata_is_settled(&c->meta);
@@ -243,7 +246,7 @@ static bool is_over(eventring_cursor *c) {
 /* ---- Backwards ------------------------------------------------------------------- */
 
 /* Begins to read backwards, once: copies the newest block of each ring, and after that
-   reads what they refer to. */
+   reads what the events of these blocks refer to. */
 static int begin_backwards(eventring_cursor *c, struct evr_sink *sink) {
   if (c->back_begun) return EVENTRING_OK;
   int status = evr_metadata_refresh(&c->meta, &c->error);
@@ -255,8 +258,8 @@ static int begin_backwards(eventring_cursor *c, struct evr_sink *sink) {
   return evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
 }
 
-/* Makes those readers active that have something left. What is written meanwhile does not
-   concern them. */
+/* Makes the readers active that have something left to deliver. They ignore events that
+   were written after reading began. */
 static int set_back_limits(eventring_cursor *c, struct evr_sink *sink) {
   int status = begin_backwards(c, sink);
   c->actives = 0;
@@ -295,8 +298,8 @@ static bool drain(struct evr_ring_reader *reader, uint64_t until, struct evr_sin
 }
 
 /* Tells whether a poll is to end. When the budget is used up, no further blocks of a ring
-   are tried. The rest of that ring is then missing, and later events of other rings must
-   not be delivered before it. */
+   are tried. The rest of that ring then waits for the next poll, and later events of
+   other rings must not be delivered before it. */
 static bool has_enough(const struct evr_sink *sink) { return sink->stopped || !sink->budget; }
 
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
@@ -306,7 +309,8 @@ static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
 
 /* ---- Merging ------------------------------------------------------------------------
  *
- * The active readers are a heap by time: none comes before its parent (i - 1) / 2. */
+ * The active readers are a heap by time: reader i never comes before its parent, reader
+ * (i - 1) / 2. */
 
 static bool comes_before(const struct evr_ring_reader *a, const struct evr_ring_reader *b) {
   if (a->order_ns != b->order_ns) return a->order_ns < b->order_ns;
@@ -327,14 +331,15 @@ static void sift_down(struct evr_ring_reader **active, unsigned count, unsigned 
   active[i] = reader;
 }
 
-/* Returns the time after which another reader comes before the first one. */
+/* Returns the time up to which the first reader of the heap may deliver before another
+   one comes first. */
 static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) {
   uint64_t ns = count > 1 ? active[1]->order_ns : UINT64_MAX;
   return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
 }
 
-/* Makes a heap of those of `count` readers that have something left. Returns their
-   number. */
+/* Makes a heap of the readers, among the first `count`, that have something left. Returns
+   their number. */
 static unsigned make_heap(struct evr_ring_reader **active, unsigned count,
                           struct evr_sink *sink) {
   unsigned left = 0;
@@ -410,8 +415,8 @@ int eventring_cursor_damage(eventring_cursor *c) {
   return c ? take_damage(c) : EVENTRING_E_ARGUMENT;
 }
 
-/* Checks the file once, when nobody writes into it any more. Bytes that were removed
-   after they were read are damage, although no event is missing. */
+/* Checks the file once, when nobody writes into it any more. A file that was cut short
+   after it was read is damaged, although no event is missing. */
 void evr_cursor_check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;
@@ -421,8 +426,8 @@ void evr_cursor_check_end(eventring_cursor *c) {
     evr_block_cursor_check_end(&c->reader[c->made[n]]->blocks);
 }
 
-/* Returns how a poll ended that has read the rings. `status`: the damage that it found,
-   or 0. */
+/* Returns how a poll that has read the rings ended. `status` is the code of the damage
+   that it found, or 0. */
 static enum eventring_poll_end end_of_poll(const struct evr_sink *sink, int status) {
   if (status != EVENTRING_OK && status != EVENTRING_E_CORRUPT) return EVENTRING_POLL_FAILED;
   if (sink->stopped) return EVENTRING_POLL_STOPPED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.h: all rings of a file, for the functions that open, poll and inspect a cursor.
  *
- * The reader, from the bytes up; each file has a header that says what it offers:
+ * The files of the reader, from the bytes up:
  *
  *   window.c       a file mapped for reading
  *   source.c       bytes of a file, or of memory that is lent
@@ -25,9 +25,9 @@
  *
  * A file is hostile input. It is read through a guarded mapping or with pread, so that a
  * file cut short is an error and not SIGBUS. Everything is first copied, then checked,
- * then used: nothing that its owner may change is loaded twice. Loops are bounded by the
- * geometry that the check of the header has limited, and by a budget for damaged blocks
- * in each poll. */
+ * then used: nothing that the owner of the file may change is loaded twice. Loops are
+ * bounded by the geometry that the check of the header has limited, and by a budget for
+ * damaged blocks in each poll. */
 #ifndef EVENTRING_CURSOR_H
 #define EVENTRING_CURSOR_H
 
@@ -37,20 +37,21 @@
 
 enum { EVR_ALL_RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 
-/* What a poll compares first, if a ring is mapped and had nothing to deliver the last
-   time. For any other ring both pointers refer to a word that always means news. */
+/* The words that a poll compares first for a ring that is mapped and had nothing to
+   deliver in the last poll. For any other ring both pointers refer to a word that always
+   means news. */
 struct evr_watch {
-  const uint64_t *word; /* 0 until something is added */
+  const uint64_t *word; /* 0 until an event is added */
   const uint64_t *head_now;
   uint64_t head;
 };
 
 /* When wait.c checks for news. */
 struct evr_pace {
-  uint64_t ns;        /* from one check to the next; 0: not set yet */
-  uint64_t looked;    /* when it checked last */
-  uint64_t delivered; /* by the last poll */
-  bool unfinished;    /* it ended before it had delivered all, and another one goes on */
+  uint64_t ns;        /* ns from one check to the next; 0 if not set yet */
+  uint64_t looked;    /* time of the last check, in ns */
+  uint64_t delivered; /* events that the last poll delivered */
+  bool unfinished;    /* the last poll ended before it had delivered all */
 };
 
 struct eventring_cursor {
@@ -58,43 +59,46 @@ struct eventring_cursor {
   struct evr_definitions definitions;
   unsigned flags;
   enum eventring_order order;
-  uint64_t settled_ns; /* eventring_cursor_settled */
-  pid_t process; /* by which the recording was found; 0: opened by path, or its own */
+  uint64_t settled_ns; /* see eventring_cursor_settled */
+  /* pid by which the recording was found; 0 if it was opened by path, or is the process's
+     own */
+  pid_t process;
   bool busy;     /* a poll is in progress */
   bool finished;
-  enum eventring_poll_end poll_end; /* of the last poll */
-  bool begun;    /* it has been polled */
+  enum eventring_poll_end poll_end; /* how the last poll ended */
+  bool begun;    /* the cursor has been polled */
   int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
   void *switched_context;
   int (*batch)(void *context, const struct eventring_batch *batch); /* or NULL */
   void *batch_context;
   unsigned batch_contents;
-  struct evr_batch_room *batch_room; /* NULL: it never had one */
-  bool back_begun; /* its rings, which it reads backwards, were begun */
-  unsigned rings; /* bits of the rings that are read; 0: all */
-  /* how many of meta.made have a reader already, or get none */
+  struct evr_batch_room *batch_room; /* NULL if batches were never asked for */
+  bool back_begun; /* reading backwards has begun */
+  unsigned rings; /* bits of the rings that are read; 0 means all rings */
+  /* how many entries of meta.made have been given a reader, or are not to get one */
   unsigned taken;
-  uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
+  uint64_t seek_ns; /* time at which reading begins, in ns; 0 for the oldest block */
   bool end_checked; /* the file was checked once more after the end */
-  /* slot * EVENTRING_RINGS + ring; NULL: there is no reader for it yet */
+  /* the readers, by slot * EVENTRING_RINGS + ring; NULL if there is none yet */
   struct evr_ring_reader *reader[EVR_ALL_RINGS];
-  uint16_t made[EVR_ALL_RINGS]; /* indices of those with a reader, ascending */
+  /* indices in `reader` of the readers that exist, ascending */
+  uint16_t made[EVR_ALL_RINGS];
   unsigned made_count;
-  /* in the order of `made`: a poll of an idle process reads little else */
+  /* the watches, in the order of `made`; a poll of an idle process reads little else */
   struct evr_watch watch[EVR_ALL_RINGS];
-  /* those that have something to deliver in this poll */
+  /* the readers that have something to deliver in this poll */
   struct evr_ring_reader *active[EVR_ALL_RINGS];
   unsigned actives;
   uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   struct evr_pace pace;
   struct eventring_error error;
 };
-/* Passes to a reader, and to its thread, whether batches are to be made and of what. */
+/* Tells a reader, and its thread, whether to make batches and with which contents. */
 void evr_cursor_set_batches(const eventring_cursor *cursor, struct evr_ring_reader *reader);
 /* Tells whether a poll has something to do: events, damage to report, the producer's end.
    Checks the rings as a poll does, without callbacks. */
 bool evr_cursor_has_news(eventring_cursor *cursor);
-/* Prepares a cursor that reads backwards for being asked which spans are open at the
+/* Reads what a cursor that reads backwards needs to know which spans are open at the
    end. */
 int evr_cursor_prepare_backwards(eventring_cursor *cursor);
 /* Notes damage in cursor->meta. evr_check_start checks what was read at the opening;
@@ -102,8 +106,9 @@ int evr_cursor_prepare_backwards(eventring_cursor *cursor);
    into the file any more. */
 void evr_check_start(eventring_cursor *cursor);
 void evr_check_end(eventring_cursor *cursor);
-/* Checks, once, a file that nobody writes into any more, for a poll that has delivered
-   all or a saver that has copied all: its size, evr_check_end, and the blocks held. */
+/* Checks a file that nobody writes into any more, once, after a poll has delivered
+   everything or a saver has copied everything: its size, evr_check_end, and the blocks
+   held. */
 void evr_cursor_check_end(eventring_cursor *cursor);
 /* Notes damage of heap profiles in a file that nobody writes into any more. */
 void evr_check_heaps(eventring_cursor *cursor);

@@ -4,12 +4,12 @@
  * Most events are begins, ends of the innermost span, counters, instants, and events of
  * flows and async spans, none earlier than the event before. A part of a block with only
  * such events is decoded without the state of the reader: from the words, the definitions
- * and the clock alone. So another thread can do it in advance (ahead.c). batch.c adds
- * what depends on more: whether an end without a begin in the part is that of the
- * innermost span that was open, how long that span took, and how far the reader may go.
+ * and the clock. So another thread can do it in advance (ahead.c). batch.c adds what
+ * depends on more: whether an end whose begin is not in the part ends the innermost open
+ * span, how long that span took, and how far the reader may go.
  *
- * Spans with no others within, which are often half of all spans, are taken in one step.
- * The value of a begin is skipped: a user who needs it asks for the events
+ * Spans that contain no other span, often half of all spans, are decoded in one step. The
+ * value of a begin is skipped: a user who needs the value asks for the events
  * (eventring_batch_each).
  */
 #include "reader/decode.h"
@@ -34,7 +34,7 @@ POINT_FIELD_AT(id, 4);
 POINT_FIELD_AT(kind, 6);
 POINT_FIELD_AT(payload, 7);
 #define BEGAN_BEFORE ((uint64_t)1 << 56)
-enum { MOST_DEPTH = UINT8_MAX }; /* spans begun in a part that may be open at once */
+enum { MOST_DEPTH = UINT8_MAX }; /* most spans begun in a part that may be open at once */
 
 void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
                      uint64_t word, uint64_t ticks, uint64_t until) {
@@ -64,15 +64,16 @@ void evr_times_begin(struct evr_times *times, const struct format_segment *segme
 
 struct begun { /* a span that began in the part */
   uint64_t tail;
-  const uint64_t *word; /* its begin */
+  const uint64_t *word; /* the event word of its begin */
   uint32_t after;       /* time of its begin, as in struct eventring_brief */
-  uint32_t before;      /* ns: spans directly within its parent, before it */
+  /* ns: time of the spans before it that lie directly within its parent */
+  uint32_t before;
   uint64_t padding;     /* makes the size a power of 2, for depth_tail */
 };
 #define NO_TAIL UINT64_MAX
 
-/* Returns the depth at `top`, in its place in the tail. The distance in bytes is the
-   depth times the size of an entry, so one shift is enough. */
+/* Returns the depth at `top`, shifted to the depth's place in the tail. The distance in
+   bytes is the depth times the size of an entry, so one shift is enough. */
 static inline __attribute__((always_inline)) uint64_t depth_tail(const struct begun *bottom,
                                                                  const struct begun *top) {
   _Static_assert(sizeof *top == 32, "shift");
@@ -124,10 +125,10 @@ static void list_opened(struct evr_part *part, const uint64_t *words, const stru
   }
 }
 
-/* What a part has besides its spans. It changes rarely, or costs one store an event, so
-   it is kept in memory. */
+/* What a part has besides its spans. These members change rarely, or cost one store an
+   event, so they are kept in memory. */
 struct rest {
-  const uint64_t *last; /* event of the part */
+  const uint64_t *last; /* the last event of the part */
   struct evr_mark *outer;
   struct eventring_point *point;
   uint32_t measured;
@@ -151,7 +152,7 @@ is_point(const struct evr_batched *definition, uint64_t word) {
   return word_kind(word) == (usual & 7) && word_kind(word) != EVENTRING_COUNTER && what > usual;
 }
 
-/* Takes an event that is a point. Returns how many words it has. */
+/* Adds an event that is a point. Returns how many words the event has. */
 static inline __attribute__((always_inline)) uint64_t
 take_point(struct eventring_point *point, const struct evr_batched *definition,
            const uint64_t *at, uint32_t after) {
@@ -161,10 +162,10 @@ take_point(struct eventring_point *point, const struct evr_batched *definition,
   return 1 + word_length(*at);
 }
 
-/* Takes the point at *at, and those that follow it in the usual form of their
-   definitions. Points come in rows, and a row costs less here than in the loop below.
-   Sets *at, *ticks and *after to the next event. Returns false if the part ends before
-   it. */
+/* Adds the point at *at and the points after it that have the usual form of their
+   definitions. Points come in rows, and a row costs less here than in the loop of
+   decode_part. Sets *at, *ticks and *after to the next event. Returns false if the part
+   ends before that event. */
 static inline __attribute__((always_inline)) bool
 take_points(const struct evr_times *times, const struct evr_batched *batched,
             const uint64_t *last, const uint64_t **at, uint64_t *ticks, uint32_t *after,
@@ -194,8 +195,8 @@ take_points(const struct evr_times *times, const struct evr_batched *batched,
   return goes_on;
 }
 
-/* Takes the end, with a payload, of a span that began in the part. Returns false if a
-   batch cannot have it. */
+/* Adds the end, with a payload, of a span that began in the part. Returns false if a
+   batch cannot have this end. */
 static bool take_measured(struct rest *rest, const struct evr_batched *definition,
                           const uint64_t *at, uint32_t after, uint32_t took) {
   if (word_length(*at) > 1 || !definition->is_measured) return false;
@@ -205,7 +206,7 @@ static bool take_measured(struct rest *rest, const struct evr_batched *definitio
   return true;
 }
 
-/* Decodes the events of a part, up to the first one that a batch cannot have. Returns
+/* Decodes the events of a part, up to the first event that a batch cannot have. Returns
    false if the part is empty. The state of the loop is in as few locals as possible, so
    that they stay in registers. `contents` is a constant. */
 static inline __attribute__((always_inline)) bool
@@ -316,8 +317,8 @@ bool evr_decode_part(const struct evr_batched *batched, unsigned contents, const
 
 /* ---- A block --------------------------------------------------------------------- */
 
-/* Returns the segment that has `ticks`, and sets *end to where it ends. *at keeps the
-   index of the last segment returned. */
+/* Returns the segment that contains `ticks`, and sets *end to the end of the segment. *at
+   keeps the index of the last segment returned. */
 static const struct format_segment *segment_of(const struct evr_conversion *conversion,
                                                uint64_t ticks, uint32_t *at, uint64_t *end) {
   const struct format_segment *segment = conversion->segment;
@@ -328,9 +329,9 @@ static const struct format_segment *segment_of(const struct evr_conversion *conv
   return &segment[*at];
 }
 
-/* Sets the times of a part that begins with an event. `before`: the part before it, if
-   only the context has changed since, else NULL; a part that can join it has its times.
-   Returns false if the event cannot begin a part. */
+/* Sets the times of a part that begins with an event. `before` is the previous part if
+   only the context has changed since, else NULL; a part that can join the previous part
+   has the times of that part. Returns false if the event cannot begin a part. */
 static bool begin_part(const struct evr_meaning *meaning, const uint64_t *words,
                        const struct evr_part *before, uint64_t ticks, uint32_t *segment,
                        struct evr_part *part) {
@@ -354,7 +355,7 @@ void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block 
   const uint64_t *words = block->words;
   struct format_position position = evr_block_start(block);
   struct evr_lists lists = evr_lists_of(&decoded->room);
-  /* the part that ends here, apart from changes of context */
+  /* the previous part if only changes of context follow it, else NULL */
   const struct evr_part *before = NULL;
   uint32_t at = evr_block_first(block), segment = 0;
   decoded->parts = 0;

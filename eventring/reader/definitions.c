@@ -9,7 +9,7 @@
 #include "format/records.h"
 #include "format/text.h"
 
-struct take { /* what taking a record needs */
+struct take { /* the context of taking records */
   struct evr_definitions *definitions;
   struct evr_metadata *meta;
 };
@@ -74,7 +74,7 @@ static struct evr_life *life_at(const struct evr_definitions *definitions, uint3
   return &definitions->lives[(definitions->lives_first + n) % EVR_MAX_LIVES];
 }
 
-/* Searches from the latest life back, because most searches are for a recent one. */
+/* Searches from the latest life back, because most searches are for a recent life. */
 const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
                                             unsigned slot, uint32_t incarnation) {
   for (uint32_t n = definitions->lives_count; n-- > 0;) {
@@ -85,7 +85,7 @@ const struct evr_life *evr_definitions_life(const struct evr_definitions *defini
 }
 
 /* Returns a place for a new life, or NULL when out of memory. If there are EVR_MAX_LIVES
-   already, drops the oldest. */
+   lives already, drops the oldest. */
 static struct evr_life *add_life(struct evr_definitions *definitions) {
   if (definitions->lives_count < EVR_MAX_LIVES &&
       !EVR_MAKE_ROOM(definitions->lives, definitions->lives_room, definitions->lives_count, 16))
@@ -216,8 +216,8 @@ static int take_logged(const struct take *take, const uint64_t *record,
 
 /* ---- All of them ------------------------------------------------------------------- */
 
-/* Takes a clock segment. A segment that cannot follow the last one is noted as damage and
-   skipped: times are wrong then, but everything else is valid. */
+/* Takes a clock segment. A segment that cannot follow the previous segment is noted as
+   damage and skipped: times after it are wrong then, but everything else is valid. */
 static int take_segment(const struct take *take, const uint64_t *record,
                         struct eventring_error *error) {
   struct format_segment segment;
@@ -238,8 +238,8 @@ static int take_last_stack(const struct take *take, const uint64_t *record,
   return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");
 }
 
-/* Tells whether a record of a kind that is taken here is possible, beyond its form (which
-   `records.def` describes). */
+/* Tells whether a record with a valid form (`records.def`) has possible values. Covers
+   the kinds that are taken in this file. */
 static bool is_possible(unsigned kind, const uint64_t *record) {
   uint32_t number = record_number(*record);
   switch (kind) {

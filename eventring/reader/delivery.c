@@ -2,23 +2,23 @@
 /* delivery.c: the events of the block that a ring reader holds, handed to the callbacks.
  *
  * A ring reader finds what comes next (a queued loss or synthetic event, else an event
- * word) and its time, and then delivers it together with the events that follow in the
- * block up to the same bounds: a run. What is constant over the run is computed before
- * it: the clock segment, the time at which the run ends (the next segment, the next entry
- * of the control log), the time before which an event may be older than its definition,
- * and the fields of the event that are those of the ring. Between two events of a run
- * only the word, its definition and the stack of open spans matter. The stores into the
- * event are kept few: with a callback that does little they are most of the cost.
+ * word) and its time. Then it delivers a run: this event and the events that follow it in
+ * the block, up to the same bounds. What is constant in a run is computed before it: the
+ * clock segment, the time at which the run ends (the next segment, the next entry of the
+ * control log), the time before which an event may be older than its definition, and the
+ * fields that all events of the ring share. Between two events of a run only the word,
+ * its definition and the stack of open spans matter. The stores into the event are kept
+ * few: with a callback that does little they are most of the cost.
  *
- * The processor predicts the kind of the next event: well where a loop writes leaf spans
- * or counters, badly where spans are nested, and a misprediction takes longer than all
- * the rest. So blocks in which begins follow begins are delivered by a loop that treats
- * begin and end alike and does more for each.
+ * The processor predicts the kind of the next event well where a loop writes leaf spans
+ * or counters, and badly where spans are nested. A misprediction takes longer than all
+ * other work for an event. So blocks in which begins follow begins are delivered by a
+ * loop that does the same, longer work for a begin and an end.
  *
  * The block was copied and found valid (block.c): an event word is never 0, and its
  * payload lies within the block. Callbacks may do anything but poll or close this cursor.
- * What they can change (definitions read again, the clock's later segments, later entries
- * of the log) does not affect events within the limits of the poll.
+ * Callbacks can make the reader read definitions, clock segments and log entries again;
+ * this does not affect events within the limits of the poll.
  */
 #include "reader/run.h"
 
@@ -72,7 +72,7 @@ void evr_definition_prepare(struct evr_definition *d) {
   d->face.name = d->def.name;
   d->face.def = &d->def;
   d->tags = d->def.id | (uint64_t)d->def.event_class << 32;
-  d->plain = UINT32_MAX; /* no event word has it */
+  d->plain = UINT32_MAX; /* no event word has this kind and length */
   if (kind == EVENTRING_BEGIN) d->plain = kind;
   else if (number) d->plain = (uint32_t)EVENTRING_TAIL(kind, 0, 1);
   d->plain_tags = EVR_TAGS(kind, type, 0);
@@ -81,15 +81,15 @@ void evr_definition_prepare(struct evr_definition *d) {
 /* The name of an event that has no definition. */
 static const char other_name[] = "(other)";
 
-/* Returns the definition that an event refers to, or NULL if there is none, or only a
-   later one. */
+/* Returns the definition that an event refers to, or NULL if there was none at the time
+   of the event. */
 static const struct evr_definition *definition_at(const struct evr_ring_reader *reader,
                                                   unsigned id, uint64_t ticks) {
   const struct evr_definition *d = reader->definitions->definition[id];
   return d && d->since_ticks <= ticks ? d : NULL;
 }
 
-/* Fills in the fields of a synthetic event of span `id`, which began at `ticks`. */
+/* Fills in the fields of a synthetic event of span `id` that began at `ticks`. */
 static void fill_synthetic(const struct evr_ring_reader *reader, unsigned id, uint64_t ticks,
                            uint64_t context, struct eventring_event *event) {
   const struct evr_definition *d = definition_at(reader, id, ticks);
@@ -128,8 +128,8 @@ holds_bytes(const uint64_t *payload, unsigned words, unsigned type, uint64_t *si
          *size <= EVENTRING_MAX_PAYLOAD && (*size + 7) / 8 == words - 1;
 }
 
-/* Returns how many words the value at `payload` has, or 0 if it has more than the `words`
-   that are there. */
+/* Returns how many words the value at `payload` has, or 0 if it would need more than the
+   `words` words of the payload. */
 static unsigned value_words(const uint64_t *payload, unsigned words, unsigned type) {
   if (!words || type < EVENTRING_INT || type > EVENTRING_BYTES) return 0;
   if (type <= EVENTRING_DOUBLE) return 1;
@@ -141,7 +141,7 @@ static unsigned value_words(const uint64_t *payload, unsigned words, unsigned ty
 static unsigned type_of_value(uint64_t types, unsigned i) { return types >> (4 + 4 * i) & 15; }
 
 /* Tells whether the payload has the values that its first word describes. Sets *cut if
-   one of them was cut. */
+   one of the values was cut. */
 static bool holds_values(const uint64_t *payload, unsigned words, bool *cut) {
   unsigned at = 1, count = payload[0] & 15;
   *cut = false;
@@ -301,7 +301,8 @@ void evr_event_payload(struct eventring_event *event, const struct evr_definitio
     take_raw(event, payload, words);
 }
 
-/* Decodes any event; fills reader->event except for what is the same in the whole run. */
+/* Decodes any event. Fills in reader->event, except for the fields that are constant in
+   the run. */
 static __attribute__((noinline)) void
 decode_any(struct evr_ring_reader *reader, uint64_t word,
            const uint64_t *payload, uint64_t ticks, uint64_t ns) {
@@ -368,8 +369,8 @@ decode_bytes(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t
   return true;
 }
 
-/* Decodes an event without payload, whatever payload its definition has. Returns false
-   for a begin or an end, and if the definition is of another kind. */
+/* Decodes an event without payload, also if its definition has one. Returns false for a
+   begin or an end, and if the event and its definition are of different kinds. */
 static inline __attribute__((always_inline)) bool
 decode_bare(struct evr_ring_reader *reader, struct evr_event_run *run, unsigned kind,
             const struct evr_definition *d) {
@@ -395,9 +396,9 @@ set_span(struct evr_ring_reader *reader, struct evr_event_run *run, const struct
   set_face(event, d, reader->tags + tags);
 }
 
-/* Decodes the begin or the end of a plain span, without a branch between the two: both
-   push onto the stack (what an end pushes is never read), and both read the begin.
-   Returns false for any other event. */
+/* Decodes the begin or the end of a plain span, without a branch on the kind: both kinds
+   push onto the stack (what an end pushes is never read) and read the begin. Returns
+   false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
               uint64_t word) {
@@ -420,8 +421,8 @@ decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
   return true;
 }
 
-/* Decodes the begin of a span with a value, if that is one number, a string or bytes, as
-   its definition says. Returns false for any other event. */
+/* Decodes the begin of a span with a value that is one number, a string or bytes, as its
+   definition says. Returns false for any other event. */
 static inline __attribute__((always_inline)) bool
 decode_begin(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
              const struct evr_definition *d) {
@@ -459,8 +460,8 @@ decode_link(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t 
   return true;
 }
 
-/* Decodes an event whose payload has not the usual form of its definition. Returns false
-   if decode_any must do it. */
+/* Decodes an event whose payload does not have the usual form of its definition. Returns
+   false if decode_any must do it. */
 static inline __attribute__((always_inline)) bool
 decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
               const struct evr_definition *d) {
@@ -557,8 +558,8 @@ deliver_leaf(struct evr_ring_reader *reader, struct evr_event_run *run,
 
 /* How the events of a run are decoded: */
 enum manner {
-  LEAF,   /* as leaf spans and points */
-  NESTED, /* as spans that have others inside */
+  LEAF,   /* for leaf spans and points */
+  NESTED, /* for spans that have others inside */
   CHECKED /* one by one: an event may be older than the definition of its id */
 };
 
@@ -592,8 +593,8 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
 
 /* deliver_until is compiled four times: without a bound on time (one ring, or ring by
    ring), with a bound, for nested spans, and for events that may be older than their
-   definitions. It is aligned because the alignment of its loop changes the cost of an
-   event by 0.3 ns. */
+   definitions. The function is aligned because the alignment of its loop changes the cost
+   of an event by 0.3 ns. */
 #define DELIVERY static __attribute__((noinline, aligned(64))) void
 
 DELIVERY deliver_all(struct evr_ring_reader *reader,
@@ -618,9 +619,9 @@ DELIVERY deliver_checked(struct evr_ring_reader *reader,
 
 enum { SURVEYED = 16 };
 
-/* Judges by the first words of the block whether its spans are nested. In leaf spans no
-   begin follows a begin and no end an end. A payload word that looks like one does no
-   harm. */
+/* Estimates from the first words of the block whether its spans are nested. In leaf spans
+   no begin follows a begin and no end follows an end. A payload word that looks like a
+   begin or an end does no harm. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
   uint32_t at = evr_block_first(block), end = at + SURVEYED, alike = 0;
@@ -638,8 +639,8 @@ enum { MANY = 8, /* events of a batch after which the next try comes after one w
        SOME = 16 /* after a smaller batch, or none, the next try comes after this many
                     words */ };
 
-/* Delivers a batch. Returns false if the next event is in no batch; then sink->most says
-   how many words to deliver one by one. */
+/* Delivers a batch. Returns false if no batch begins with the next event; then sink->most
+   says how many words to deliver one by one. */
 static bool deliver_batch(struct evr_ring_reader *reader, uint64_t until, struct evr_sink *sink) {
   uint64_t delivered = reader->delivered;
   bool was_many = reader->batched >= MANY;
@@ -655,7 +656,7 @@ static bool deliver_batch(struct evr_ring_reader *reader, uint64_t until, struct
   return false;
 }
 
-/* Delivers the event that evr_ring_reader_look has found, and those after it. */
+/* Delivers the event that evr_ring_reader_look has found, and the events after it. */
 static void deliver_run(struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
   uint64_t word = reader->blocks.held->words[reader->at];
@@ -726,8 +727,8 @@ static bool is_pending(const struct evr_ring_reader *reader) {
   return reader->pending_at < reader->pending_count;
 }
 
-/* Tells whether the next word is an event that must be delivered now. Applies the word if
-   it is a remark, and what was switched before the event. */
+/* Tells whether the next word is an event that must be delivered now. If the word is a
+   remark, applies it. Applies switches of classes that lie before the event. */
 static bool stands_before_event(struct evr_ring_reader *reader) {
   const uint64_t *words = &reader->blocks.held->words[reader->at];
   struct evr_span_stacks *spans = &reader->spans;

@@ -2,15 +2,15 @@
 /* end_check.c: what must hold of a file that nobody writes into any more.
  *
  * Most of a file has checksums: header, finished blocks, records, and after an orderly
- * end the front. What a process changes until it is killed has none: heads, counters,
- * entries of the domain table, the newest block of each ring. This file compares these
- * with the rest, once, when all events have been delivered; so the check costs nothing
- * per event. The comparisons allow for what a kill may interrupt (doc/FORMAT.md, section
- * 12): either one of the two values was stored long before the other, or the comparison
- * allows for one more step. */
+ * end the front. The parts that a process changes until it is killed have no checksum:
+ * heads, counters, entries of the domain table, the newest block of each ring. This file
+ * compares these parts with the rest, once, when all events have been delivered. So the
+ * check costs nothing per event. The comparisons allow for what a kill may interrupt
+ * (doc/FORMAT.md, section 12): either one of the two compared values was stored long
+ * before the other, or the comparison allows for one more step. */
 #include "reader/cursor.h"
 
-/* The most by which times of a ring may go back: a signal handler may interrupt a
+/* The most by which times of a ring may go back, in ns: a signal handler may interrupt a
    probe. */
 static const uint64_t most_backwards_ns = 60000000000;
 
@@ -58,18 +58,18 @@ static bool read_block(const eventring_cursor *c, uint64_t offset, uint64_t *wor
   return evr_source_read(&c->meta.source, offset, words, FORMAT_BLOCK_BYTES, NULL) == EVENTRING_OK;
 }
 
-/* Tells whether `words` may lie at the place of block `next`, the one after the newest.
-   In a ring that has been filled once, this is its oldest block; before that, nothing.
-   The exception is a process that was killed after it had begun to write there: the new
-   block then has no events yet, and its sequence is 0 or `next`. (Nothing is there,
-   either, if there was no room for that place.) */
+/* Tells whether `words` may lie at the place of block `next`, the block after the newest.
+   In a ring that has been filled once, this place holds the oldest block; before that, it
+   is empty. The exception is a process that was killed after it had begun to write block
+   `next`: this block then has no events yet, and its sequence is 0 or `next`. (The place
+   is also empty if there was no room for it.) */
 static bool may_be_next(eventring_cursor *c, unsigned slot, unsigned ring, const uint64_t *words,
                         uint64_t next) {
   const struct evr_places *places = &c->meta.places[slot][ring];
   const struct evr_block_cursor at = {.meta = &c->meta, .slot = slot, .ring = ring};
   uint64_t oldest = next > places->count ? next - places->count : 0;
   bool is_ended = c->meta.status.state == FORMAT_ENDED && c->meta.status.checksum;
-  if (oldest < places->floor) oldest = 0; /* the ring has grown: the place is a new one */
+  if (oldest < places->floor) oldest = 0; /* the ring has grown, and this place is new */
   if (words[0] == oldest || (oldest && !words[0] && !evr_block_cursor_lacks(&at, oldest)))
     return true;
   return !is_ended && (!words[0] || (words[0] == next && !has_event(words)));
@@ -113,8 +113,9 @@ static void check_newest(eventring_cursor *c, unsigned slot, unsigned ring) {
     check_times(c, slot, ring, &block);
 }
 
-/* Notes as damage a unit that has events and is in no ring, which means that the entry of
-   its ring is damaged, or whose blocks another unit of the ring has, too. */
+/* Notes as damage a unit that has events and is in no ring, because this means that the
+   entry of its ring is damaged. Also notes as damage a unit whose blocks are in another
+   unit of the ring, too. */
 static void check_loose_units(eventring_cursor *c, unsigned slot, unsigned ring) {
   const struct evr_stretches *s = &c->meta.units.stream[slot][ring];
   bool is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
@@ -140,8 +141,8 @@ static void check_all_units(eventring_cursor *c) {
     for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) check_loose_units(c, slot, ring);
 }
 
-/* Notes as damage a block that has events and belongs to no ring, which means that the
-   entry of its ring is damaged. */
+/* Notes as damage a block that has events and belongs to no ring, because this means that
+   the entry of its ring is damaged. */
 static void check_loose_blocks(eventring_cursor *c) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   for (uint32_t i = 0; i < scan->count; i++) {
@@ -157,9 +158,9 @@ static void check_loose_blocks(eventring_cursor *c) {
 
 /* ---- Records ---------------------------------------------------------------------- */
 
-/* Compares the records that are there with their counts. A record is stored before it is
-   counted, so there may be one more. Kinds whose blocks are rewritten in place are left
-   out, because for these the count is of blocks. */
+/* Compares the number of records with the counts of the status page. A record is stored
+   before it is counted, so there may be one record more. Kinds whose blocks are rewritten
+   in place are left out, because the status page counts blocks of these kinds. */
 static void check_counts(eventring_cursor *c) {
 #define IS_COUNTED_DROPPED true
 #define IS_COUNTED_OLDEST_GOES true
@@ -197,8 +198,9 @@ static bool times_are_possible(const struct evr_metadata *meta, const struct for
          (alive ? d->stop_ticks == 0 : d->stop_ticks >= d->start_ticks);
 }
 
-/* Tells whether an entry and a record of the same life agree. One of them may be older,
-   but what both say must be equal. The record of the start of a long life may be gone. */
+/* Tells whether an entry and a record of the same life agree. The entry or the record may
+   be older, but values that both have must be equal. The record of the start of a long
+   life may be gone. */
 static bool agrees(const struct format_domain *d, const struct evr_life *life) {
   if (!life) return true;
   bool start = !life->start_ticks ||

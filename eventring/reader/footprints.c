@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* footprints.c: what memory was used for (eventring/footprint.h).
  *
- * A slot has two blocks, which producer/footprint.c writes in turn; the newer valid one
- * counts. Each is a seqlock. The block that is being rewritten is always the older
- * one. */
+ * A slot has two blocks, which producer/footprint.c writes in turn; the newer valid block
+ * counts. Each block is a seqlock. The block that is being rewritten is always the older
+ * block. */
 #include "eventring/footprint.h"
 
 #include <string.h>
@@ -19,7 +19,8 @@ enum {
 };
 
 struct slots { /* the newest block of each slot */
-  uint64_t generation[EVENTRING_MAX_DOMAINS]; /* 0: none */
+  /* generation of the newest block; 0 if there is none */
+  uint64_t generation[EVENTRING_MAX_DOMAINS];
   uint32_t block[EVENTRING_MAX_DOMAINS];
 };
 
@@ -122,8 +123,8 @@ static void take_rows(struct rows *rows, const uint64_t *words, uint32_t end) {
   }
 }
 
-/* Delivers the footprint of the block that was found; if it has been rewritten meanwhile,
-   the newer footprint. */
+/* Delivers the footprint of the block that was found, or the newer footprint if the block
+   has been rewritten since. */
 static int deliver(eventring_cursor *c, uint32_t block, eventring_take_footprint *take,
                    void *context) {
   uint64_t words[FORMAT_BLOCK_WORDS];

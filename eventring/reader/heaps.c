@@ -2,12 +2,12 @@
 /* heaps.c: the heap profiles of a recording.
  *
  * producer/heap.c says how a profile lies in the file: a root and pages, each in two
- * blocks. The reader takes the newest root of a profile; its generation is the sequence
- * of the block. Of the two blocks of a page it takes the newer one whose generation is
- * not beyond that of the root. While the process goes on, both may be newer than the
- * root: then everything is read again, a few times, and after that the profile is torn.
- * It is also torn when its entries do not add up to the sums of its root, as in a copy
- * that was made of a live recording.
+ * blocks. The sequence of a block is its generation. The reader takes the newest root of
+ * a profile. For each page it takes the newest block whose generation is not greater than
+ * that of the root. While the process goes on, both blocks of a page may be newer than
+ * the root: then everything is read again, a few times, and after that the profile is
+ * torn. It is also torn when its entries do not add up to the sums of its root, as may
+ * happen in a copy of a live recording.
  */
 #include "eventring/memory.h"
 
@@ -22,7 +22,7 @@
 
 enum {
   ATTEMPTS = 6,
-  MOST_PAGES = 2048, /* of a profile: half the budget */
+  MOST_PAGES = 2048, /* most pages of a profile: half the budget */
   ROOT_WORDS = sizeof(struct format_heap) / 8
 };
 
@@ -41,7 +41,7 @@ struct heaps {
   uint32_t root_count, root_room;
   struct page *pages; /* ascending by profile, number, generation */
   uint32_t page_count, page_room;
-  struct format_heap_entry *entries; /* of the profile that is being read */
+  struct format_heap_entry *entries; /* entries of the profile being read */
   uint32_t entry_count, entry_room;
 };
 
@@ -57,7 +57,7 @@ static int no_memory(struct eventring_error *error) {
 
 /* ---- Blocks ----------------------------------------------------------------------- */
 
-/* Copies a block of this kind. Sets *end to 0 if it is not there, or not valid. */
+/* Copies a block of this kind. Sets *end to 0 if it is missing or not valid. */
 static int copy_block(eventring_cursor *c, uint32_t block, enum format_kind kind,
                       uint64_t *words, uint32_t *end) {
   const struct format_block *h = (const struct format_block *)words;
@@ -165,15 +165,15 @@ static void drop_older_roots(struct heaps *h) {
   h->root_count = kept;
 }
 
-/* Tells whether a block may be of this kind by now: the scan may have seen it before it
-   was first used. */
+/* Tells whether a block may be of this kind by now. The scan may have seen the block
+   before its first use. */
 static bool may_be(const struct evr_record_block *b, enum format_kind kind) {
   return b->kind == kind || !b->kind;
 }
 
-/* Finds the blocks of roots and pages. The roots come first: the pages that a root needs
-   were there before it, and one is gone only when the same page has been written twice
-   since. */
+/* Finds the blocks of roots and pages. Looks for the roots first, because the pages that
+   a root needs were written before it. Such a page is gone only when it has been written
+   twice since. */
 static int find_blocks(eventring_cursor *c, struct heaps *h) {
   const struct evr_record_scan *scan = &c->definitions.scan;
   int status = EVENTRING_OK;
@@ -201,9 +201,10 @@ static const struct page *first_page(const struct heaps *h, uint32_t profile) {
   return low ? h->pages + low : h->pages; /* no arithmetic on NULL */
 }
 
-/* Copies the block of a page that belongs to the root. Candidates are the valid blocks in
-   [from, to), ascending by generation: the newest that is not newer than the root, else
-   the oldest of the others (*is_beyond). Sets *end to 0 if there is none. */
+/* Copies the block of a page that belongs to the root. Of the valid blocks in [from, to),
+   which ascend by generation, takes the newest that is not newer than the root. If all
+   are newer, takes the oldest and sets *is_beyond. Sets *end to 0 if there is no valid
+   block. */
 static int copy_page(eventring_cursor *c, const struct root *root, const struct page *from,
                      const struct page *to, uint64_t *words, uint32_t *end, bool *is_beyond) {
   const struct format_block *b = (const struct format_block *)words;
@@ -240,7 +241,7 @@ static int take_entries(eventring_cursor *c, struct heaps *h, const uint64_t *wo
   return EVENTRING_OK;
 }
 
-/* Tells whether the entries that were read add up to what the root says. */
+/* Tells whether the entries that were read add up to the sums of the root. */
 static bool adds_up(const struct heaps *h, const struct format_heap *heap) {
   uint64_t live = heap->lost_live.samples, allocated = heap->lost_allocated.samples;
   uint64_t objects = heap->lost_allocated.objects;
@@ -287,8 +288,8 @@ static struct eventring_amount amount(struct format_amount from, double rate, un
       .bytes_variance = n * (1 - rate) / (rate * rate) * bytes * bytes};
 }
 
-/* Tells whether the peak is now. The producer notes a peak when it exceeds the last one
-   by 1/32, so what is alive now may be more. */
+/* Tells whether more is alive now than at the noted peak. The producer notes a new peak
+   only when it exceeds the last one by 1/32. */
 static bool peak_is_now(const struct format_heap *f) {
   return f->live.samples > f->peak_samples;
 }
@@ -363,7 +364,7 @@ static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
     *root = root_of(h, number);
     if (status != EVENTRING_OK || !*root) break;
     status = read_entries(c, h, *root, whole);
-    if (c->meta.over) break; /* another attempt would give the same */
+    if (c->meta.over) break; /* another attempt would give the same result */
   }
   return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.c: what a cursor knows of its file, and what it has read of it. */
+/* inspect.c: information about the file of a cursor, and about what the cursor has
+   read. */
 #include "reader/cursor.h"
 #include "eventring/tools.h"
 #include "conditions/trigger_text.h"
@@ -41,8 +42,8 @@ static void fill_clock(const struct evr_metadata *meta, struct eventring_info *i
   info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
 }
 
-/* Fills in how the recording ended. A process that gets a fatal signal only notes that it
-   is about to end; it has ended when it is dead. */
+/* Fills in how the recording ended. A process that gets a fatal signal notes the signal,
+   but has ended only when it is dead. */
 static void fill_end(const struct evr_metadata *meta, const struct evr_ending *ending,
                      struct eventring_info *info) {
   const struct format_status *s = &meta->status;
@@ -60,8 +61,8 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
   memcpy(info->error_text, ending->text, ending->bytes + 1);
 }
 
-/* Returns the rate that was asked for, or 0 where the producer would refuse it: it must
-   be above 0 and at most 1. */
+/* Returns the sample rate that was asked for. Returns 0 for a rate that the producer
+   would refuse: it must be above 0 and at most 1. */
 static double asked_rate(const struct format_control *control) {
   double rate;
   memcpy(&rate, &control->sample_rate, sizeof rate);
@@ -77,8 +78,9 @@ static uint32_t stream_rings(const struct evr_metadata *meta) {
   return rings;
 }
 
-/* Reads a list of the control page, only on request. Returns its size, or 0 with an empty
-   text if the list is being changed, or its writer died while changing it. */
+/* Reads a list of the control page, when a caller asks for it. Returns its size, or 0
+   with an empty text if the list is being changed, or its writer died while changing
+   it. */
 static int read_list(const struct evr_metadata *meta, size_t offset,
                      char text[FORMAT_LIST_BYTES + 1]) {
   enum { ATTEMPTS = 8 };
@@ -90,7 +92,8 @@ static int read_list(const struct evr_metadata *meta, size_t offset,
     uint32_t version;
     if (evr_source_read(&meta->source, at, &first, sizeof first, NULL) != EVENTRING_OK) break;
     /* acquire fence: pairs with the release of the version at the end of
-       evr_control_write_list: the words read next are of this version, or newer */
+       evr_control_write_list: the words read next belong to this version or a newer
+       one */
     evr_fence_acquire();
     if (evr_source_read(&meta->source, at, &list, sizeof list, NULL) != EVENTRING_OK) break;
     /* acquire fence: pairs with the release fence in evr_control_write_list
@@ -164,8 +167,8 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   return status == EVENTRING_OK ? evr_give(info, &full, sizeof full) : status;
 }
 
-/* Takes an entry of the table of triggers. Returns false if the entry is empty. If it
-   changes meanwhile, some figures may be newer than others. */
+/* Takes an entry of the table of triggers. Returns false if the entry is empty. If the
+   entry changes during the copy, some figures may be newer than others. */
 static bool take_trigger(const struct format_trigger *from, struct eventring_trigger_state *to) {
   if (!from->number) return false;
   *to = (struct eventring_trigger_state){
@@ -340,7 +343,7 @@ int eventring_cursor_process(eventring_cursor *c, unsigned number,
 
 /* ---- Rings ------------------------------------------------------------------------- */
 
-/* Fills in what this cursor has read. */
+/* Fills in the counts of what this cursor has read. */
 static void fill_read(const struct evr_ring_reader *reader, struct eventring_ring_info *info) {
   info->missed = reader->missed;
   info->delivered = reader->delivered + reader->in_run;
@@ -349,7 +352,7 @@ static void fill_read(const struct evr_ring_reader *reader, struct eventring_rin
   /* a ring may be overwritten faster than its newest block can be copied */
   uint64_t accounted = info->missed + info->delivered + info->lost;
   if (info->emitted < accounted) info->emitted = accounted;
-  /* a stream is not overwritten: lost events are missing in the middle */
+  /* a stream is not overwritten: lost events are missing in its middle */
   if (info->is_stream && info->lost <= info->available) info->available -= info->lost;
 }
 
@@ -381,9 +384,9 @@ int eventring_cursor_totals(const eventring_cursor *c, struct eventring_totals *
   return evr_give(totals, &full, sizeof full);
 }
 
-/* Tells whether it is unknown that a span was still open after the last event of its
-   ring: its class is off (all classes are while the recording is paused, though not by
-   its end), or was off after the span began. */
+/* Tells whether a span that seems open after the last event of its ring may have ended:
+   its class is off, or was off after the span began. (While a recording is paused, all
+   classes are off; the end of a recording is no pause.) */
 static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_span *span,
                         const struct eventring_event *event) {
   const struct evr_metadata *meta = reader->blocks.meta;
@@ -394,8 +397,8 @@ static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_s
   return evr_ring_reader_was_off(reader, its, span->ticks);
 }
 
-/* Returns the classes that were switched on after `since` according to the log, and so
-   were off before. If entries are missing, any class may be among them. */
+/* Returns the classes that, according to the log, were switched on after `since`, and so
+   were off before that. If entries are missing, any class may be among them. */
 static uint64_t switched_on_since(const struct evr_metadata *meta, uint64_t since) {
   const uint32_t end = meta->log.written;
   uint32_t first = end > FORMAT_LOG_ENTRIES ? end - FORMAT_LOG_ENTRIES : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* last_stack.c: the last stacks of domains. Only the newest of each slot is kept, so that
- * the number of slots bounds the memory; earlier ones are read again on request. */
+/* last_stack.c: the last stacks of domains. Only the newest last stack of each slot is
+ * kept, so that the number of slots bounds the memory; earlier ones are read again on
+ * request. */
 #include "reader/last_stack.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ struct each_stack {
   const eventring_cursor *cursor;
   int (*on_stack)(void *context, const struct eventring_last_stack *stack);
   void *context;
-  /* the last one that was read, by slot */
+  /* the last stack that was read, by slot */
   struct evr_last_stack *stack[EVENTRING_MAX_DOMAINS];
   bool done;
 };
@@ -75,7 +76,7 @@ static int on_record(void *context, enum format_kind kind, const uint64_t *recor
   const unsigned slot = record_number(*record) % EVENTRING_MAX_DOMAINS;
   if (kind != FORMAT_LAST_STACKS || each->done || !evr_record_is_valid(kind, record, words))
     return EVENTRING_OK;
-  /* it replaces the previous one, whatever its time */
+  /* the newer record replaces the previous one, whatever its time */
   if (each->stack[slot]) each->stack[slot]->record.ticks = 0;
   if (!evr_last_stack_take(each->stack, record))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");

@@ -7,15 +7,15 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_last_stack { /* the newest one of a slot */
+struct evr_last_stack { /* the newest last stack of a slot */
   struct format_last_stack record;
   char text[FORMAT_STACK_TEXT + 1]; /* made harmless */
 };
 
-/* Tells whether a record that has the form of its kind is valid. */
+/* Tells whether a record of kind LAST_STACKS, whose form was checked, is valid. */
 bool evr_last_stack_valid(const uint64_t *record);
-/* Takes a valid record. `stacks` is indexed by slot; NULL: none. Returns false when out
-   of memory. */
+/* Takes a valid record. `stacks` is indexed by slot; an entry is NULL if there is none.
+   Returns false when out of memory. */
 bool evr_last_stack_take(struct evr_last_stack **stacks, const uint64_t *record);
 
 #pragma GCC visibility pop

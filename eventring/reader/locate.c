@@ -2,8 +2,8 @@
 /* locate.c: finding recordings: by path, by pid, by directory.
  *
  * A process records into a file that it maps for writing: /proc/PID/maps names it,
- * wherever it is. (A reader may map it too, but not for writing.) It is opened in the
- * first of these ways that leads to the mapped file:
+ * wherever it is. (A reader may map the file too, but not for writing.) The file is
+ * opened in the first of these ways that leads to it:
  *
  *   /proc/PID/map_files     the mapped file itself, whatever has its name now; for
  *                           users who may checkpoint processes (root)
@@ -15,13 +15,13 @@
  *                           producer keeps a descriptor
  *
  * A file that was found by its path may be the wrong one: a file system may have been
- * mounted over the directory, or a file put into its place. So it must be the mapped one:
- * the same inode of the same device.
+ * mounted over the directory, or a file put into its place. So the opened file must be
+ * the mapped file: the same inode of the same device.
  *
- * A child of a fork has the mappings of its parent. The process that records is the one
- * whose pid in its own pid namespace is that of the file's header; its number here may
- * differ. The calling process is found like any other (self.c adds what only it can
- * read).
+ * A child of a fork has the mappings of its parent. The recording process is the one
+ * whose pid, in its own pid namespace, is the pid in the file's header; its pid in this
+ * namespace may differ. The calling process is found like any other (self.c handles what
+ * only the calling process can read).
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
@@ -67,7 +67,7 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
 }
 
 /* Opens a file by its path. A link at the end of a path is followed only for a reader
-   that asks for it (EVENTRING_OPEN_FOLLOW): its user has named the path, and it only
+   that sets EVENTRING_OPEN_FOLLOW: its user has named the path, and the reader only
    reads. Functions that change or remove a recording follow no link: where others may
    write, in /tmp for example, a link in the place of a recording would redirect the
    change to a file that nobody named. Searches follow no link either: nobody has named
@@ -108,8 +108,9 @@ static bool has_suffix(const char *path) {
   return length > suffix && strcmp(path + length - suffix, EVENTRING_SUFFIX) == 0;
 }
 
-/* Cuts off the mark with which /proc names a deleted file. Returns false if there is
-   none. A file may really have such a name; then its device and inode decide. */
+/* Cuts off the mark that /proc appends to the name of a deleted file. Returns false if
+   there is no mark. The name of an existing file may end in the same way; then its device
+   and inode decide. */
 static bool cut_deleted(char *path) {
   static const char mark[] = " (deleted)";
   size_t length = strlen(path), size = sizeof mark - 1;
@@ -152,9 +153,10 @@ static bool find_own_mapping(const void *start, struct mapping *mapping) {
   return found;
 }
 
-/* Tells whether /proc names this file as it names the mapped one. stat and /proc name a
-   file differently where a file system presents several as one (btrfs, overlayfs); so the
-   file is mapped here, too. The mapping is not read. */
+/* Tells whether /proc shows the same device and inode for this file as for the mapped
+   file. Where a file system presents several file systems as one (btrfs, overlayfs), stat
+   and /proc show different numbers. So this process maps the file, too, and looks it up
+   in /proc; it does not read the mapping. */
 static bool is_named_alike(int fd, const struct mapping *mapping) {
   struct mapping own;
   void *map = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
@@ -248,7 +250,7 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
 /* ---- By pid ------------------------------------------------------------------------ */
 
 /* Returns the pid, in its own pid namespace, of the process that records into the file,
-   or 0 if the file is no recording or an ended one. (A process may keep an ended
+   or 0 if the file is no recording or an ended recording. (A process may keep an ended
    recording mapped for a while, beside the next one.) */
 static pid_t recorder_of(int fd) {
   struct format_header h;
@@ -323,7 +325,7 @@ struct discovery {
   void *context;
   struct file_id *seen;
   uint32_t count, room;
-  int result; /* of the callback that ended it */
+  int result; /* result of the callback that ended the search */
 };
 
 /* Tells whether a file was not seen yet, and remembers it. */
@@ -348,8 +350,8 @@ static void report_failure(struct discovery *d, const char *path,
                                             .error_text = ""});
 }
 
-/* Reports a file that was found. The cursor that it opens owns the descriptor from here
-   on. `process` is the one that records into it; 0: not known. */
+/* Reports a file that was found. The cursor that is opened owns the descriptor from here
+   on. `process` records into the file; 0 if not known. */
 static void report_file(struct discovery *d, int fd, const char *path, pid_t process) {
   struct eventring_error error = {0};
   struct eventring_info info = {.size = sizeof info};
@@ -398,7 +400,7 @@ static void look_into_directory(struct discovery *d, const char *directory) {
   if (dir) closedir(dir);
 }
 
-/* Tells whether the process itself records, and is not just a child that has the
+/* Tells whether the process itself records. A child of a fork may only have inherited the
    mappings. */
 static bool records_itself(pid_t pid, int fd) {
   pid_t own = evr_process_own_pid(pid);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.c: what a file says of itself, read and checked.
+/* metadata.c: reads and checks the header, status, domains and control page of a file.
  *
- * A field is used only after it has passed the check here. A fault of the header is an
- * error of opening. Damage that is found later is noted once and reported by the poll,
- * which goes on with the undamaged parts. A wrong checksum of the header or the front is
- * such damage: what is used of them has passed the other checks. end_check.c has the
- * checks of a file into which nobody writes any more.
+ * A field is used only after it was checked here. An invalid header makes opening fail.
+ * Damage that is found later is noted once and reported by the poll, which goes on with
+ * the undamaged parts. A wrong checksum of the header or the front is noted as damage in
+ * the same way, because the fields in use have passed the other checks. end_check.c
+ * checks files into which nobody writes any more.
  */
 #include "reader/metadata.h"
 #include "reader/torn_copy.h"
@@ -108,8 +108,8 @@ static bool status_is_valid(const struct evr_metadata *meta, const struct format
   return true;
 }
 
-/* Checks that the blocks that are claimed lie within the file. What is missing in a dead
-   process's file is damage: the rest of it is read. */
+/* Checks that the blocks that are claimed lie within the file. If blocks are missing in a
+   dead process's file, notes damage; the rest of the file is read. */
 static int check_size(struct evr_metadata *meta, uint64_t claimed, struct eventring_error *error) {
   uint64_t bytes;
   if (evr_source_lent(&meta->source)) return EVENTRING_OK;
@@ -138,7 +138,7 @@ static int read_status(struct evr_metadata *meta, struct eventring_error *error)
   if (status == EVENTRING_OK)
     status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, sizeof now, error);
   /* acquire fence: pairs with the producer's release stores into this page (each names
-     it): what is counted here is there to be read */
+     this fence): what is counted here can be read */
   evr_fence_acquire();
   if (status == EVENTRING_OK && !status_is_valid(meta, &now))
     status = evr_fail(error, EVENTRING_E_CORRUPT, 0,
@@ -192,8 +192,8 @@ static bool is_stream(const struct evr_metadata *meta, const struct format_ring 
 }
 
 /* Tells whether `blocks` more blocks can belong to runs. Runs do not overlap, so together
-   they have no more blocks than are claimed. So the length of the file bounds what
-   readers examine, whatever a table says. */
+   they have at most as many blocks as are claimed. So the length of the file bounds what
+   readers examine, whatever the tables claim. */
 static bool has_blocks(const struct evr_metadata *meta, uint32_t blocks) {
   return meta->run_blocks + blocks <= meta->status.claimed;
 }
@@ -224,8 +224,8 @@ static bool read_growth(const struct evr_metadata *meta, unsigned slot, unsigned
     struct format_runs *now = &row[attempt & 1];
     if (evr_source_read(&meta->source, offset, now, sizeof *now, NULL) != EVENTRING_OK)
       return false;
-    /* acquire fence: pairs with the release of the run in producer/growth.c: if a reading
-       has the run, the next one has its rounds */
+    /* acquire fence: pairs with the release of the run in producer/growth.c: if one
+       reading has the run, the next reading has its `rounds` */
     evr_fence_acquire();
     *growth = now->ring[ring];
     if (attempt && !memcmp(&row[0].ring[ring], &row[1].ring[ring], sizeof *growth)) break;
@@ -240,8 +240,8 @@ static void add_run(struct evr_metadata *meta, struct evr_places *places, uint32
   meta->run_count++;
 }
 
-/* Returns the oldest block that may be there in a ring that has grown. The ring got its
-   last run after the last block of a round: earlier rounds are gone (producer/growth.c).
+/* Returns the oldest block that may be present in a ring that has grown. The ring got its
+   last run after the last block of a round; earlier rounds are gone (producer/growth.c).
    The head is loaded again, because the run may be newer than the known head. */
 static uint64_t floor_of(struct evr_metadata *meta, unsigned slot, unsigned ring,
                          uint32_t rounds) {
@@ -277,8 +277,8 @@ static __attribute__((cold, noinline)) void take_runs(struct evr_metadata *meta,
 }
 
 /* Takes the head of a ring. A head that no producer can have reached is damage, and so is
-   one that goes back; then the last valid head stays in force. (Sequence numbers after it
-   would wrap round to blocks already read.) */
+   a head that goes back; then the last valid head is kept. (With such a head, sequence
+   numbers would wrap round to blocks already read.) */
 static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
   uint64_t *known = &meta->ring[slot][ring].head;
@@ -296,7 +296,8 @@ static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
   }
 }
 
-/* Takes an entry of a ring. A ring that has a first block stays where it is, for good. */
+/* Takes the entry of a ring in the domain table. Once a ring has a first block, it never
+   moves. */
 static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
                       const struct format_ring *ring) {
   struct format_ring *known = &meta->ring[slot][index];
@@ -354,7 +355,7 @@ uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block) {
   for (unsigned n = 0; n < meta->made_count; n++) {
     const struct evr_places *places = &meta->places[0][0] + meta->made[n];
     uint32_t from = 0;
-    /* a stream has units, and no runs */
+    /* streams have units, not runs */
     if (places->count == EVR_STREAM_PLACES) continue;
     for (unsigned i = 0; i < places->runs; from = places->run[i++].end) {
       uint64_t first = places->run[i].first, end = first + places->run[i].end - from;
@@ -373,7 +374,7 @@ int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
     uint64_t before, after;
     int status = evr_source_read(&meta->source, offset, &before, sizeof before, error);
     /* acquire fence: pairs with the release of the version in write_entry_locked
-       (producer/domains.c), which the fields precede */
+       (producer/domains.c), which comes after the stores of the fields */
     evr_fence_acquire();
     if (status == EVENTRING_OK)
       status = evr_source_read(&meta->source, offset, d, sizeof *d, error);
@@ -407,9 +408,9 @@ static bool is_written(const struct format_control *control, uint32_t n) {
   return control->log[n % FORMAT_LOG_ENTRIES].number == (uint64_t)n + 1;
 }
 
-/* Counts the entries up to the first that is still being written; the next call begins
-   with that one. Skips entries that 64 later ones have replaced. If `switches` has gone
-   back, begins again with the oldest entry. */
+/* Counts the log entries up to the first that is still being written; the next call
+   begins with that entry. Skips entries that 64 later entries have replaced. If
+   `switches` has gone back, begins again with the oldest entry. */
 static uint32_t count_written(const struct format_control *c, uint32_t from) {
   uint32_t oldest = c->switches > FORMAT_LOG_ENTRIES ? c->switches - FORMAT_LOG_ENTRIES : 0;
   if (c->switches - from > FORMAT_LOG_ENTRIES) from = oldest;
@@ -424,9 +425,10 @@ static uint32_t first_open(const struct format_control *c, uint32_t from, uint32
 }
 
 /* Reads the log of the control page. The order of loads within one copy is unknown, so
-   there are three copies, in the order of the loads of evr_control_entry: the number, and
-   the end if it is known; the other members; the number again. An entry that changed
-   meanwhile gets the number 0, as while it is written. */
+   there are three copies, in the order of the loads of evr_control_entry: first the
+   number, and `until` if it is known; then the other members; then the number again. An
+   entry that changed between the copies gets the number 0, like an entry that is being
+   written. */
 static int read_log(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_switch *log = meta->control.log;
   struct format_switch before[FORMAT_LOG_ENTRIES], after[FORMAT_LOG_ENTRIES];
@@ -491,17 +493,18 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
   return records;
 }
 
-/* Finds new units, if a stream or a kind of records needs them. */
+/* Finds new units, if a stream has blocks, or a kind has records, beyond the known
+   units. */
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
   bool is_last = meta->over && !meta->units_are_final;
-  /* a damaged head would ask for units each time */
+  /* a damaged head would cause a search each time */
   if (meta->over && !is_last) return EVENTRING_OK;
   if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
     return EVENTRING_OK;
   int status = evr_units_look(&meta->units, &meta->source, meta->status.claimed, meta->over,
                               error);
-  if (status != EVENTRING_OK) return status; /* it remains due */
+  if (status != EVENTRING_OK) return status; /* the search remains due */
   meta->units_are_due = false;
   meta->units_are_final = meta->over;
   meta->units.looked_records = records;
@@ -514,7 +517,7 @@ static int look_for_units(struct evr_metadata *meta, struct eventring_error *err
 
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);
-  if (meta->is_torn_copy) return status; /* its rings are not where the front says */
+  if (meta->is_torn_copy) return status; /* the front does not say where its rings are */
   if (status == EVENTRING_OK) status = read_rings(meta, error);
   if (status == EVENTRING_OK && evr_metadata_has_streams(meta))
     status = look_for_units(meta, error);
@@ -527,9 +530,10 @@ int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *err
   return status == EVENTRING_OK ? read_control(meta, error) : status;
 }
 
-enum { MOST_GROWN = 1 << 22 }; /* blocks that a mapping has room for */
+enum { MOST_GROWN = 1 << 22 }; /* most blocks that a mapping has room for */
 
-/* Returns the bytes of the largest file that a producer makes with rings of this size. */
+/* Returns the size in bytes of the largest file that a producer makes with rings of this
+   size. */
 static uint64_t most_bytes(const struct format_header *h) {
   uint64_t blocks = 0;
 #define ADD_BUDGET(name, kind, budget, full) blocks += (budget) + 16;
@@ -558,18 +562,18 @@ void evr_metadata_close(struct evr_metadata *meta) {
   free(meta->segments);
 }
 
-/* Returns where a block of a stream lies. A block beyond the end of a stretch lies in the
-   stretch's last place, which blocks share for which there was no room. For a block
-   before the first stretch, returns a place that holds no block of the stream. */
+/* Returns the location of a block of a stream. A block beyond the end of a stretch lies
+   in the stretch's last place, which is used by all blocks that found no room. For a
+   block before the first stretch, returns a place that holds no block of the stream. */
 static struct evr_location place_in_stream(const struct evr_stretches *stretches,
                                            uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(stretches, sequence);
-  /* there lies the magic, which is no sequence */
+  /* offset 0 has the magic, which is no sequence */
   if (!s) return (struct evr_location){.offset = 0, .row = 1};
   uint64_t at = sequence - s->sequence;
   if (at >= s->blocks) at = s->blocks - 1;
-  /* where stretches overlap, the later one counts: the earlier one may have a copy of its
-     first block, made when that was the newest */
+  /* where stretches overlap, the later one counts: the earlier stretch may have a copy of
+     the later one's first block, made when that block was the newest */
   uint64_t end = s->sequence + s->blocks;
   if (s + 1 < stretches->list + stretches->count && s[1].sequence < end) end = s[1].sequence;
   return (struct evr_location){.offset = format_block_offset(s->first + at),
@@ -584,18 +588,18 @@ uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsi
   uint64_t after = evr_stretches_after(stretches, sequence);
   uint64_t head = meta->ring[slot][ring].head;
   bool is_newer = there > sequence && there <= head && evr_stretches_find(stretches, sequence);
-  /* the place was used again, for a block that lies before the next stretch */
+  /* the place was used again for another block before the next stretch */
   if (is_newer && (there > after || evr_stretches_find(stretches, there) ==
                                         evr_stretches_find(stretches, sequence)))
     return there;
-  /* beyond all units there is only the last place, which can hold only the newest
+  /* beyond all units a block can only be in the last place, which holds the newest
      block */
   bool is_behind_all = after >= evr_stretches_end(stretches);
   return is_behind_all && !is_newer && head > after ? head : after;
 }
 
-/* Returns the greatest sequence below `sequence` whose block may be there. Behind the end
-   of a stretch that can only be the block in its last place. */
+/* Returns the greatest sequence below `sequence` whose block may be present. Beyond the
+   end of a stretch, only the block in the stretch's last place can be present. */
 static uint64_t before_in_stream(const struct evr_metadata *meta,
                                  const struct evr_stretches *stretches, uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(stretches, sequence - 1);
@@ -626,8 +630,9 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
       .row = run->end - place};
 }
 
-/* Reads the head of a ring. If the head of a stream needs units that cannot be found, it
-   stays as it was, because its blocks could not be found, and the next refresh fails. */
+/* Reads the head of a ring. If the head of a stream is beyond the units that can be
+   found, returns the former head, because its blocks could not be found; the next refresh
+   then fails. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
@@ -644,10 +649,10 @@ uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ri
   return meta->ring[slot][ring].head;
 }
 
-/* Tells whether the process of the header lives, on a file system without locks, by its
-   pid and start time. A process that holds a lock, which cannot be seen from here, has
-   not noted its start time. Then the pid alone decides, because a live file that is taken
-   for dead would not be read again. */
+/* Tells whether the process of the header lives, by its pid and start time, for a file
+   system without locks. A process that holds a lock, which this process cannot see, has
+   not noted its start time. Then the pid alone decides, because a live file that is
+   mistaken for dead would not be read again. */
 static bool process_lives(const struct format_header *h) {
   uint64_t start = h->pid > 0 ? evr_process_start(h->pid) : 0;
   return start && (!h->process_start || start == h->process_start);
@@ -668,7 +673,8 @@ enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
     status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state, NULL);
   if (status == EVENTRING_E_TRUNCATED) return EVENTRING_DEAD;
   /* acquire fence: pairs with the release of the state in evr_recording_end_locked: a
-     reader that sees that the recording has ended sees what was written before */
+     reader that sees that the recording has ended sees everything that was written before
+     the end */
   evr_fence_acquire();
   if (status == EVENTRING_OK && state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
   if (evr_source_lent(&meta->source)) return EVENTRING_LIVE;

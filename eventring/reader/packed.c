@@ -5,23 +5,25 @@
  * has which bytes (packed_map.c). A frame is unpacked when some of its bytes are read;
  * the last few unpacked ones are kept.
  *
- * Where no valid packet begins, one is missing: its place was taken, but it was not
- * written yet, will never be, or is damaged. The next valid packet is searched by its
- * magic, at multiples of the alignment; what lies before it is a gap. Each refresh
- * searches again the gaps and what follows the last packet, because writes finish in any
- * order.
+ * Where no valid packet begins, a packet is missing: its place was reserved, but it is
+ * not written yet, will never be written, or is damaged. The next valid packet is found
+ * by its magic, at multiples of the alignment; the bytes before it are a gap. Each
+ * refresh searches the gaps again, and the bytes after the last packet, because writes
+ * finish in any order.
  *
  * A frame that cannot be unpacked while its file is being written may be one whose write
  * is under way. It is treated as missing until the next refresh, a few times. After that,
- * and in a file into which nobody writes, the packet does not count any more: older bytes
- * that it has replaced count again. To find them, all headers are read once more. With
- * too many such packets this would take too long; then the bytes of such a packet are
- * zeros. This is reported as damage, unless the write of the packet may have been under
- * way when the writer was killed: then the packet is among the newest ones, and no packet
- * is marked as the last. A gap that does not begin with zeros is damage, too.
+ * and at once in a file into which nobody writes, the packet no longer counts, and the
+ * older bytes that it has replaced count again. To find these bytes, all headers are read
+ * once more. With too many such packets this would take too long; then the bytes of such
+ * a packet are zeros. This is reported as damage, unless the write of the packet may have
+ * been under way when the writer was killed: then the packet is among the newest ones,
+ * and no packet is marked as the last. A gap that does not begin with zeros is damage,
+ * too.
  *
- * Sizes are bounded: a packet has at most 4 MiB, the cache CACHED packets, the map has at
- * most the extents of the file. One thread at a time uses all this, as with a cursor. */
+ * Memory is bounded: a packet has at most 4 MiB, the cache at most CACHED packets, the
+ * map at most the extents of the file. Only one thread at a time may use an evr_packed,
+ * as with a cursor. */
 #include "reader/packed.h"
 
 #include <errno.h>
@@ -41,15 +43,16 @@ enum {
   /* a recorder makes two packets of a buffer of events, and rings are at different
      places */
   CACHED = 16,
-  MOST_DOUBTS = 64, /* remembered packets whose frame could not be unpacked */
+  /* most packets that are remembered because their frame could not be unpacked */
+  MOST_DOUBTS = 64,
   MOST_TRIES = 3,   /* tries at such a packet while its file is being written */
   IN_FLIGHT = 128,  /* packets that a writer has under way, at most */
   WINDOW = 65536    /* bytes that a search reads at once */
 };
 
-struct cached { /* a packet that is unpacked */
+struct cached { /* a packet that has been unpacked */
   uint64_t packet;
-  uint8_t *bytes; /* NULL: the slot is free */
+  uint8_t *bytes; /* NULL if the slot is free */
   uint32_t count;
   bool is_bad;    /* it could not be unpacked */
   uint64_t used;  /* when it was used last, counted in reads */
@@ -58,10 +61,10 @@ struct cached { /* a packet that is unpacked */
 struct doubt { /* a packet that could not be unpacked */
   uint64_t packet;
   unsigned tries;
-  bool is_waiting; /* for the next refresh */
+  bool is_waiting; /* it is tried again at the next refresh */
 };
 
-struct gap { /* where no packet was found */
+struct gap { /* bytes of the file in which no packet was found */
   uint64_t from, to;
 };
 
@@ -74,10 +77,10 @@ struct evr_packed {
   int fd;
   void *unpacker;
   uint64_t plain_bytes;
-  uint64_t next; /* where the first packet may be that was not found yet */
-  uint64_t newest; /* sequence of a packet */
-  bool is_final;   /* when it was scanned, nobody wrote any more */
-  bool is_whole;   /* the last packet is there: the writer was not killed */
+  uint64_t next; /* where the next packet may begin */
+  uint64_t newest; /* greatest sequence of a packet found */
+  bool is_final;   /* nobody wrote any more when the file was scanned */
+  bool is_whole;   /* the last packet is present, so the writer was not killed */
   struct gaps gaps;
   struct evr_packed_map map;
   struct cached cache[CACHED];
@@ -92,7 +95,8 @@ struct evr_packed {
 
 /* ---- The file -------------------------------------------------------------------- */
 
-/* Returns how many bytes were read, fewer at the end of the file, or -1 with errno. */
+/* Returns how many bytes were read, fewer than `size` only at the end of the file, or -1
+   with errno. */
 static ssize_t read_at(int fd, uint64_t offset, void *to, size_t size) {
   size_t at = 0;
   while (at < size) {
@@ -163,8 +167,8 @@ static void take_packet(struct evr_packed *p, uint64_t at, const struct packet *
   }
 }
 
-/* Returns where the file has data, from `at` on, or `end` if there is none before
-   that. */
+/* Returns the first offset from `at` on at which the file has data, or `end` if there is
+   none before it. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t end) {
   off_t data = lseek(fd, (off_t)at, SEEK_DATA);
   if (data < 0) return errno == ENXIO ? end : at;
@@ -204,8 +208,8 @@ static void add_gap(struct evr_packed *p, struct gaps *gaps, uint64_t from, uint
   gaps->list[gaps->count++] = (struct gap){from, to};
 }
 
-/* Takes the packets from `at` on, and notes where none was found between them. Returns
-   where the last one ends. */
+/* Takes the packets from `at` on, and notes the gaps between them. Returns where the last
+   packet ends. */
 static uint64_t scan(struct evr_packed *p, uint64_t at, uint64_t end, struct gaps *gaps) {
   struct packet packet;
   while (at < end && !p->no_memory) {
@@ -226,7 +230,7 @@ static bool is_recent(const struct evr_packed *p, const struct packet_header *h)
   return !p->is_whole && evr_packet_header_valid(h) && h->sequence + IN_FLIGHT > p->newest;
 }
 
-/* Tells whether only the first pages of a packet were written: its last extent is
+/* Tells whether only the first pages of a packet were written, so that its last extent is
    zeros. */
 static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
                                const struct packet_header *h) {
@@ -236,15 +240,15 @@ static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
          !memcmp(&last, &zeros, sizeof last);
 }
 
-/* Notes damage, unless an unfinished write may have left the gap. A place that was taken
-   and never written begins with zeros, and so does the place of a packet that could not
-   be written completely. The packet behind the last one may be cut off. A packet whose
-   write was interrupted may have only its beginning. */
+/* Notes damage, unless an unfinished write may have left the gap. A place that was
+   reserved and never written begins with zeros, and so does the place of a packet that
+   could not be written completely. The last packet of the file may be cut off. A packet
+   whose write was interrupted may have only its beginning. */
 static void check_gap(struct evr_packed *p, uint64_t from, uint64_t file_bytes, bool is_last) {
   struct packet packet, zeros = {0};
   if (read_at(p->fd, from, &packet.header, sizeof packet.header) != sizeof packet.header ||
       !memcmp(&packet.header, &zeros.header, sizeof zeros.header) ||
-      read_packet(p, from, file_bytes, &packet) /* it is left out */ ||
+      read_packet(p, from, file_bytes, &packet) /* the packet is left out */ ||
       is_torn_in_extents(p, from, &packet.header) ||
       (is_last && evr_packet_header_valid(&packet.header) &&
        packet_length(&packet.header) > file_bytes - from))
@@ -258,7 +262,7 @@ static void check_gaps(struct evr_packed *p, uint64_t file_bytes) {
   if (p->next < file_bytes) check_gap(p, p->next, file_bytes, !p->is_whole);
 }
 
-/* Goes on behind the last packet, and searches all gaps again. */
+/* Scans the file after the last packet, and searches all gaps again. */
 static int scan_all(struct evr_packed *p, struct eventring_error *error) {
   struct gaps before = p->gaps;
   struct stat st;
@@ -288,8 +292,8 @@ static int rescan(struct evr_packed *p, struct eventring_error *error) {
   return scan_all(p, error);
 }
 
-/* Takes new packets. A packet that was not whole may be whole by now, even if its writer
-   has gone meanwhile. */
+/* Takes new packets. A packet that was incomplete may be complete by now, even if its
+   writer has ended since. */
 int evr_packed_refresh(struct evr_packed *p, struct eventring_error *error) {
   bool any = false;
   for (unsigned i = 0; i < p->doubts; i++) {
@@ -322,8 +326,8 @@ static bool need_frame_room(struct evr_packed *p, size_t size) {
   return true;
 }
 
-/* Unpacks a packet into its slot. Returns 0, E_CORRUPT if that is not possible, or
-   E_MEMORY. */
+/* Unpacks a packet into its slot of the cache. Returns 0, E_CORRUPT if it cannot be
+   unpacked, or E_MEMORY. */
 static int unpack(struct evr_packed *p, struct cached *slot) {
   struct packet packet;
   if (!read_packet(p, slot->packet, UINT64_MAX, &packet)) return EVENTRING_E_CORRUPT;
@@ -346,8 +350,8 @@ static bool may_be_torn(const struct evr_packed *p, uint64_t at) {
 }
 
 /* Leaves a packet out, for now or for good. Returns true if the map must be made again.
-   p->is_final was determined before the frame was read: by now the writer may have
-   finished and gone. */
+   p->is_final was determined before the frame was read; the writer may have finished and
+   ended since. */
 static bool leave_out(struct evr_packed *p, uint64_t packet) {
   bool is_written = !p->is_final;
   struct doubt *doubt = doubt_of(p, packet);
@@ -356,8 +360,8 @@ static bool leave_out(struct evr_packed *p, uint64_t packet) {
     *doubt = (struct doubt){.packet = packet};
   }
   if (doubt) {
-    /* a write under way may take any time: it is not damage before later writes are
-       done */
+    /* a write under way may take any time: a missing packet is not damage before later
+       writes are done */
     doubt->tries = !is_written ? MOST_TRIES : may_be_torn(p, packet) ? 0 : doubt->tries + 1;
     doubt->is_waiting = doubt->tries < MOST_TRIES;
   }
@@ -366,9 +370,9 @@ static bool leave_out(struct evr_packed *p, uint64_t packet) {
   return doubt != NULL;
 }
 
-/* Returns a packet's bytes, or NULL if they cannot be had. Then *status is E_MEMORY or
-   another error of the scan, 0 if the map has changed, or E_CORRUPT if the packet is
-   damaged beyond the number that can be left out. */
+/* Returns a packet's bytes, or NULL on failure. Then *status is E_MEMORY or another error
+   of the scan, 0 if the map has changed, or E_CORRUPT if the packet is damaged and too
+   many are left out already. */
 static const struct cached *unpacked(struct evr_packed *p, uint64_t packet, int *status,
                                      struct eventring_error *error) {
   struct cached *slot = slot_for(p, packet);
@@ -393,8 +397,8 @@ static const struct cached *unpacked(struct evr_packed *p, uint64_t packet, int 
 
 /* ---- Reading --------------------------------------------------------------------- */
 
-/* Copies bytes from `offset` on, up to the end of an extent, or zeros up to the next one.
-   Returns how many, 0 if the map has changed, or an error. */
+/* Copies bytes from `offset` on: up to the end of an extent, or zeros up to the next
+   extent. Returns how many bytes, 0 if the map has changed, or an error. */
 static ssize_t read_part(struct evr_packed *p, uint64_t offset, uint8_t *to, size_t size,
                          struct eventring_error *error) {
   const struct evr_extent *e = evr_packed_map_find(&p->map, offset);

@@ -27,7 +27,7 @@ int evr_packed_read(struct evr_packed *packed, uint64_t offset, void *to, size_t
 bool evr_packed_is_hole(const struct evr_packed *packed, uint64_t offset, uint64_t size);
 /* Returns the size of the plain file in bytes. */
 uint64_t evr_packed_bytes(const struct evr_packed *packed);
-/* Moves the first damage found since the last call to *damage, if that is empty. */
+/* Moves the first damage found since the last call to *damage, if *damage is empty. */
 void evr_packed_take_damage(struct evr_packed *packed, struct eventring_error *damage);
 
 #pragma GCC visibility pop

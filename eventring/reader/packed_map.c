@@ -4,14 +4,14 @@
  * The map is a sorted list of extents that do not overlap. Extents are added in the order
  * in which packets lie in the file: in bulk when a file is opened, a few at a time while
  * it is followed. They are sorted in as in a merge sort: two sorted lists become one.
- * Where two extents overlap, that of the newer packet counts. So the memory is
- * proportional to the number of extents, whatever they contain, and so is the time, apart
- * from a logarithmic factor. */
+ * Where two extents overlap, the extent of the newer packet counts. So memory and, apart
+ * from a logarithmic factor, time are proportional to the number of extents, whatever
+ * they contain. */
 #include "reader/packed_map.h"
 
 #include <stdlib.h>
 
-struct list { /* of extents; `at`: the next one */
+struct list { /* a list of extents; `at` is the next extent */
   struct evr_extent *at, *end;
 };
 
@@ -46,9 +46,9 @@ static uint32_t alone(const struct evr_extent *e, const struct list *other) {
   return (uint32_t)(other->at->offset - e->offset);
 }
 
-/* Merges two lists into `to`, which has room for both and for the extents that are split:
-   one more for each. Where packets have the same sequence, that in b counts. Returns how
-   many extents there are. */
+/* Merges two lists into `to`, which has room for all their extents and for one more for
+   each extent that is split. Where packets have the same sequence, the packet in b
+   counts. Returns the number of extents in `to`. */
 static size_t merge(struct list a, struct list b, struct evr_extent *const to) {
   struct evr_extent *next = to;
   while (a.at < a.end || b.at < b.end) {
@@ -131,7 +131,7 @@ bool evr_packed_map_settle(struct evr_packed_map *map) {
   if (!all) return false;
   map->list = all;
   map->count = count;
-  free(map->fresh); /* that many are unlikely to come at once again */
+  free(map->fresh); /* so many extents are unlikely to be added at once again */
   map->fresh = NULL;
   map->fresh_count = map->fresh_room = 0;
   return true;

@@ -10,17 +10,18 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_extent {  /* a range of the plain file that one packet has */
-  uint64_t offset;   /* in the plain file */
-  uint64_t sequence; /* of the packet */
-  uint64_t packet;   /* where the packet begins in the packed file */
+  uint64_t offset;   /* offset in the plain file, in bytes */
+  uint64_t sequence; /* sequence of the packet */
+  uint64_t packet;   /* offset of the packet in the packed file */
   uint32_t bytes;
-  uint32_t from;     /* where its first byte is in the packet when that is unpacked */
+  uint32_t from;     /* offset of its first byte in the unpacked packet */
 };
 
 struct evr_packed_map {
-  struct evr_extent *list; /* ascending, without overlaps */
+  struct evr_extent *list; /* sorted by offset, without overlaps */
   size_t count;
-  struct evr_extent *fresh; /* in the order in which they were added */
+  /* added since the last evr_packed_map_settle, in the order of addition */
+  struct evr_extent *fresh;
   size_t fresh_count, fresh_room;
 };
 
@@ -30,8 +31,8 @@ bool evr_packed_map_add(struct evr_packed_map *map, const struct evr_extent *ext
 /* Merges the added extents into the list. Returns false, with nothing changed, when out
    of memory. */
 bool evr_packed_map_settle(struct evr_packed_map *map);
-/* Returns the extent with this byte, or the first one behind it, or NULL if there is
-   none. */
+/* Returns the extent that contains this byte, else the first extent after the byte, or
+   NULL if there is none. */
 const struct evr_extent *evr_packed_map_find(const struct evr_packed_map *map, uint64_t offset);
 void evr_packed_map_clear(struct evr_packed_map *map);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.c: removes what was left of unfinished copies. The writer of a copy holds a
- * producer's lock on it, so a read lock can be had only if there is no writer. */
+/* parts.c: removes the files of unfinished copies. The writer of a copy holds a
+ * producer's lock on it, so taking a read lock succeeds only if there is no writer. */
 #include "reader/parts.h"
 #include "eventring/tools.h"
 
@@ -25,8 +25,8 @@ static bool is_part(const char *name) {
   return size >= sizeof suffix && strcmp(name + size - (sizeof suffix - 1), suffix) == 0;
 }
 
-/* Tells whether a file is this user's and has no writer. Without file locks this cannot
-   be known. */
+/* Tells whether a file belongs to this user and has no writer. Returns false where the
+   file system has no locks, because this cannot be known there. */
 static bool is_left(int fd, struct stat *st) {
   return fstat(fd, st) == 0 && st->st_uid == geteuid() && evr_lock_out_producer(fd) == 0;
 }

@@ -13,8 +13,8 @@
    file in messages; its last component is the name. */
 int evr_snapshot_in(eventring_cursor *cursor, int directory, const char *path,
                     struct eventring_error *error);
-/* Removes what eventring_remove_parts does, but in an open directory. Returns how many
-   files, or an error. */
+/* Removes the files that eventring_remove_parts removes, but in an open directory.
+   Returns their number, or an error. */
 int evr_remove_parts(int directory);
 
 #pragma GCC visibility pop

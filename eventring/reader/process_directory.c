@@ -3,8 +3,8 @@
  *
  * A path means the same here and in the process only if both have the same root and the
  * same mounts; a relative path starts at the process's current directory. The permissions
- * tested are those of this command, which are those of the process only where both belong
- * to the same user. */
+ * tested are those of this process. They are the permissions of the other process only if
+ * both belong to the same user. */
 #include "reader/process_directory.h"
 
 #include <dirent.h>
@@ -33,8 +33,8 @@ static bool sees_the_same(pid_t pid) {
   return is_same("/", root) && is_same("/proc/self/ns/mnt", mounts);
 }
 
-/* Tells whether the process has the file open. If not, it is another process, with the
-   same number in this pid namespace. */
+/* Tells whether the process has the file open. If not, it is another process with the
+   same pid in this pid namespace. */
 static bool has_open(pid_t pid, int fd) {
   char path[64];
   struct stat own, other;
@@ -55,7 +55,7 @@ static bool is_own(pid_t pid) {
   return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* Returns 0, or an errno that says what is wrong with the directory. Write permission is
+/* Returns 0, or an errno that says why the directory cannot be used. Write permission is
    tested only for a process of this user (`own`). */
 static int trouble_of(const char *path, bool own) {
   struct stat st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process_directory.h: can the process of a recording make files in a directory? */
+/* process_directory.h: whether the process of a recording can make files in a
+   directory. */
 #ifndef EVENTRING_PROCESS_DIRECTORY_H
 #define EVENTRING_PROCESS_DIRECTORY_H
 
@@ -11,10 +12,10 @@
 
 /* Checks that the live process `pid`, which has the file of `fd` open, can make files in
    `directory`, a path as the process understands it. Returns E_DIRECTORY, with a text
-   that names the directory, if it is missing and cannot be made in its parent, if it is
-   no directory, or if the process's user, when that is also this user, may not write
-   there. Returns 0 also if this cannot be determined: the process is in another container
-   or chroot, or this user may not see its open files. */
+   that names the directory, if it is missing and cannot be made in its parent, or if it
+   is no directory. Also returns E_DIRECTORY if the process belongs to this user and may
+   not write there. Returns 0 also if this cannot be determined: the process is in another
+   container or chroot, or this user may not see its open files. */
 int evr_process_can_write(pid_t pid, int fd, const char *directory, struct eventring_error *error);
 
 #pragma GCC visibility pop

@@ -4,12 +4,13 @@
  * The reader looks for parts of profiles (FORMAT.md, section 5, kind 10) in all blocks
  * that are in no ring. It sorts the parts of each life of a domain and takes the newest
  * profile that is whole and valid. Other profiles of the same life are older, or
- * incomplete because the producer was killed, is still writing, or the file was copied
- * while it wrote: that is no damage. A live producer may overwrite what was found: then
- * an older profile is taken, and if there is none, everything is read again.
+ * incomplete because the producer was killed, is still writing, or was writing when the
+ * file was copied. An incomplete profile is no damage. If a live producer overwrites the
+ * profile that was found, an older profile is taken; if there is none, everything is read
+ * again.
  *
- * Nothing in a file is trusted: arrays grow only by what is found, a parent must have a
- * smaller number than its child (so there is no cycle), and sums must not overflow.
+ * Nothing in a file is trusted: arrays grow only with the data found, a parent must have
+ * a smaller number than its child (so there is no cycle), and sums must not overflow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static int compare_parts(const void *left, const void *right) {
   const struct format_profile *b = &((const struct part *)right)->head;
   if (a->slot != b->slot) return a->slot < b->slot ? -1 : 1;
   if (a->incarnation != b->incarnation) return a->incarnation < b->incarnation ? -1 : 1;
-  /* newest first */
+  /* the newest profile first */
   if (a->written != b->written) return a->written > b->written ? -1 : 1;
   uint32_t m = record_number(a->first), n = record_number(b->first);
   return (m > n) - (m < n);
@@ -59,8 +60,8 @@ static bool head_is_valid(const struct format_profile *h) {
          h->parts && record_number(h->first) < h->parts && h->nodes;
 }
 
-/* Returns the size of the words of a head that this reader knows. Words that the record
-   lacks are 0. */
+/* Returns the size in bytes of the words of a head that this reader knows. Words that the
+   record lacks count as 0. */
 static size_t head_bytes(uint64_t first) {
   size_t words = record_words(first);
   return (words < PART_WORDS ? words : (size_t)PART_WORDS) * sizeof first;
@@ -124,7 +125,7 @@ static bool same_life(const struct format_profile *a, const struct format_profil
 struct reading {
   struct eventring_profile *p;
   const struct format_profile *head;
-  /* the first of part 0 */
+  /* room for the first record of part 0 */
   uint64_t record[FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS];
   uint64_t multiplier;
   uint32_t function_room, node_room, flat_room;
@@ -136,7 +137,7 @@ static uint64_t to_ns(const struct reading *r, uint64_t ticks) {
   return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* Copies a text as it is; code that shows it makes it printable. */
+/* Copies a text unchanged; code that shows the text makes it printable. */
 static char *copy_text(const char *from, size_t size) {
   char *text = malloc(size + 1);
   if (!text) return NULL;
@@ -168,8 +169,8 @@ static bool take_function(struct reading *r, const uint64_t *words, unsigned cou
   return !r->no_memory;
 }
 
-/* Tells whether the parent and the function of flat calls are valid. Flat calls have no
-   place, and may be those of a function that is not known. */
+/* Tells whether the parent and the function of a record of flat calls are valid. Flat
+   calls have no parent, and their function may be unknown. */
 static bool flat_is_valid(const struct reading *r, const struct format_profile_node *n) {
   return n->parent == UINT32_MAX &&
          (n->function == UINT32_MAX || n->function < r->p->function_count);
@@ -183,7 +184,7 @@ static bool place_is_valid(const struct reading *r, const struct format_profile_
   return n->parent < number && n->function < r->p->function_count;
 }
 
-/* Takes the figures of a node, or of flat calls, which have fewer. */
+/* Takes the figures of a node, or of flat calls, which have fewer figures. */
 static bool take_figures(const struct reading *r, struct eventring_profile_node *to,
                          const struct format_profile_node *n, const uint64_t *words,
                          unsigned count, unsigned most_figures) {
@@ -226,13 +227,14 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count, 
                                        is_flat ? FORMAT_NODE_LOST_CALLS : FORMAT_NODE_FIGURES);
 }
 
-/* Takes the first record of a part. It must be the one that was found, and equal that of
-   the previous part except for the number, also in words that this reader does not know.
-   A profile that was taken with another clock than the file's has its tick length
-   there. */
+/* Takes the first record of a part. It must equal the record that was found by the scan
+   and, apart from the number, the first record of part 0, also in words that this reader
+   does not know. A profile that was taken with another clock than the file's has the
+   length of its ticks in this record. */
 static bool take_head(struct reading *r, const uint64_t *record, uint32_t part) {
   size_t size = record_words(*record) * sizeof *record;
-  if (memcmp(record, r->head, head_bytes(*record))) return false; /* it was rewritten */
+  /* the record was rewritten */
+  if (memcmp(record, r->head, head_bytes(*record))) return false;
   if (record_number(*record) != part) return false;
   if (part > 0)
     return record_words(*record) == record_words(*r->record) &&
@@ -290,7 +292,7 @@ static void fill_in(eventring_cursor *c, struct eventring_profile *p,
   p->backwards = h->backwards;
 }
 
-/* Reads the profile whose parts begin at `part`. Sets *valid to whether it is whole and
+/* Reads the profile whose first part is `part`. Sets *valid to whether it is whole and
    valid. */
 static int read_profile(eventring_cursor *c, const struct part *part, uint32_t count,
                         struct eventring_profile *p, bool *valid,
@@ -328,15 +330,15 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
 
 /* ---- All of them ------------------------------------------------------------------- */
 
-/* Tells whether the file may have only the first parts of a profile. It has all if its
-   producer ended it. */
+/* Tells whether the file may have only the first parts of a profile. A file that its
+   producer has ended has all parts. */
 static bool may_lack_parts(const eventring_cursor *c) {
   return c->meta.status.state != FORMAT_ENDED || c->meta.header.flags & FORMAT_INCOMPLETE;
 }
 
 /* Takes the newest whole profile of the life whose parts begin at *at, and moves *at
-   behind them. Sets *begun if there is none, but the first one may have been in the
-   middle of being written. */
+   behind them. If there is no whole profile, sets *begun if the first one may have been
+   incomplete because it was being written. */
 static int take_life(eventring_cursor *c, const struct parts *parts, uint32_t *at,
                      struct eventring_profile *p, bool *valid, bool *begun,
                      struct eventring_error *error) {

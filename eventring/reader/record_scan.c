@@ -3,14 +3,15 @@
  *
  * Nothing in the file points to these blocks: they are all the claimed blocks that are in
  * no ring, and their headers say what they hold. So damage to one block affects no other.
- * The scan keeps a list of them and how far it has read each; the numbers of records in
- * the status page say when to read again. A block of a ring that the domain table does
- * not show yet looks unused; it leaves the list when the ring is known.
+ * The scan keeps a list of these blocks, with the place up to which each has been read;
+ * the counts of records in the status page say when to read again. A block of a ring that
+ * the domain table does not show yet looks unused; it leaves the list when the ring is
+ * known.
  *
- * Where blocks of a kind are rewritten, their order in the file is not that of their
- * records. So a scan reads the sequences first and then the blocks in their order. A
- * block that is begun in between is left for the next scan; the number of records shows
- * that one is due.
+ * Where blocks of a kind are rewritten, their order in the file is not the order of their
+ * records. So a scan first reads the sequences, and then reads the blocks in the order of
+ * the sequences. A block that is begun between these two steps is left for the next scan,
+ * which the count of records makes due.
  */
 #include "reader/record_scan.h"
 
@@ -30,10 +31,10 @@ bool evr_kind_is_known(unsigned kind) {
   }
 }
 
-/* Tells whether this kind rewrites its oldest block. In a stream only endings and last
-   stacks do. */
+/* Tells whether this kind rewrites its oldest block. In a stream only the kinds ENDINGS
+   and LAST_STACKS do. */
 static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
-  /* this scan does not use them (profiles.c) */
+  /* profiles.c reads profiles, not this scan */
   if (kind == FORMAT_PROFILES) return false;
   if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
     return kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
@@ -71,8 +72,7 @@ static int add_block(struct evr_record_scan *scan, uint64_t block,
   return EVENTRING_OK;
 }
 
-/* Removes blocks from the list that have become known to belong to a ring since they were
-   claimed. */
+/* Removes from the list the blocks that are now known to belong to a ring. */
 static void drop_blocks_of_rings(struct evr_record_scan *scan, const struct evr_metadata *meta) {
   uint32_t kept = 0;
   if (scan->runs == meta->run_count) return;
@@ -127,7 +127,7 @@ static void note_damage(struct evr_metadata *meta, struct evr_record_block *b) {
   b->finished = true;
 }
 
-/* Notes the kind of a block that was not used the last time. */
+/* Notes the kind of a block that was unused at the last scan. */
 static void identify_block(struct evr_record_scan *scan, struct evr_record_block *b,
                            const struct format_block *h) {
   b->sequence = h->sequence;
@@ -160,7 +160,7 @@ static int read_block(struct evr_record_scan *scan, struct evr_metadata *meta,
   int status =
       evr_records_copy(&meta->source, format_block_offset(b->block), words, &end, &sound, error);
   if (status != EVENTRING_OK || !end) return status;
-  /* it was begun after the sequences were read */
+  /* the block was begun after the sequences were read */
   if (h->sequence != b->found) return EVENTRING_OK;
   if (h->sequence != b->sequence) identify_block(scan, b, h);
   if (b->finished) return EVENTRING_OK;

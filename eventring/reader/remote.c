@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* remote.c: controlling the recording of another process.
  *
- * The control page is mapped for writing only for the duration of the change
- * (control_page.h), after the file was checked like any other (metadata.c) and found to
- * have a live producer. control.c has the rules of its contents and changes.
+ * The control page is mapped for writing only while it is changed (control_page.h), after
+ * the file was checked like any other (metadata.c) and found to have a live producer.
+ * control.c has the rules for the contents of the page and its changes.
  */
 #include "reader/control_page.h"
 #include "reader/cursor.h"
@@ -55,8 +55,8 @@ static uint64_t classes_of(const struct evr_metadata *meta) {
   return evr_named_classes(meta->header.classes) & ~meta->status.redacted;
 }
 
-/* Returns the classes of the change that are never recorded. (A change that names all
-   existing classes means all that can be switched on.) */
+/* Returns the classes of a change that are never recorded. (A change that names all
+   existing classes means all classes that can be switched on.) */
 static uint64_t redacted_of(const struct evr_metadata *meta,
                             const struct eventring_change *change) {
   const uint64_t redacted = meta->status.redacted, all = evr_named_classes(meta->header.classes);
@@ -110,7 +110,8 @@ static void set_rate(struct format_control *control, double rate) {
   __atomic_store_n(&control->sample_rate, bits, __ATOMIC_RELEASE);
 }
 
-/* Sets the rate before the class is switched on, since the process reads both. */
+/* Sets the rate first and then switches class ALLOC, because the process reads the rate
+   when it sees the class on. */
 static void set_sampling(const struct evr_metadata *meta, struct format_control *control,
                          double rate) {
   set_rate(control, rate);
@@ -120,7 +121,8 @@ static void set_sampling(const struct evr_metadata *meta, struct format_control 
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
 }
 
-/* Sets the names before the class is switched on, since the process reads both. */
+/* Writes the list of names first and then switches class CALLS, because the process reads
+   the list when it sees the class on. */
 static void set_spans(const struct evr_metadata *meta, struct format_control *control,
                       const char *names) {
   const bool on = names && names[0];
@@ -142,7 +144,7 @@ static bool changes_calls(const struct eventring_change *change) {
   return lists && change->classes >> EVENTRING_CLASS_CALLS & 1;
 }
 
-/* Makes a change that was checked. */
+/* Makes a change that has been checked. */
 static int change_page(struct format_control *page, void *context) {
   const struct page_change *p = context;
   const struct eventring_change *change = p->change;
@@ -172,13 +174,13 @@ static int change_page(struct format_control *page, void *context) {
       evr_control_ask_lines(page, change->on);
       break;
     default:
-      /* a request to switch on or off all calls replaces the list of some of them */
+      /* a request to switch all calls on or off empties the list of functions */
       if (changes_calls(change)) evr_control_write_list(&page->spans, NULL);
       evr_control_change(page, (enum format_clock)p->meta->header.clock,
                          classes_of(p->meta), changes[change->what],
                          change->classes);
   }
-  /* the process must install what writes these events */
+  /* the process must install the code that writes these events */
   if (change->what == EVENTRING_CONTROL_ENABLE && changes_calls(change))
     evr_control_call(page, FORMAT_PROFILE_SPANS);
   return EVENTRING_OK;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* remove.c: removing a dead recording.
  *
- * The file that was checked is the one that is removed, whatever others rename meanwhile:
- * the directory is held open, the file is opened in it, all checks use that descriptor,
- * and the name is removed in the same directory if it still refers to the same file.
+ * The file that is removed is the file that was checked, whatever is renamed at the same
+ * time: the directory is held open, the file is opened in it, all checks use that
+ * descriptor, and the name is removed in the same directory if it still refers to the
+ * same file.
  *
- * The lock is a read lock. A live producer's lock excludes it, so getting it means that
- * there is no producer; and others that check for a producer meanwhile do not mistake
- * this lock for one. Only a file with the magic is locked: a producer writes the magic
- * after it has locked its file, and before that it must find the file unlocked. */
+ * The lock is a read lock. A live producer's write lock excludes it, so taking it
+ * succeeds only if there is no producer. Processes that check for a producer at the same
+ * time do not mistake a read lock for a producer's. Only a file with the magic is locked:
+ * a producer writes the magic after it has locked its file, and before that it must find
+ * the file unlocked. */
 #include "eventring/tools.h"
 #include "format/format.h"
 #include "format/process.h"
@@ -25,10 +27,10 @@
 
 struct removal {
   const char *path;
-  const char *name; /* in the directory */
+  const char *name; /* name of the file in the directory */
   int directory, fd;
   unsigned flags;
-  struct evr_packed *packed; /* NULL: the file is plain */
+  struct evr_packed *packed; /* NULL if the file is plain */
   struct eventring_error *error;
 };
 
@@ -63,7 +65,7 @@ static bool read_plain(const struct removal *r, void *to, size_t size, uint64_t 
   return pread(r->fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Checks that the recording is not one to be kept: a saved copy, or one that was
+/* Checks that the recording need not be kept: that it is neither a saved copy nor
    preserved. (A copy of a dead recording counts as preserved.) */
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
   struct format_status status;
@@ -79,9 +81,9 @@ static int check_unwanted(const struct removal *r, const struct format_header *h
   return EVENTRING_OK;
 }
 
-/* Checks that no process records into the file, and that the recording may go. A file
-   that has the name and the magic of a recording may be removed without a valid
-   header. */
+/* Checks that no process records into the file, and that the recording may be removed. A
+   file with the name and the magic of a recording may be removed even if its header is
+   invalid. */
 static int check_dead(const struct removal *r) {
   struct format_header h;
   if (!read_plain(r, &h, sizeof h, 0) ||

@@ -2,10 +2,9 @@
 /* ring_reader.c: the reader of one ring: positions, losses, open spans.
  *
  * Data: a block cursor, which holds a copy of the block that is being read, and whose
- * position counts the events of the ring that were passed (over the whole life of the
- * ring); the stacks of open spans; and a queue of losses, synthetic begins and ends to be
- * delivered before the next event of the block. delivery.c interprets the words of the
- * block held.
+ * position is the number of events that were passed since the ring began; the stacks of
+ * open spans; and a queue of losses, synthetic begins and ends to be delivered before the
+ * next event of the block. delivery.c interprets the words of the block held.
  *
  * Invariants (asserted in debug builds: ring_reader.h)
  *
@@ -13,15 +12,15 @@
  *    lost (or missed, when they were overwritten before the cursor was opened);
  *  - all delivered begins and ends are balanced, except ends marked TORN that are not
  *    synthetic: a span that was open before a loss and is not open after it gets a
- *    synthetic end; a span that is open after the loss and was not open before gets a
- *    synthetic begin with its true time. A span is identified by id and time of its
- *    begin, so a span that outlasts the loss goes on;
+ *    synthetic end; a span that is open after the loss and was not open before it gets a
+ *    synthetic begin with its true time. A span is identified by its id and the time of
+ *    its begin, so a span that outlasts the loss goes on;
  *  - a synthetic end lies where the span is last known to have been open: at the last
  *    event before the loss, or where its class was switched off. It comes before the
  *    loss;
  *  - synthetic begins that become known at one moment are delivered in the order of their
- *    times. Where reading begins they come first, before the loss, and a merged poll
- *    delivers them at their times. After a later loss they come when they are known.
+ *    times. Where reading begins, they come before the loss, and a merged poll delivers
+ *    them at their times. After a later loss they are delivered when they become known.
  */
 #include "reader/backwards.h"
 
@@ -69,7 +68,7 @@ static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pen
   return true;
 }
 
-/* Queues a synthetic end for a span that is torn, and counts the span. If there is no
+/* Queues a synthetic end for a span that is torn, and counts the span. When out of
    memory, the end is left out, but the span is counted. */
 static void queue_end(struct evr_ring_reader *reader, const struct evr_span *span,
                       uint64_t context, uint32_t depth, uint64_t ns) {
@@ -83,7 +82,7 @@ static void queue_end(struct evr_ring_reader *reader, const struct evr_span *spa
                                              .value = span->ticks});
 }
 
-/* Moves the begin that was queued last before later begins. */
+/* Moves the begin that was queued last before all queued begins with later times. */
 static void sort_begin(struct evr_ring_reader *reader) {
   struct evr_pending *last = &reader->pending[reader->pending_count - 1], begin = *last;
   const struct evr_pending *first = &reader->pending[reader->pending_at];
@@ -92,8 +91,8 @@ static void sort_begin(struct evr_ring_reader *reader) {
   *last = begin;
 }
 
-/* Queues a synthetic begin. `at_start`: reading begins here, so the time of the span is
-   the place of its begin among the events of all rings. */
+/* Queues a synthetic begin. `at_start` says that reading begins here: then the begin is
+   ordered among the events of all rings by its own time. */
 static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *span,
                         uint64_t context, uint32_t depth, bool at_start) {
   if (queue_pending(reader, (struct evr_pending){.kind = EVENTRING_BEGIN,
@@ -106,8 +105,8 @@ static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *s
     sort_begin(reader);
 }
 
-/* Tears a span: queues its end and takes it off the stack. `ns`: until when it is known
-   to have been open. */
+/* Tears a span: queues its end and takes it off the stack. `ns` is the last time at which
+   it is known to have been open. */
 static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *stack,
                       uint32_t index, uint64_t ns) {
   queue_end(reader, &stack->span[index], stack->context, index, ns);
@@ -119,8 +118,8 @@ static uint64_t now_ns(const struct evr_ring_reader *reader) {
   return evr_metadata_ns(reader->blocks.meta, reader->now);
 }
 
-/* Returns until when the open spans are known to have been open: the last event, or the
-   base of times behind it, which is that of the block if it has no event. */
+/* Returns the last time, in ns, at which the open spans are known to have been open: the
+   time of the last event or, if later, the base of times. */
 static uint64_t last_known_ns(const struct evr_ring_reader *reader) {
   uint64_t base = evr_metadata_ns(reader->blocks.meta, reader->position.base);
   return base > reader->known_ns ? base : reader->known_ns;
@@ -161,7 +160,7 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
       break;
     case FORMAT_REMARK_INCARNATION:
       reader->now = ticks;
-      tear_all(reader); /* while the position is still that of the former incarnation */
+      tear_all(reader); /* before the position changes to the new incarnation */
       break;
     case FORMAT_REMARK_REBASE:
     case FORMAT_REMARK_CONTEXT:
@@ -201,13 +200,13 @@ static uint32_t oldest_switch(const struct evr_log *log) {
   return count > FORMAT_LOG_ENTRIES ? count - FORMAT_LOG_ENTRIES : 0;
 }
 
-/* Tells whether entries are gone that this reader has not taken into account. */
+/* Tells whether entries are gone that this reader has not applied. */
 static bool misses_switches(const struct evr_ring_reader *reader) {
   return reader->log->told - reader->switches > FORMAT_LOG_ENTRIES;
 }
 
-/* Skips entries that are gone: any class may have been off before the oldest entry that
-   is there. Returns false if that entry is later than `ticks`. */
+/* Skips entries that are gone: any class may have been off before the oldest remaining
+   entry. Returns false if that entry is later than `ticks`. */
 static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   uint32_t first = oldest_switch(log);
@@ -222,10 +221,10 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
   return true;
 }
 
-/* Applies what was switched up to `ticks`, and notes when the next entry is due. Each
-   entry applies to all events up to its second time; a changer that died leaves an entry
-   that applies for good. If the number of entries has gone back, there is no further
-   entry to apply. */
+/* Applies the entries of the log up to `ticks`, and notes when the next entry is due.
+   Each entry applies to all events up to its second time, `until`; an entry whose writer
+   died before it set `until` applies for good. If the number of entries has gone back,
+   there is no further entry to apply. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   struct format_switch entry;
@@ -263,7 +262,7 @@ bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t clas
   return false;
 }
 
-/* Applies the log to the spans that a header lists, as to those that began here. */
+/* Applies the log to the spans that a header lists. */
 static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_log *log = reader->log;
   if (!misses_switches(reader))
@@ -309,7 +308,7 @@ static bool is_open(const struct evr_span_stacks *stacks, const struct format_op
 }
 
 /* Notes for how long the context has been suspended, as far as known: usually as long as
-   its first listed span, the outermost. */
+   the outermost span that the header lists. */
 static void raise_suspended(struct evr_span_stack *stack, uint64_t suspended) {
   if (suspended <= stack->suspended) return;
   for (uint32_t i = 0; i < stack->count; i++)
@@ -343,7 +342,8 @@ static void tear_unlisted(struct evr_ring_reader *reader, const struct listed *l
       if (!is_listed(list, stack, &stack->span[i])) tear_span(reader, stack, i, ns);
 }
 
-/* Makes the open spans those of the block's header; queues those that are new. */
+/* Replaces the open spans by the list in the block's header; queues begins of the spans
+   that are new. */
 static void adopt_list(struct evr_ring_reader *reader, const struct listed *list) {
   const struct evr_block *block = reader->blocks.held;
   const struct format_block *h = evr_block_header(block);
@@ -372,7 +372,7 @@ static void queue_gap(struct evr_ring_reader *reader, bool before) {
                                              .flags = before ? EVENTRING_LOST_BEFORE : 0});
 }
 
-/* Enters a block before which events are missing, or the first one. */
+/* Enters the first block, or a block before which events are missing. */
 static void jump(struct evr_ring_reader *reader, bool before) {
   struct listed list;
   read_list(reader->blocks.held, &list);
@@ -381,8 +381,8 @@ static void jump(struct evr_ring_reader *reader, bool before) {
   adopt_list(reader, &list);
 }
 
-/* Follows the log of a process: where several processes have used a ring, each has a log
-   of its own. */
+/* Changes to the log of a process: where several processes have used a ring, each has its
+   own log. */
 static void follow_log(struct evr_ring_reader *reader, uint32_t process) {
   if (process == reader->process) return;
   reader->process = process;
@@ -391,8 +391,8 @@ static void follow_log(struct evr_ring_reader *reader, uint32_t process) {
   reader->missed_switches = false;
 }
 
-/* Goes on in the block just copied. `before`: the events of the gap were overwritten
-   before the cursor was opened. */
+/* Goes on in the block just copied. `before` says that the events of the gap were
+   overwritten before the cursor was opened. */
 static void enter_block(struct evr_ring_reader *reader, bool before) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   const struct format_block *h = evr_block_header(blocks->held);
@@ -403,7 +403,8 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   evr_ring_reader_survey(reader);
   if (reader->joined && h->incarnation != reader->position.incarnation) tear_all(reader);
   if (jumped) jump(reader, before);
-  reader->now = h->base_ticks; /* again: jump tears what was switched off before */
+  /* set again: jump tears spans of classes that were switched off before */
+  reader->now = h->base_ticks;
   if (blocks->gap && !reader->joined) queue_gap(reader, before);
   reader->position = evr_block_start(blocks->held);
   evr_spans_enter(&reader->spans, h->context);
@@ -421,7 +422,7 @@ void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *nex
   reader->blocks.held = next;
   evr_block_cursor_count(&reader->blocks, evr_block_header(next)->sequence);
   enter_block(reader, false);
-  /* switches between the blocks, which the block's list does not show */
+  /* applies switches between the blocks, which the block's list does not show */
   if (base >= evr_ring_reader_switch_due(reader)) evr_ring_reader_switch(reader, base);
 }
 
@@ -474,8 +475,8 @@ static void skip_to_end(struct evr_ring_reader *reader) {
   }
 }
 
-/* Begins at the present: events before it are missed, open spans get a synthetic
-   begin. */
+/* Begins at the present end of the ring: earlier events are missed, and open spans get a
+   synthetic begin. */
 static void start_now(struct evr_ring_reader *reader) {
   skip_to_end(reader);
   reader->pending_at = reader->pending_count = 0;
@@ -513,7 +514,7 @@ void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns) {
 }
 
 /* Tells whether the events before the first block were gone when the cursor was opened.
-   In a ring they were if it had been filled once by then. */
+   In a ring that had been filled once by then, they were. */
 bool evr_ring_reader_began_late(const struct evr_ring_reader *reader) {
   const struct evr_metadata *meta = reader->blocks.meta;
   if (reader->sought) return true;
@@ -524,7 +525,8 @@ bool evr_ring_reader_began_late(const struct evr_ring_reader *reader) {
 
 /* Takes the first position of a reader, before the oldest event. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
-  if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
+  /* the whole ring was unreadable */
+  if (reader->blocks.next > reader->limit_sequence) return;
   bool found = next_block(reader, evr_ring_reader_began_late(reader), budget);
   if (!found && reader->blocks.next > reader->limit_sequence) evr_ring_reader_note_no_block(reader);
 }
@@ -539,7 +541,7 @@ static bool read_more(struct evr_ring_reader *reader, uint64_t head) {
   return true;
 }
 
-/* Sets where this poll ends in the block held. */
+/* Sets the word at which this poll ends in the block held. */
 static void set_end(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   reader->end = reader->at;
@@ -567,9 +569,9 @@ bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget) {
          (blocks->sequence < head && blocks->next <= head);
 }
 
-/* Moves the limit of this poll if a jump has led beyond it. The block there is delivered
-   as it is, once in a poll, so that a reader much slower than the producer sees
-   something. Returns false if the poll ends here. */
+/* Moves the limit of this poll if the reader has jumped beyond it. Once in a poll, the
+   block at the new position is delivered up to its present end, so that a reader much
+   slower than the producer sees some events. Returns false if the poll ends here. */
 static bool move_limit(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   struct evr_metadata *meta = blocks->meta;
@@ -583,8 +585,8 @@ static bool move_limit(struct evr_ring_reader *reader) {
 
 static bool advance_reader(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.sequence && !reader->blocks.complete) {
-    /* the block was being filled when it was copied and is complete now; if it is gone,
-       its rest is lost */
+    /* the block was being filled when it was copied, and is complete now; if it is gone,
+       the rest of its events is lost */
     bool more = read_more(reader, reader->limit_sequence);
     reader->blocks.complete = true;
     if (more) return true;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* run.h: events of a block that are delivered together (delivery.c, batch.c): what holds
- * for all of them is computed once. */
+/* run.h: events of a block that are delivered together (delivery.c, batch.c). The values
+ * that hold for all of them are computed once. */
 #ifndef EVENTRING_RUN_H
 #define EVENTRING_RUN_H
 
 #include "reader/delivery.h"
 
 struct evr_event_run {
-  const struct evr_definition *const *definition; /* by id */
-  uint64_t since, ns;  /* time of the next event; `since`: ticks after from_ticks */
+  const struct evr_definition *const *definition; /* the definitions, by id */
+  uint64_t since, ns;  /* time of the next event, in ticks after from_ticks and in ns */
   uint64_t from_ticks; /* ticks of the earliest event that the run may have */
   uint64_t within;     /* from_ticks less that of the clock segment */
-  uint64_t from_ns, multiplier; /* of the clock segment */
+  uint64_t from_ns, multiplier; /* members of the clock segment */
   uint64_t room;       /* `since` at the end of the run */
   uint64_t base;       /* `since` of the base of times */
   uint64_t base_word;  /* the base, shifted to the place of the time in a word */
@@ -93,8 +93,8 @@ static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink
   EVR_LAW(evr_ring_reader_is_accounted(reader));
 }
 
-/* Tells whether there is a next word that belongs to the run, and if so sets its ticks
-   and ns. */
+/* Tells whether the run has another word, and if so sets the ticks and ns of that
+   word. */
 static inline __attribute__((always_inline)) bool
 goes_on(struct evr_event_run *run, uint64_t until) {
   if (run->at >= run->end) return false;

@@ -26,8 +26,8 @@ int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
   s->options = *options;
   s->cursor = cursor;
   s->meta = &cursor->meta;
-  /* must be known before the rings are read: in a file that nobody writes any more, all
-     units are examined */
+  /* must be set before the rings are read: in a file that nobody writes into any more,
+     all units are examined */
   s->meta->over |= evr_metadata_is_settled(s->meta);
   s->most = blocks_within(s->options.max_bytes);
   /* the first unit is reserved for records */
@@ -69,8 +69,8 @@ static int refresh(eventring_saver *saver, struct eventring_error *error) {
 
 /* ---- Filling ----------------------------------------------------------------------- */
 
-/* Returns what share of a ring's places has blocks that were not copied yet. A stream,
-   whose blocks stay, counts as a ring with more places than any. */
+/* Returns the share of a ring's places that have blocks not copied yet. A stream, whose
+   blocks stay, counts as a ring with more places than any other. */
 static double fullness(const eventring_saver *saver, const struct saver_stream *stream) {
   uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
   return (double)saver_backlog(saver, stream) / places;
@@ -81,7 +81,7 @@ static uint32_t places_of(const eventring_saver *saver, const struct saver_strea
   return places == EVR_STREAM_PLACES ? 0 : places;
 }
 
-/* Returns the ring that will be overwritten first, or NULL if none has anything to
+/* Returns the ring that will be overwritten first, or NULL if no ring has anything to
    copy. */
 static struct saver_stream *most_urgent(const eventring_saver *saver) {
   struct saver_stream *urgent = NULL;
@@ -97,7 +97,8 @@ static struct saver_stream *most_urgent(const eventring_saver *saver) {
   return urgent;
 }
 
-/* blocks; more are left for fills, which their user may limit */
+/* most blocks that one flush copies; later fills, which their user may limit, copy the
+   others */
 enum { MOST_FLUSHED = FORMAT_UNIT };
 
 static void begin_fill(eventring_saver *saver) {
@@ -134,7 +135,8 @@ int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
   int status = refresh(saver, error);
   if (status == EVENTRING_OK) status = fill(saver, &out, error);
   *used = out.used;
-  /* pieces that were made before an error come first: they are counted as saved */
+  /* pieces that were made before an error are returned first: they are counted as
+     saved */
   return out.count || status == EVENTRING_OK ? (int)out.count : status;
 }
 
@@ -236,7 +238,8 @@ static int update(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
-/* Keeps an error that was met after the first pieces, for the next call to return. */
+/* Keeps an error that occurred after the first pieces were made; the next call returns
+   it. */
 static void keep_error(eventring_saver *saver, int status, const struct eventring_error *error) {
   saver->failed = status;
   saver->failure = *error;

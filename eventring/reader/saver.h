@@ -19,26 +19,27 @@
  * own. After a gap a stream begins a new unit.
  *
  * A unit is written as one piece if it can wait until it is full. Several pieces of one
- * unit must be written one after the other, and a slow disk would hold their buffers
- * until the last one is written. So a fill leaves blocks that do not fill a unit to a
- * later fill, unless more than a quarter of the ring is waiting; an update copies all
- * blocks.
+ * unit must be written one after the other, and with a slow disk their buffers would be
+ * in use until the last piece is written. So a fill leaves blocks that do not fill a unit
+ * to a later fill, unless more than a quarter of the ring is waiting; an update copies
+ * all blocks.
  *
- * The newest block. It may change until it is copied the next time. So a sealed copy is
- * put where the whole block will lie, and the whole block overwrites it later. Even a
- * file that is never finished therefore lacks only the last moments of slow rings.
+ * The newest block. The newest block may change until it is copied again. So a sealed
+ * copy of it is put where the whole block will lie, and the whole block overwrites the
+ * copy later. Even a file that is never finished therefore lacks only the last moments of
+ * slow rings.
  *
  * What a file shows. The heads of the front are noted first, then records are copied,
  * then the front is made. If the user writes the front after everything that was handed
  * out before it, the file can be read at any moment: no head announces a missing block,
  * and no event lacks its definition.
  *
- * The next file. It begins, for each ring, with the block after the last one copied. The
- * copy of a newest block is taken out of the file that ends: first a front that does not
- * announce it is written, then zeros, then the last front, so that the file can be read
- * in between. The whole block will be in the next file. Events lost between the two are
- * counted there, because `known` goes on; a reader of the next file sees them in `before`
- * of its first block.
+ * The next file. The next file begins, for each ring, with the block after the last block
+ * copied. The copy of a newest block is taken out of the file that ends, because the
+ * whole block will be in the next file. First a front that does not announce the copy is
+ * written, then zeros over the copy, then the last front; so the file can be read at any
+ * moment. Events lost between the two files are counted in the next one, because `known`
+ * goes on; its readers see them in `before` of its first block.
  *
  * What is copied. A ring is copied in the order of its sequences, wherever its blocks
  * lie. So the recording may have rings and streams, and be live, dead or a copy. The user
@@ -61,52 +62,56 @@ enum {
   SAVER_UNIT_BYTES = FORMAT_UNIT * FORMAT_BLOCK_BYTES
 };
 
-struct saver_newest { /* a copy of a newest block; sequence 0: there is none */
+struct saver_newest { /* a copy of a newest block; sequence is 0 if there is none */
   uint64_t sequence, before, events, ticks;
   uint32_t have;
 };
 
 struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint16_t slot, ring;
-  uint8_t held_back; /* the end of its run was left for the next fill */
-  uint8_t tries;     /* copies of this fill that the producer has overtaken */
+  uint8_t held_back; /* the end of the last run was left for the next fill */
+  uint8_t tries;     /* how often the producer has overtaken a copy in this fill */
   uint64_t next;     /* the sequence to be copied next */
-  uint64_t limit;    /* once the end is set: the last block to be saved */
-  uint64_t expected; /* the sequence that may follow in the unit; 0: a new unit is due */
+  uint64_t limit;    /* the last block to be saved; valid once the end is set */
+  /* the sequence that may follow in the unit; 0 if a new unit is due */
+  uint64_t expected;
   uint64_t unit;     /* first block of the unit in the file */
-  uint32_t used;     /* blocks of the unit; FORMAT_UNIT: it is full, or there is none */
+  /* blocks used in the unit; FORMAT_UNIT if it is full, or there is no unit */
+  uint32_t used;
   uint64_t copied;      /* sequence of the last block copied whole */
-  uint64_t announced;   /* head that the front shows */
-  uint64_t known_ticks; /* time of the last event known */
-  /* events counted twice, because `before` of a damaged block is less than known */
+  uint64_t announced;   /* head of the ring that the front shows */
+  uint64_t known_ticks; /* ticks of the last known event */
+  /* events counted twice, because `before` of a damaged block is less than `known` */
   uint64_t recounted;
-  uint64_t passed;      /* blocks that were overwritten since the last one copied */
-  uint64_t lost_from, lost_to; /* the latest run of blocks that could not be written */
-  bool begun;           /* a block was copied, into this file or one before it */
+  uint64_t passed;      /* blocks overwritten since the last block copied */
+  /* first and last block of the latest run that could not be written */
+  uint64_t lost_from, lost_to;
+  bool begun;           /* a block was copied into this file or an earlier one */
   bool present;         /* a block was copied into this file */
-  bool is_moved;        /* merging: the following three are known */
+  bool is_moved;        /* for a merge: the next three members are set */
   uint64_t sequence_base, event_base; /* added to sequences and counts of events */
   uint64_t first;             /* the first block that was given a place in the file */
   struct saver_newest newest; /* the newest block, as it was last copied */
-  struct saver_newest kept;   /* the last one of those that were counted as saved */
-  /* the last two copies that are certainly in the file, the latest first: the writing of
-     the whole block that replaces the older one may still fail */
+  /* the last copy of a newest block that was counted as saved */
+  struct saver_newest kept;
+  /* the last two copies that are certainly in the file, the latest first; the older one
+     is kept because writing the whole block over it may still fail */
   struct saver_newest copy[2];
   struct eventring_saver_ring account;
 };
 
 struct saver_block { /* a block of records */
-  uint32_t block;    /* of the recording */
+  uint32_t block;    /* block of the recording */
   uint32_t place;    /* block of the file; valid if sequence is not 0 */
-  /* for a profile of calls, if has_former: the place of the previous copy */
+  /* place of the previous copy of a profile of calls; valid if has_former */
   uint32_t former;
   bool has_former;
-  uint64_t sequence; /* the sequence that was copied; 0: nothing yet */
+  uint64_t sequence; /* the sequence that was copied; 0 if nothing was copied yet */
   uint16_t kind;
   bool sealed;
   bool unwritten;    /* it has to be copied again */
   uint32_t end;      /* words that were copied */
-  uint32_t records;  /* in these words */
+  uint32_t records;  /* records in the words that were copied */
 };
 
 struct saver_interval { uint64_t from, to; }; /* ns */
@@ -126,18 +131,21 @@ enum { SAVER_WRITE_PIECES = 128 };
 struct eventring_saver {
   eventring_cursor *cursor;
   struct evr_metadata *meta;
-  uint64_t claimed;     /* blocks of the file */
-  uint64_t most;        /* the most blocks that it may have */
+  uint64_t claimed;     /* blocks claimed in the file */
+  uint64_t most;        /* most blocks that the file may have */
   bool ending, over;    /* the end is set; the producer has ended */
   bool flushing;        /* units are begun and continued even for few blocks */
   bool handed_on;       /* another file continues where this one ends */
-  bool withdrawn; /* handed_on, and the front shows no copies of newest blocks any more */
+  /* the file is handed on, and its front shows no copies of newest blocks any more */
+  bool withdrawn;
   bool cut_short;       /* until_ns is before the end of the recording */
   struct eventring_saver_options options;
-  struct saver_strip *strip; /* NULL: texts are kept */
-  struct saver_merge *merge; /* the merged file; NULL: the file is of one recording */
-  struct saver_part *part;   /* the part of it that is saved */
-  /* domains of this recording in the merged file; its classes without a number there */
+  struct saver_strip *strip; /* NULL if texts are kept */
+  /* the merged file, or NULL if the file is of one recording */
+  struct saver_merge *merge;
+  struct saver_part *part;   /* the part of the merged file that is being saved */
+  /* number of domains of this recording that are in the merged file; number of its
+     classes that found no number there */
   uint32_t domains, classes_lost;
   bool full;            /* a block found no room below `most` */
   uint64_t end_ticks;
@@ -146,7 +154,7 @@ struct eventring_saver {
   uint16_t made[EVR_ALL_RINGS];
   unsigned made_count, taken; /* number of streams; rings of meta->made that were seen */
 
-  int failed;           /* the status that the next update returns, with its text */
+  int failed; /* the status that the next update returns; `failure` has its text */
   struct eventring_error failure;
   enum saver_stage stage;
   unsigned at;          /* the next stream or block of records in this stage */
@@ -154,28 +162,28 @@ struct eventring_saver {
 
   struct saver_block *records;
   uint32_t record_count, record_room;
-  /* first block of the recording that is not in the list; in a file with streams, first
-     such entry of meta->units.records */
+  /* first block of the recording that is not in `records`; in a file with streams, index
+     of the first unit in meta->units.records that is not */
   uint64_t record_next;
   unsigned record_runs; /* meta->run_count when `records` was last cleared of blocks
                            that turned out to be of rings */
   uint64_t record_unit; /* block of the file where the next records go */
-  uint32_t record_used; /* blocks of that unit */
+  uint32_t record_used; /* used blocks of that unit */
   uint64_t record_counts[FORMAT_KINDS];      /* records in the file */
-  /* counts of the status page when they were last copied */
+  /* counts of the status page when the blocks of records were last copied */
   uint64_t record_seen[FORMAT_KINDS];
 
-  struct evr_totals_table *totals; /* NULL: not collected yet */
-  uint32_t totals_put;   /* rows of it that were handed out */
+  struct evr_totals_table *totals; /* NULL if not collected yet */
+  uint32_t totals_put;   /* rows of `totals` that were handed out */
 
   struct saver_interval interval[SAVER_INTERVALS]; /* ascending, not touching */
   unsigned intervals;
-  /* total length of the oldest intervals, which were counted and dropped, and their
-     end */
+  /* total length, in ns, of the oldest intervals, which were counted and dropped; end of
+     the last of them */
   uint64_t loss_ns, loss_floor;
 
   struct evr_block room; /* room for one block */
-  uint8_t *buffer;       /* buffer of eventring_saver_write; NULL: it was not called */
+  uint8_t *buffer; /* buffer of eventring_saver_write; NULL if that was not called */
   enum saver_write_stage write_stage;
 };
 
@@ -193,16 +201,16 @@ static inline size_t saver_room(const struct saver_output *out) {
    piece is lengthened only if it begins where a unit begins. */
 void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, size_t size,
                      unsigned what);
-/* Claims a unit. Returns false if the file would become larger than it may. `reserved` is
-   the number of units that must be left. */
+/* Claims a unit. Returns false if the file would become larger than allowed. `reserved`
+   is the number of units that must be left free. */
 bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit);
 
 /* Makes streams for new rings. Returns 0 or E_MEMORY. */
 int saver_take_rings(eventring_saver *saver, struct eventring_error *error);
-/* Ends a stream where it is, and begins the one of the next file, which continues
-   there. */
+/* Ends a stream, and begins the stream of the next file, which continues with the
+   following block. */
 void saver_hand_on(struct saver_stream *stream, struct saver_stream *next);
-/* Sets the block up to which a ring is saved, as it is now. */
+/* Sets the present head as the block up to which a ring is saved. */
 void saver_end_ring(eventring_saver *saver, struct saver_stream *stream);
 /* Returns the number of complete blocks of a ring that were not copied yet. */
 uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream);
@@ -238,8 +246,8 @@ void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t e
 /* Notes that a part of a piece with blocks of records was not written: they are copied
    again. */
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size);
-/* Returns how many of the records of a kind that the front counts are perhaps missing in
-   the file. */
+/* Returns the number of records of a kind that the front counts and that may be missing
+   in the file. */
 uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind);
 /* Notes when events of a ring were lost, in ticks. */
 void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t from,
@@ -255,22 +263,22 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
 /* Replaces the texts in the front. To be called before the checksum of its tables is
    computed. */
 void saver_strip_front(eventring_saver *saver, uint8_t *front);
-/* Begins this part of a merged file; gives its domains places, when all rings are known;
-   writes what is left, at the end. Returns 0 or an error. */
+/* Begins this part of a merged file. The next two functions give its domains places when
+   all rings are known, and write what is left at the end. Each returns 0 or an error. */
 int saver_merge_begin(eventring_saver *saver, struct eventring_error *error);
 int saver_merge_place(eventring_saver *saver, struct eventring_error *error);
 int saver_merge_end(eventring_saver *saver, struct eventring_error *error);
 /* Returns the error with which adding to the merged file has failed, or 0. */
 int saver_merge_status(const eventring_saver *saver, struct eventring_error *error);
 void saver_merge_close(eventring_saver *saver);
-/* Turns a block of events into one of the merged file, and seals it again. */
+/* Turns a block of events into a block of the merged file, and seals it again. */
 void saver_merge_events(eventring_saver *saver, struct saver_stream *stream, uint64_t *words,
                         uint32_t have);
-/* Puts a block without events in front of the one with this header, at a place of the
-   file. */
+/* Puts a block without events, at a place of the file, in front of the block with this
+   header. */
 void saver_merge_lost(eventring_saver *saver, struct saver_stream *stream,
                       const struct format_block *next, uint64_t place);
-/* Puts what is kept of a block of records into the output, now or later. */
+/* Puts the records of a block that are kept into the output, now or later. */
 void saver_merge_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid,
                          struct saver_output *out);
 /* Puts waiting blocks into the output. Returns true if none is left. */

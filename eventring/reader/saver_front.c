@@ -6,13 +6,13 @@
 
 #include "format/checksum.h"
 
-/* Tells whether the file is a copy of a recording that went on, or a copy of such a
-   copy. */
+/* Tells whether the file is a copy of a recording that went on, directly or through
+   another copy. */
 static bool went_on(const eventring_saver *saver) {
   return saver->options.copy && (!saver->over || saver->meta->header.flags & FORMAT_WENT_ON);
 }
 
-/* Writes the header. A copy of a damaged one shows the damage. */
+/* Writes the header. A copy of a damaged header shows the damage. */
 static void put_header(const eventring_saver *saver, struct format_header *h) {
   *h = saver->meta->header;
   h->layout = FORMAT_STREAM;
@@ -41,8 +41,8 @@ static unsigned count_streams(const eventring_saver *saver) {
   return count;
 }
 
-/* Writes the counts of the records that are in the file. Counts as dropped those that the
-   producer dropped and those that could not be written. */
+/* Writes the counts of the records that are in the file. Counts as dropped the records
+   that the producer dropped or that could not be written. */
 static void put_counts(const eventring_saver *saver, struct format_status *s) {
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].records = saver->record_counts[kind];
@@ -59,11 +59,11 @@ static bool is_clear(const eventring_saver *saver) {
   return !any;
 }
 
-/* Writes how the recording ends. If the process is gone, the recording keeps its own end
-   (a killed process has left none), unless the file is cut short. Otherwise it ends where
-   the saver ends, unless the file is a copy of a recording that went on. Until its last
-   front the file says that the recording goes on, even if the process has ended, because
-   readers take an ended file for complete. */
+/* Writes how the recording ends. If the process is gone and the file is not cut short,
+   the file has the end that the process wrote (none if it was killed). Otherwise the
+   recording ends where the saver ends, unless the file is a copy of a recording that went
+   on. Until the last front is written, the file says that the recording goes on, even if
+   the process has ended, because readers take an ended file for complete. */
 static void put_end(const eventring_saver *saver, bool is_last, struct format_status *s,
                     const uint64_t *tables) {
   s->checksum = 0;
@@ -82,7 +82,7 @@ static void put_end(const eventring_saver *saver, bool is_last, struct format_st
     s->checksum = evr_front_checksum(s, tables);
 }
 
-/* Returns how many blocks the file has room for: a front must not claim more. */
+/* Returns how many blocks the file has room for, because a front must not claim more. */
 static uint64_t claimed_within(const eventring_saver *saver, uint64_t file_bytes) {
   uint64_t blocks = file_bytes > FORMAT_BLOCKS_OFFSET
                         ? (file_bytes - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES : 0;

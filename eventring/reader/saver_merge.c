@@ -11,7 +11,7 @@
 #include "format/text.h"
 #include "reader/saver_merge.h"
 
-/* bytes of the program's name that are kept in that of a domain */
+/* least number of bytes of the program's name in the name of a domain */
 enum { LEAST_PROGRAM = 8 };
 
 void merge_fail(eventring_saver *saver, int code, const char *text) {
@@ -46,8 +46,8 @@ bool merge_domain(const eventring_saver *saver, uint32_t *slot, uint32_t *incarn
   return true;
 }
 
-/* Returns the number of a process in the merged file. A recording that has no records of
-   processes is of one process, which gets the first number of its part. */
+/* Returns the number of a process in the merged file. A recording without records of
+   processes has one process, which gets the first number of its part. */
 uint32_t merge_process(const eventring_saver *saver, uint32_t process) {
   const struct saver_part *part = saver->part;
   if (!saver->cursor->definitions.processes_count) return part->first_process + 1;
@@ -81,7 +81,7 @@ static void write_clock(eventring_saver *saver) {
 }
 
 /* Gives a class a name. Returns false if the class has another name, or another class has
-   this one. */
+   this name. */
 static bool take_class(struct format_header *h, unsigned index, const char *name) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     bool is_same = strcmp(h->classes[i], name) == 0;
@@ -114,7 +114,7 @@ static void take_classes(eventring_saver *saver) {
   }
 }
 
-/* Takes the names of the rings. A ring that has different names in different parts has no
+/* Takes the names of the rings. A ring with different names in different parts gets no
    name. */
 static void take_rings(eventring_saver *saver) {
   const struct format_header *from = &saver->meta->header;
@@ -142,7 +142,7 @@ static bool begin_file(eventring_saver *saver) {
   return merge_define_builtins(saver);
 }
 
-/* Continues the file of another saver, which then has none. */
+/* Continues the file of saver `behind`, which then has no file. */
 static void go_on(eventring_saver *saver, eventring_saver *behind) {
   saver->merge = behind->merge;
   behind->merge = NULL;
@@ -201,7 +201,7 @@ static bool has_rings(const eventring_saver *saver, unsigned slot) {
   return any;
 }
 
-/* Returns a slot that was never used, else the one that has been free for the longest
+/* Returns a slot that was never used, else the slot that has been free since the earliest
    time before `ns`, or NULL if there is none. */
 static struct merge_slot *find_slot(struct saver_merge *m, uint64_t ns) {
   struct merge_slot *found = NULL;
@@ -214,7 +214,7 @@ static struct merge_slot *find_slot(struct saver_merge *m, uint64_t ns) {
 }
 
 /* Gives a slot of the recording a place in the merged file, if it is used. `live` says
-   that it is still in use. Returns false if there is no place. */
+   that the slot is still in use. Returns false if there is no place. */
 static bool place_slot(eventring_saver *saver, unsigned slot, bool live) {
   struct saver_part *part = saver->part;
   struct eventring_domain_info newest = {.size = sizeof newest, .incarnation = 1};
@@ -295,8 +295,8 @@ static void write_life(eventring_saver *saver, enum format_life type,
   record[words - 1] = d->process;
 }
 
-/* Ends a life that went on when its process ended: the merged file may have other
-   processes that live longer. */
+/* Ends a life that went on when its process ended, because other processes in the merged
+   file may live longer. */
 static void end_with_process(const eventring_saver *saver, struct eventring_domain_info *life) {
   if (saver->options.part->alone || !life->alive || !saver->part->end_ns) return;
   life->alive = false;
@@ -321,16 +321,16 @@ static void write_domain(eventring_saver *saver, struct eventring_domain_info *l
   saver->domains++;
 }
 
-/* Returns the oldest incarnation that has a record. Records go in the order of the
-   starts, so the first one that is missing ends the search, whatever number a damaged
-   file claims. */
+/* Returns the oldest incarnation that has a record. Records are dropped in the order of
+   the starts, so the first missing record ends the search, whatever number a damaged file
+   claims. */
 static uint32_t oldest_life(const eventring_saver *saver, unsigned slot, uint32_t newest) {
   while (newest > 1 && evr_definitions_life(&saver->cursor->definitions, slot, newest - 1))
     newest--;
   return newest;
 }
 
-/* Writes the domains of a slot. A slot that has events and no domain gets one without a
+/* Writes the domains of a slot. A slot with events and no domain gets a domain without a
    name. */
 static void write_slot(eventring_saver *saver, unsigned slot) {
   struct eventring_domain_info newest = {.size = sizeof newest}, life = {.size = sizeof life};
@@ -418,8 +418,8 @@ static void write_entry(eventring_saver *saver, const struct format_switch *entr
   record[3] = entry->until == UINT64_MAX ? UINT64_MAX : merge_ticks(saver, entry->until);
 }
 
-/* Writes the log of a process. If entries of the log are gone, writes the oldest one
-   twice, so that readers of the merged file see that, too. */
+/* Writes the log of a process. If entries of the log are gone, writes the oldest entry
+   twice, so that readers of the merged file see that entries are gone. */
 static void write_log(eventring_saver *saver, const struct evr_log *log, uint32_t process) {
   uint32_t first = log->told > FORMAT_LOG_ENTRIES ? log->told - FORMAT_LOG_ENTRIES : 0;
   for (uint32_t n = first; log->written - n - 1 < FORMAT_LOG_ENTRIES; n++) {

@@ -57,7 +57,7 @@ static unsigned next_id(eventring_saver *saver) {
 }
 
 /* Returns the id of this name, kind and class, or MAX_EVENTS if the name belongs to a
-   definition that differs, or to another one of this recording. */
+   definition that differs, or to another definition of this recording. */
 static unsigned id_of(eventring_saver *saver, const struct eventring_def *def, const char *name) {
   struct saver_merge *m = saver->merge;
   uint64_t key[1 + (EVENTRING_MAX_NAME + 8) / 8] = {def->kind | (uint64_t)def->event_class << 8};
@@ -170,7 +170,7 @@ static void move_payload(eventring_saver *saver, const struct evr_definition *d,
       *from += (uint64_t)saver->part->first_process << LINK_SHIFT;
     from += LINK_WORDS, count -= LINK_WORDS;
   }
-  /* the payload of an end is not a value of its definition */
+  /* the payload of an end is no value of its definition */
   if (payload == MERGE_VERBATIM || kind == EVENTRING_END || !evr_definition_explains(d, kind))
     return;
   if (payload == MERGE_SAMPLE && count == FORMAT_SAMPLE_WORDS) move_sample(saver, from);
@@ -193,7 +193,7 @@ static void move_event(eventring_saver *saver, unsigned slot, uint64_t base, uin
   *word = moved_word(*word, id, merge_ticks(saver, ticks));
 }
 
-/* Converts a duration of `passed` ticks that ends at `ticks` of the recording to one of
+/* Converts a duration of `passed` ticks that ends at `ticks` of the recording to ticks of
    the merged file. */
 static uint64_t moved_duration(eventring_saver *saver, uint64_t passed, uint64_t ticks) {
   uint64_t from = passed < ticks ? ticks - passed : 0;
@@ -212,7 +212,7 @@ static void move_open(eventring_saver *saver, struct format_open *open, uint64_t
 }
 
 /* Translates a remark. The word of a rebase has only the low bits of its time, which need
-   not be near the old base; so the payload is taken as the time. */
+   not be near the old base, so its payload is used as the time. */
 static void move_remark(eventring_saver *saver, unsigned slot, uint64_t ticks, uint64_t *word) {
   unsigned what = word_id(*word);
   bool has_value = word_length(*word) > 0;
@@ -233,7 +233,8 @@ static void move_list(eventring_saver *saver, uint64_t *words, uint64_t base) {
 }
 
 /* Begins a ring in the merged file, where it continues the ring of the previous
-   recording. `in_front` is the number of blocks that this recording has there already. */
+   recording. `in_front` is the number of blocks that this recording already has in the
+   merged ring. */
 static void begin_stream(const eventring_saver *saver, struct saver_stream *stream,
                          const struct format_block *first, uint64_t in_front) {
   const struct merge_ring *ring =

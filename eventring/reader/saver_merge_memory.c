@@ -10,7 +10,7 @@
 #include "reader/saver_merge.h"
 
 enum {
-  MOST_FUNCTIONS = 344064, MOST_STACKS = 688128 /* numbers that are valid */
+  MOST_FUNCTIONS = 344064, MOST_STACKS = 688128 /* greatest valid numbers */
 };
 
 /* ---- Functions and stacks ---------------------------------------------------------- */
@@ -65,8 +65,8 @@ static uint32_t move_function(eventring_saver *saver, uint32_t id) {
   return number;
 }
 
-/* Translates a stack, from the outermost frame that is not translated yet, inwards. Ids
-   of callers are smaller, so the walk ends. No host writes more than MAX_DEPTH frames. */
+/* Translates a stack inwards, from the outermost frame that is not translated yet. Ids of
+   callers are smaller, so the walk ends. No host writes more than MAX_DEPTH frames. */
 uint32_t merge_stack(eventring_saver *saver, uint32_t id) {
   struct saver_part *part = saver->part;
   uint32_t todo[EVENTRING_MAX_DEPTH], count = 0, parent = 0, *to;
@@ -216,8 +216,8 @@ static bool move_block(eventring_saver *saver, uint64_t *words, uint32_t end) {
   }
 }
 
-/* Writes the last stacks of a block again, into blocks that they share with those of
-   other recordings. */
+/* Writes the last stacks of a block again, into blocks that they share with the last
+   stacks of other recordings. */
 static void move_last_stacks(eventring_saver *saver, uint64_t *words, uint32_t end) {
   for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
     struct format_last_stack s;

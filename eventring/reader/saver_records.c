@@ -3,16 +3,16 @@
  *
  * Blocks of records are the claimed blocks in no ring (record_scan.c says more). Each has
  * a place of its own in the file, where a longer copy replaces a shorter one. When the
- * producer uses such a block again, for a kind whose oldest block goes, the copy of the
- * old one stays and the new one gets another place: so the file has all lives of domains.
- * Blocks of heap profiles, which are rewritten all the time, keep their places. Blocks of
- * profiles of calls use two places in turn: while one is used again for a newer profile,
- * which may not be whole yet, the copy of the previous profile stays.
+ * producer uses such a block again, for a kind whose oldest block is reused, the copy of
+ * the old block stays and the new block gets another place. So the file has all lives of
+ * domains. Blocks of heap profiles, which are rewritten all the time, keep their places.
+ * Blocks of profiles of calls use two places in turn: while one place is used for a newer
+ * profile, which may not be whole yet, the copy of the previous profile stays in the
+ * other.
  *
- * A block that is being filled is copied as it is, with its words so far and their
- * checksum; at the end it is sealed there, as in a snapshot. A damaged block is copied
- * with its damage, and never sealed; if copies are checked, only the part that readers
- * use is copied.
+ * A block that is being filled is copied with its words so far and their checksum; at the
+ * end the copy is sealed, as in a snapshot. A damaged block is copied with its damage,
+ * and never sealed; if copies are checked, only the part that readers use is copied.
  *
  * Losses are known from `before` of the blocks. A list of intervals is kept here, whose
  * union is the time in which anything was lost. */
@@ -32,8 +32,7 @@ static int list_block(eventring_saver *saver, uint64_t block, struct eventring_e
   return EVENTRING_OK;
 }
 
-/* Removes blocks from the list that have become known to belong to a ring since they were
-   claimed. */
+/* Removes from the list the blocks that are now known to belong to a ring. */
 static void drop_blocks_of_rings(eventring_saver *saver) {
   uint32_t kept = 0;
   if (saver->record_runs == saver->meta->run_count) return;
@@ -79,8 +78,8 @@ bool saver_claim_place(eventring_saver *saver, uint64_t *place) {
   return true;
 }
 
-/* Gives a place to a block of the recording that has been used again since it was copied
-   to b->place. Returns false if there is none. */
+/* Gives another place to a block of the recording that has been used again since it was
+   copied to b->place. Returns false if there is no place. */
 static bool change_place(eventring_saver *saver, struct saver_block *b,
                          const struct format_block *h) {
   const bool takes_turns = b->sequence && b->kind == FORMAT_PROFILES && h->kind == FORMAT_PROFILES;
@@ -110,8 +109,8 @@ static uint64_t count_records(const uint64_t *words, uint32_t from, uint32_t end
 }
 
 /* Keeps the part of a damaged block that readers use, in a file that is checked. Returns
-   false if there is no such part: complete records of an unfinished block are valid, but
-   nothing of a finished one is. */
+   false if readers use no part of it: complete records of a damaged unfinished block are
+   valid, but nothing of a damaged finished block is. */
 static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint32_t end) {
   struct format_block *h = (struct format_block *)words;
   if (!saver->options.checked || h->committed) return false;
@@ -138,7 +137,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   }
   if (!saver_strip_records(saver, words, end, valid)) return;
   bool is_new = !b->sequence;
-  /* it keeps its place here, as it does there */
+  /* the copy keeps its place, as the block does in the recording */
   if (b->sequence && format_is_in_place(h->kind)) {
     b->sequence = h->sequence;
   } else if (b->sequence != h->sequence) {
@@ -271,7 +270,7 @@ static void remove_interval(eventring_saver *saver, unsigned at) {
           (--saver->intervals - at) * sizeof saver->interval[0]);
 }
 
-/* Counts and drops the oldest interval; nothing before its end is counted again. */
+/* Counts and drops the oldest interval. Time before its end is not counted again. */
 static void settle_oldest(eventring_saver *saver) {
   saver->loss_ns += saver->interval[0].to - saver->interval[0].from;
   saver->loss_floor = saver->interval[0].to;

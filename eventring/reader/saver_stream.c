@@ -5,18 +5,18 @@
  * its first block (steps R1, R3 to R5 of block.c; R0 is the head of the last refresh).
  * The producer uses the places of a ring in order: before it stores anything into the
  * place of a later block of the run, it has done W1 of the block in the place of the
- * first. So if the first block is still there (R4, R5), all are whole. If it is gone, the
- * head says how many are gone: before W1 of the block in the place of s, the head was s +
- * places - 1.
+ * first. So if the first block is still in its place (R4, R5), all blocks of the run are
+ * whole. If it is gone, the head says how many are gone: before W1 of the block that
+ * takes the place of block s, the head was s + places - 1.
  *
  * The blocks of a stream stay where they are, except for the one in the last place of a
- * stretch, which is used again while there is no room. So if a run ends there, its last
- * block is compared once more.
+ * stretch, which is used again while there is no room. So if a run ends in such a place,
+ * its last block is compared once more.
  *
  * In the copy, only the headers of the blocks and the events of the last block of a run
- * are examined: they give the number of known events and the time of the last. Other
- * faults of a block are left to the readers of the file, unless the user wants everything
- * checked. */
+ * are examined: they give the number of known events and the time of the last known
+ * event. Other faults of a block are left to the readers of the file, unless the user
+ * wants everything checked. */
 #include "reader/saver.h"
 
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static bool have_unit(eventring_saver *saver, struct saver_stream *stream, unsig
   return true;
 }
 
-/* Gives `count` blocks, at `from` of the buffer, their places. Returns how many found
-   room. */
+/* Gives places to `count` blocks that begin at `from` of the buffer. Returns how many
+   found room. */
 static uint32_t place_blocks(eventring_saver *saver, struct saver_stream *stream,
                              struct saver_output *out, size_t from, uint32_t count) {
   uint32_t placed = 0;
@@ -160,7 +160,7 @@ static bool is_block_of(const struct saver_stream *stream, const struct format_b
          h->committed <= FORMAT_BLOCK_WORDS && h->before < FORMAT_MAX_SEQUENCE;
 }
 
-struct extent { /* what a block says of its events */
+struct extent { /* the events of a block, as its header and words say */
   uint64_t before, events, from, to; /* ticks */
 };
 
@@ -200,8 +200,8 @@ static void raise_known(struct saver_stream *stream, const struct extent *last) 
   stream->known_ticks = last->to;
 }
 
-/* Counts the copy of a newest block as saved: it stays in the file, since the whole block
-   could not be copied. It may still be under way to the file. */
+/* Counts the copy of a newest block as saved: the copy stays in the file, since the whole
+   block could not be copied. It may not be written yet. */
 static void keep_newest(struct saver_stream *stream) {
   const struct extent last = {stream->newest.before, stream->newest.events, 0,
                               stream->newest.ticks};
@@ -213,8 +213,8 @@ static void keep_newest(struct saver_stream *stream) {
   stream->newest.sequence = 0;
 }
 
-/* Tells whether the events before the first block of a ring were lost, and not only
-   overwritten before the saver began or unwanted. */
+/* Tells whether the events before the first block of a ring were lost. They were not if
+   they were overwritten before the saver began, or not wanted. */
 static bool is_lost_from_start(const eventring_saver *saver, const struct saver_stream *stream) {
   const struct evr_metadata *meta = saver->meta;
   if (saver->options.since_ns) return false;
@@ -225,7 +225,7 @@ static bool is_lost_from_start(const eventring_saver *saver, const struct saver_
 }
 
 /* Puts a block without events in front of a ring of a merged file whose first events are
-   lost. Otherwise these would count as missed there. */
+   lost. Otherwise readers would count these events as missed. */
 static void mark_lost_start(eventring_saver *saver, struct saver_stream *stream,
                             const struct format_block *h) {
   if (!saver->merge || stream->begun || !h->before || !is_lost_from_start(saver, stream) ||
@@ -234,8 +234,7 @@ static void mark_lost_start(eventring_saver *saver, struct saver_stream *stream,
   saver_merge_lost(saver, stream, h, stream->unit + stream->used++);
 }
 
-/* Counts what lies between the events that are known and a block that is about to be
-   counted. */
+/* Counts the events between the known events and a block that is about to be counted. */
 static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint64_t sequence,
                       uint64_t before, uint64_t ticks) {
   if (stream->newest.sequence && stream->newest.sequence < sequence) keep_newest(stream);
@@ -260,7 +259,7 @@ static void count_run(eventring_saver *saver, struct saver_stream *stream,
   const struct format_block *first = (const struct format_block *)blocks;
   struct extent last =
       extent_of(saver, stream, blocks + (count - 1) * (size_t)FORMAT_BLOCK_BYTES);
-  if (last.before < first->before) last.before = first->before; /* damage */
+  if (last.before < first->before) last.before = first->before; /* the file is damaged */
   stream->account.saved += last.before - first->before + last.events;
   stream->account.blocks += count;
   stream->newest.sequence = 0;
@@ -269,11 +268,12 @@ static void count_run(eventring_saver *saver, struct saver_stream *stream,
 
 /* ---- A run ------------------------------------------------------------------------- */
 
-/* Copies bytes that belong to one run of places. Checks nothing. */
+/* Copies bytes of one run of places, without checks. */
 static int copy_bytes(const struct evr_source *source, uint64_t offset, uint8_t *to,
                       size_t size, struct eventring_error *error) {
   bool lent = evr_source_lent(source);
-  size_t step = lent ? FORMAT_BLOCK_BYTES : size; /* it is mapped block by block */
+  /* lent memory is mapped block by block */
+  size_t step = lent ? FORMAT_BLOCK_BYTES : size;
   for (size_t at = 0; at < size; at += step) {
     const uint64_t *from = evr_source_words(source, offset + at, step);
     if (from && evr_source_mapped(source)) {
@@ -287,7 +287,8 @@ static int copy_bytes(const struct evr_source *source, uint64_t offset, uint8_t 
   return EVENTRING_OK;
 }
 
-/* Counts how many of the first blocks of a copied run were overwritten meanwhile. */
+/* Counts how many blocks at the beginning of a copied run were overwritten during the
+   copy. */
 static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uint64_t offset,
                         uint32_t places, uint64_t *lapped, struct eventring_error *error) {
   uint64_t sequence, next = stream->next;
@@ -299,7 +300,7 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
      damage */
   if (status != EVENTRING_OK || sequence == next || saver->meta->over) return status;
   /* acquire fence: pairs with W1 and W4 (lane.c): the head that is read next is at least
-     that of the block before the one that was seen */
+     the number of the block before the block that was seen */
   evr_fence_acquire();
   uint64_t head = evr_metadata_head(saver->meta, stream->slot, stream->ring);
   uint64_t safe = head + 2 > places ? head + 2 - places : 1;
@@ -308,7 +309,7 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
 }
 
 /* Checks a copied run of a stream, in which only the last place is used again: drops the
-   last block of the run if it was overwritten meanwhile. */
+   last block of the run if it was overwritten during the copy. */
 static int check_last(eventring_saver *saver, const struct saver_stream *stream, uint64_t offset,
                       uint32_t row, uint32_t *count, struct eventring_error *error) {
   uint64_t sequence;
@@ -327,7 +328,7 @@ static bool is_sound(eventring_saver *saver, const struct saver_stream *stream,
          (!saver->options.checked || take_valid(saver, stream, block));
 }
 
-/* Returns the least number of events before the block that follows the one in
+/* Returns the least possible number of events before the block that follows the block in
    saver->room. Counting the events takes as long as checking the block, so it is done
    only when nobody writes any more. */
 static uint64_t least_after(const eventring_saver *saver) {
@@ -336,9 +337,9 @@ static uint64_t least_after(const eventring_saver *saver) {
 }
 
 /* Returns how many blocks of a copied run, from the first one on, are valid. If blocks
-   are checked, a run ends before a block that counts backwards, and where more events are
-   missing than the previous block has words. (If fewer are missing, signal handlers have
-   dropped them.) */
+   are checked, a run ends before a block whose count of earlier events goes back, and
+   before a gap of more events than the previous block has words. (Smaller gaps are events
+   that signal handlers have dropped.) */
 static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
                             const uint8_t *blocks, uint32_t count) {
   uint64_t least = stream->begun ? stream->account.known : 0, most = UINT64_MAX;
@@ -432,11 +433,11 @@ static bool is_lacking(const eventring_saver *saver, const struct saver_stream *
   return saver->meta->over && evr_block_cursor_lacks(&at, sequence);
 }
 
-/* Skips the block that should be next but is missing or damaged. */
+/* Skips the next block, which is missing or damaged. */
 static void skip_block(eventring_saver *saver, struct saver_stream *stream,
                        const uint8_t *block) {
   uint64_t sequence = stream->next;
-  stream->held_back = false; /* no tail of a run is left */
+  stream->held_back = false; /* no end of a run is left */
   stream->account.damaged += ((const struct format_block *)block)->sequence == sequence ||
                              is_lacking(saver, stream, sequence);
   const struct evr_block_cursor at = {
@@ -518,7 +519,7 @@ static void take_out_newest(struct saver_stream *stream, struct saver_output *ou
   out->used += FORMAT_BLOCK_BYTES;
 }
 
-/* Notes that the zeros are in the file. */
+/* Notes that the zeros of take_out_newest are in the file. */
 static void confirm_taken_out(eventring_saver *saver, uint64_t offset) {
   for (unsigned n = 0; saver->withdrawn && n < saver->made_count; n++) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
@@ -561,7 +562,7 @@ struct lost_run { /* blocks of one ring that follow one another */
   struct saver_stream *stream;
   uint64_t first, last; /* sequences */
   uint64_t events, from, to; /* ticks */
-  bool begun_before; /* an earlier copy of the first one is in the file */
+  bool begun_before; /* an earlier copy of the first block is in the file */
 };
 
 /* Notes blocks at the end of a ring that are lost, so that no head shows them. */
@@ -588,15 +589,16 @@ static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
   saver_note_loss(saver, stream, run->from, run->to);
 }
 
-/* Returns the copy in the file of block `sequence`, when it was the newest, or NULL. */
+/* Returns the copy of block `sequence` that was put into the file when it was the newest
+   block, or NULL. */
 static struct saver_newest *copy_of(struct saver_stream *stream, uint64_t sequence) {
   for (unsigned i = 0; i < 2; i++)
     if (stream->copy[i].sequence == sequence) return &stream->copy[i];
   return NULL;
 }
 
-/* Adds a block to a run of lost blocks, or begins the next run. Events that are in an
-   earlier copy of the block, made when it was the newest one, are not lost. */
+/* Adds a block to a run of lost blocks, or begins the next run. Events in an earlier copy
+   of the block, made when it was the newest block, are not lost. */
 static void lose_block(eventring_saver *saver, struct lost_run *run,
                        struct saver_stream *stream, const uint8_t *bytes) {
   struct extent extent = extent_of(saver, stream, bytes);
@@ -617,8 +619,9 @@ static void lose_block(eventring_saver *saver, struct lost_run *run,
                            extent.from, extent.to, copy != NULL};
 }
 
-/* Lets the stream begin a new unit after a missing block. At the copy of a newest block
-   the stream continues its unit, because the whole block replaces that copy. */
+/* Lets the stream begin a new unit after a missing block. If the unit ends with a copy of
+   a newest block, the stream continues the unit, because the whole block replaces that
+   copy. */
 static void leave_unit(struct saver_stream *stream, uint64_t offset) {
   uint64_t unit = format_block_offset(stream->unit);
   bool is_in_unit = stream->used && offset >= unit && offset < unit + SAVER_UNIT_BYTES;
@@ -642,9 +645,9 @@ static bool is_copy(const struct saver_newest *newest, const struct format_block
   return newest->sequence == h->sequence && newest->have == h->committed;
 }
 
-/* Falls back to an earlier copy of a newest block when the present one was not written.
-   If writing it was interrupted in the middle of the block, the earlier one is destroyed
-   (saver_lose_blocks has forgotten it). A later copy may be under way. */
+/* Falls back to an earlier copy of a newest block when the present copy was not written.
+   If the write was interrupted in the middle of the block, the earlier copy is destroyed
+   (saver_lose_blocks has forgotten it). A later copy may still be written. */
 static void lose_newest(struct saver_stream *stream, const struct format_block *h) {
   if (!is_copy(&stream->newest, h)) return;
   const struct saver_newest *copy = copy_of(stream, h->sequence);
@@ -656,7 +659,7 @@ void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t o
   struct lost_run run = {0};
   for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
     const struct format_block *h = (const struct format_block *)(blocks + at);
-    if (!h->sequence) continue; /* zeros that replace a newest block */
+    if (!h->sequence) continue; /* zeros that replace the copy of a newest block */
     struct saver_stream *stream =
         /* the header was checked when the block was copied */
         saver->stream[h->domain * EVENTRING_RINGS + h->ring];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* saver_strip.c: replaces the texts of a program in what is saved.
  *
- * A text is replaced by one of the same length, of letters that follow from a keyed hash
- * of the text. So equal texts have equal replacements everywhere in the file, and nobody
- * can find a text by trying without the key, which is drawn for each saver and stored
- * nowhere. Names of definitions stay unique: if another name has the same replacement
- * already, a name gets its next one.
+ * A text is replaced by letters of the same length, which are computed from a keyed hash
+ * of the text. So equal texts have equal replacements everywhere in the file. Nobody can
+ * find a text by trials without the key, which is drawn at random for each saver and
+ * stored nowhere. Names of definitions stay unique: if another name already has the same
+ * replacement, the next replacement is used.
  *
  * What stays: times, numbers, links, contexts, ids; conditions of triggers, except for
  * the names in them; and names that are known without the program: definitions of the
- * library (ids below 16), those of its classes other than `user`, with their units, and
- * names of its classes and rings.
+ * library (ids below 16), definitions in its classes other than `user`, with their units,
+ * and names of the library's classes and rings.
  *
  * Data of unknown form is not copied: payloads that do not match their definition are
  * replaced word by word, records and remarks of unknown types are emptied, blocks of
@@ -29,8 +29,8 @@
 
 enum { LIBRARY_IDS = 16, LIBRARY_RINGS = 4 };
 
-struct strip_name { /* the name of a definition, replaced */
-  uint64_t hash;    /* of the name alone, without its kind and class */
+struct strip_name { /* the replaced name of a definition */
+  uint64_t hash;    /* hash of the name alone, without its kind and class */
   uint32_t bytes;
   char text[EVENTRING_MAX_NAME + 1];
 };
@@ -113,8 +113,8 @@ static void replace(const struct saver_strip *strip, void *text, size_t bytes) {
   if (bytes) spell(strip, hash_text(strip, text, bytes), 0, text, bytes);
 }
 
-/* Replaces a text in a field of fixed size (unless `keep`), and clears what lies behind
-   it. */
+/* Replaces a text in a field of fixed size (unless `keep`), and clears the rest of the
+   field. */
 static void replace_field(const struct saver_strip *strip, char *text, size_t room, bool keep) {
   size_t bytes = strnlen(text, room - 1);
   if (!keep) replace(strip, text, bytes);
@@ -138,7 +138,7 @@ static unsigned replace_bytes(const struct saver_strip *strip, uint64_t *words, 
   return used;
 }
 
-/* Replaces a payload of one value. Returns how many words the value has; 0: it is not
+/* Replaces a payload of one value. Returns how many words the value has; 0 if it is not
    valid. */
 static unsigned replace_value(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                               unsigned count) {
@@ -171,8 +171,8 @@ static unsigned replace_values(const struct saver_strip *strip, uint64_t *words,
   return count ? at : 0;
 }
 
-/* Replaces a payload. If the words do not match the definition, restores and scrambles
-   all of them. */
+/* Replaces a payload. If the words do not match the definition, restores all of them and
+   replaces each by a scrambled word. */
 static void strip_payload(const struct saver_strip *strip, unsigned payload, uint64_t *words,
                           unsigned count) {
   uint64_t copy[FORMAT_PAYLOAD_WORDS];
@@ -240,7 +240,7 @@ static struct strip_name *known_name(const struct saver_strip *strip, uint64_t h
 }
 
 enum {
-  MOST_TRIES = 4096, /* tries after which two short names may become the same */
+  MOST_TRIES = 4096, /* after this many tries, two short names may become the same */
   MOST_NAMES = 8192  /* a file has no more ids, unless it is damaged */
 };
 
@@ -279,7 +279,8 @@ static void replace_fields(const struct saver_strip *strip, char *text, size_t b
 }
 
 /* Tells whether the name of a definition is a word of the library or of its host. Events
-   of the program have names of the program, and spans of calls those of its functions. */
+   of the program have names of the program, and spans of calls have the names of its
+   functions. */
 static bool is_vocabulary(const struct format_definition *d) {
   return record_number(d->first) < LIBRARY_IDS ||
          (d->event_class < EVENTRING_CLASS_HOST && d->event_class != EVENTRING_CLASS_USER &&
@@ -305,8 +306,8 @@ static void hide_quoted(const struct saver_strip *strip, char *text, size_t byte
 }
 
 /* Replaces the sources in names of functions, which may say where a function is: `NAME
-   (SOURCE:LINE)`, as in spans of calls, or <SOURCE:LINE>. The end is missing from a name
-   that was too long. Equal sources stay equal, and so do equal names. */
+   (SOURCE:LINE)`, as in spans of calls, or <SOURCE:LINE>. A name that was too long lacks
+   its end. Equal sources stay equal, and so do equal names. */
 static void hide_places(const struct saver_strip *strip, char *name, size_t bytes) {
   size_t last = 0; /* where the last place ends */
   for (size_t end = 0; end < bytes; end++) {
@@ -348,7 +349,8 @@ static void strip_text(const struct saver_strip *strip, unsigned what, char *tex
   else replace(strip, text, bytes);
 }
 
-/* Tells whether a function stands for work of the host: its name is then the host's. */
+/* Tells whether a function represents work of the host: its name is then a name of the
+   host. */
 static bool is_of_host(unsigned kind, const uint64_t *record) {
   return kind == FORMAT_PROFILES && record_type(*record) == FORMAT_PROFILE_FUNCTION &&
          record[1] >> 32 == EVENTRING_CALLS_HOST;
@@ -440,7 +442,7 @@ void saver_strip_front(eventring_saver *saver, uint8_t *front) {
   memset(s->reserved, 0, sizeof s->reserved);
   control->stacks = 0;
   memset(control->reserved2, 0, sizeof control->reserved2);
-  /* they name spans and counters */
+  /* triggers name spans and counters */
   memset(&control->triggers, 0, sizeof control->triggers);
   memset(&control->spans, 0, sizeof control->spans);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {

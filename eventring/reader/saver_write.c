@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_write.c: writes what a saver makes into a file, in order, by one thread: for
- * copies, which have time, and fail when something cannot be written. */
+/* saver_write.c: writes the pieces of a saver into a file, in order, on one thread. For
+ * copies: they may take time, and fail when something cannot be written. */
 #include "reader/saver.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* small, so that what is checked and written stays in a cache */
+/* small, so that the bytes that are checked and written stay in a cache of the
+   processor */
 enum { BUFFER_BYTES = 1 << 18 };
 
 static int fail(struct eventring_error *error, int cause, const char *path) {

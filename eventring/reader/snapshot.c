@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* snapshot.c: a copy of a recording as it is now, which gets its name when it is
  * complete. Until then it has the name with EVR_PART_SUFFIX, and is locked like a
- * producer's file, so that nobody takes it for a leftover (parts.c). */
+ * producer's file, so that nobody takes it for the rest of an unfinished copy
+ * (parts.c). */
 #include "reader/cursor.h"
 #include "eventring/saver.h"
 #include "reader/parts.h"
@@ -17,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Locks the new file. Fails with E_BUSY if it was removed between creating and locking,
-   when others may have taken it for a leftover. On a file system without locks, nobody
-   removes it. */
+/* Locks the new file. Fails with E_BUSY if the file was removed between creating and
+   locking, when others may have taken it for the rest of an unfinished copy. On a file
+   system without locks, nobody removes it. */
 static int lock_part(int fd, const char *path, struct eventring_error *error) {
   struct stat st;
   evr_lock_file(fd);
@@ -60,7 +61,7 @@ static int write_part(eventring_cursor *c, int directory, const char *part, cons
   return status;
 }
 
-/* Makes the copy. `name` is that of the file in the directory, `path` that for
+/* Makes the copy. `name` is the name of the file in the directory, `path` its path in
    messages. */
 static int copy(eventring_cursor *c, int directory, const char *name, const char *path,
                 struct eventring_error *error) {

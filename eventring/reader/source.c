@@ -3,9 +3,9 @@
  * file.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a
- * window on a file (window.c), which its owner may cut short at any moment: a copy out of
- * a window counts only if the window is still whole afterwards, else it is repeated with
- * pread.
+ * window on a file (window.c). The owner of a file may cut it short at any moment: a copy
+ * out of a window counts only if the window is still whole afterwards, else it is
+ * repeated with pread.
  */
 #include "reader/source.h"
 

@@ -16,11 +16,12 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_source {
-  int fd;                   /* of the file, or -1 */
-  struct evr_memory memory; /* of a recording of this process, if it is lent */
-  struct evr_window window; /* on the file */
-  struct evr_packed *packed; /* of a packed file; NULL: it is plain */
-  bool is_short; /* a dead file that was cut short: zeros are read behind its end */
+  int fd;                   /* descriptor of the file, or -1 */
+  struct evr_memory memory; /* memory that a recording of this process has lent */
+  struct evr_window window; /* mapping of the file */
+  /* the packets of a packed file, or NULL if the file is plain */
+  struct evr_packed *packed;
+  bool is_short; /* the file is dead and was cut short: zeros are read after its end */
 };
 
 /* Tells whether the source is memory of this process, and no file. */
@@ -49,12 +50,12 @@ bool evr_source_is_hole(const struct evr_source *source, uint64_t offset, uint64
    if there is none. Returns `offset` if the file system does not say, or the file is
    packed. */
 uint64_t evr_source_data_from(const struct evr_source *source, uint64_t offset);
-/* Moves the damage of the packed file to *damage, unless that has some already. */
+/* Moves the damage of the packed file to *damage, unless *damage has some already. */
 void evr_source_take_damage(const struct evr_source *source, struct eventring_error *damage);
 /* Returns the descriptor of the file, which the source still owns, or -1 (none). */
 int evr_source_descriptor(const struct evr_source *source);
-/* Returns where these bytes are mapped, or NULL if they are not. Offsets are within the
-   greatest file of its geometry, which is what a window covers. */
+/* Returns where these bytes are mapped, or NULL if they are not. The bytes must lie
+   within the largest file of this geometry, which a window covers. */
 const uint64_t *evr_source_words(const struct evr_source *source, uint64_t offset,
                                  size_t size);
 /* Reads bytes out of the file with pread. Returns 0, E_TRUNCATED, E_SYSTEM or (packed)
@@ -70,8 +71,8 @@ static inline void evr_copy_words(uint64_t *to, const uint64_t *from, size_t cou
     to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 /* Copies many words, faster than evr_copy_words. The string instruction loads whole
-   quadwords. Their order among themselves is undefined, but all come after what precedes
-   and before what follows (as in format/atomics.h). */
+   quadwords. The order of these loads and stores is undefined, but all come after the
+   accesses before them and before those after them (as in format/atomics.h). */
 static inline void evr_copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");

@@ -2,9 +2,9 @@
 /* stacks.c: the functions and stacks of a recording, read and checked.
  *
  * Ids are indices into two tables, each as large as its largest id. An id is valid only
- * up to what the budget of its kind has room for, so that a damaged file cannot make the
- * tables larger than the file. The parent of a node has a smaller id than the node: there
- * are no cycles, and the depth of a node follows from that of its parent. */
+ * if the budget of its kind has room for so many records, so that a damaged file cannot
+ * make the tables larger than the file. The parent of a node has a smaller id than the
+ * node: there are no cycles, and the depth of a node follows from that of its parent. */
 #include "reader/stacks.h"
 
 #include <stdlib.h>
@@ -18,15 +18,15 @@ enum {
   RECORD_WORDS_PER_BLOCK = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS,
   FUNCTION_WORDS = sizeof(struct format_function) / 8,
   NODE_WORDS = sizeof(struct format_stack_node) / 8,
-  /* what the budgets have room for */
+  /* numbers of records that the budgets have room for */
   MOST_FUNCTIONS = 2048 * RECORD_WORDS_PER_BLOCK / FUNCTION_WORDS,
   MOST_NODES = 4096 * (RECORD_WORDS_PER_BLOCK / NODE_WORDS)
 };
 
 struct evr_function {
   uint32_t line, last_line;
-  char *source; /* in texts */
-  char texts[]; /* name and source, terminated */
+  char *source; /* points into `texts` */
+  char texts[]; /* name and source, each terminated */
 };
 
 /* ---- Validity ---------------------------------------------------------------------- */

@@ -15,13 +15,13 @@ struct evr_function; /* stacks.c */
 
 struct evr_stack_node {
   uint32_t parent, function, line, column;
-  uint32_t depth; /* 0: the node is not there */
+  uint32_t depth; /* 0 if the node is missing */
 };
 
 struct evr_stacks {
-  struct evr_function **functions; /* by id; NULL: not there */
+  struct evr_function **functions; /* the functions by id; NULL if missing */
   uint32_t function_room, function_end;
-  struct evr_stack_node *nodes; /* by id */
+  struct evr_stack_node *nodes; /* the nodes by id */
   uint32_t node_room, node_end;
   char kind[FORMAT_MEMORY_KINDS][EVENTRING_MAX_CLASS_NAME + 1];
   char origin[FORMAT_MEMORY_ORIGINS][EVENTRING_MAX_CLASS_NAME + 1];

@@ -4,23 +4,23 @@
  *
  * Such a copy has a front that is older than its blocks: rings have advanced, and grown,
  * since. So the heads and runs of the front do not say where blocks are. The headers of
- * the blocks do: each says which block of which ring it is, and its checksum whether it
- * is whole. All blocks of the file are examined once, and the whole ones make stretches
- * (units.h), as in a file that a tool has copied from the rings of a live process (bits 0
- * and 2 of the header's flags): blocks may be missing anywhere, and `before` of the next
- * one says how many events they had.
+ * the blocks say where they are: each has the number and the ring of its block, and a
+ * checksum that tells whether the block is whole. All blocks of the file are examined
+ * once, and the whole ones make stretches (units.h), as in a file that a tool has copied
+ * from the rings of a live process (bits 0 and 2 of the header's flags): blocks may be
+ * missing anywhere, and `before` of the next block says how many events they had.
  *
  * A file is taken for such a copy when a ring has a whole block with events beyond its
- * head: a killed producer leaves none. (A head that damage made smaller looks the same,
- * and is reported in the same way.) */
+ * head, because a killed producer leaves no such block. (A head that damage made smaller
+ * looks the same, and is reported in the same way.) */
 #include "reader/torn_copy.h"
 
 #include <stdlib.h>
 
 #include "reader/block.h"
 
-struct newest { /* the block of a ring that was being filled when it was copied */
-  uint64_t sequence; /* 0: none */
+struct newest { /* the block of a ring that was being filled when the file was copied */
+  uint64_t sequence; /* 0 if there is none */
   uint32_t block;
 };
 
@@ -79,8 +79,8 @@ static bool is_torn_copy(const struct evr_metadata *meta) {
 
 /* ---- Its blocks -------------------------------------------------------------------- */
 
-/* Takes a block of events: adds it to its stretch if it is whole, or notes it if it is
-   the newest of its ring. */
+/* Takes a block of events: adds it to a stretch if it is whole, or notes it if it is the
+   newest of its ring. */
 static int take_events(struct evr_metadata *meta, uint32_t at, const struct format_block *h,
                        struct newest *newest, struct eventring_error *error) {
   struct evr_block block;

@@ -8,9 +8,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Finds out whether a file that nobody writes into was copied in this way. If so, its
-   rings are read like those of a copy with gaps from then on, and meta->damage says so.
-   Returns 0, E_MEMORY or E_SYSTEM. */
+/* Finds out whether a file that nobody writes into was copied while its process wrote
+   into it. If so, its rings are read like those of a copy with gaps from then on, and
+   meta->damage says so. Returns 0, E_MEMORY or E_SYSTEM. */
 int evr_torn_copy_take(struct evr_metadata *meta, struct eventring_error *error);
 
 #pragma GCC visibility pop

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* totals.c: what all events of a recording add up to, also those that are gone.
  *
- * The producer adds the events of a ring to its rows when it leaves a block;
- * producer/totals.c has the design and the steps T1 to T4. So the totals of a ring are
- * its rows plus the events of the block after number `folded`, if there is one: that
- * block is read like any other. A ring that has left no block yet has no rows. A ring is
- * tried again while `folded` changes (T5). That is rare, but a hostile file may do it at
+ * The producer adds the events of a block to the rows of its ring when it leaves the
+ * block; producer/totals.c has the design and the steps T1 to T4. The word `folded` has
+ * the number of the last block that was added. So the totals of a ring are its rows plus
+ * the events of the block after block `folded`, if there is one; this block is read like
+ * any other. A ring whose producer has left no block yet has no rows. A ring is read
+ * again when `folded` has changed (T5). This is rare, but a hostile file may do it at
  * each try, so the tries of all rings together are limited. If a process fills blocks
  * faster than they are read, only the rows are taken. A copy has complete rows, of all
  * rings together.
@@ -14,16 +15,16 @@
  * next, by this or another reader: a program that computes rates would take that for a
  * restart.
  *
- * - If the newest block is left out, `folded` has changed since any reading that had it,
- *   so the rows have all events of that reading.
- * - The ticks of a span of the newest block are not known, only its times in ns: it
- *   counts with the fewest ticks that convert to these. The producer later adds at least
- *   as many.
- * - Ticks are converted at a fixed rate, not at the newest one: that of the second
- *   calibration, after a second. Histograms are in ns. (For an ended process the newest,
- *   best rate is used.)
- * - The reason of a span that ends in the newest block is looked for in the blocks
- *   before. If it is not there any more, the span counts in its histogram when the
+ * - If the newest block is left out, `folded` has changed since any reading that included
+ *   that block. So the rows have all events of that reading.
+ * - The ticks of a span of the newest block are not known, only its times in ns: the span
+ *   counts with the fewest ticks that convert to these times. The producer later adds at
+ *   least as many.
+ * - Ticks are converted at a fixed rate, which is that of the second calibration, after a
+ *   second, and not at the newest rate. Histograms are in ns. (For an ended process the
+ *   newest, best rate is used.)
+ * - The reason of a span that ends in the newest block is looked for in the earlier
+ *   blocks. If its begin was overwritten, the span counts in its histogram only when the
  *   producer adds it.
  */
 #include "reader/totals.h"
@@ -40,7 +41,8 @@ enum {
   ROW_WORDS = sizeof(struct format_total) / 8,
   MOST_RETRIES = 400,  /* retries for all rings together */
   MOST_HISTOGRAMS = 4096,
-  /* 0: the start, 1 and 2: the first calibration, 3 and 4: the second */
+  /* index of the segment with the steady rate: 0 is from the start, 1 and 2 are from the
+     first calibration, 3 and 4 from the second */
   STEADY_SEGMENT = 4,
   BLOCKS_BACK = 16     /* blocks in which the begin of a span is looked for */
 };
@@ -70,8 +72,8 @@ static struct format_sums *find_row(struct evr_totals_table *table, unsigned id,
   return &table->row[table->of[id] - 1].sums[0];
 }
 
-/* Returns the sums of a span and a reason, made at first use, or NULL if there is no
-   memory, or there are too many. */
+/* Returns the sums of a span and a reason, made at first use, or NULL if there are too
+   many or no memory. */
 static struct format_sums *find_histogram(struct evr_totals_table *table, unsigned id,
                                           uint64_t reason) {
   for (uint32_t i = 0; i < table->histograms; i++)
@@ -100,7 +102,8 @@ static bool is_counter(const eventring_cursor *c, unsigned id) {
   return def && def->kind == EVENTRING_DEF_COUNTER;
 }
 
-/* Adds a row of the file to that of its definition. Returns false when out of memory. */
+/* Adds a row of the file to the row of its definition. Returns false when out of
+   memory. */
 static bool add_row(const eventring_cursor *c, struct evr_totals_table *table,
                     const struct format_total *row, const struct format_sums *more) {
   const unsigned id = record_number(row->first);
@@ -182,7 +185,7 @@ static int list_pages(const eventring_cursor *c, struct pages *pages,
   return EVENTRING_OK;
 }
 
-/* Adds the rows of a page that have the events up to block `folded`. */
+/* Adds the rows of a page that contain the events up to block `folded`. */
 static int add_page(const eventring_cursor *c, const struct page *page, uint64_t folded,
                     struct evr_totals_table *table, struct eventring_error *error) {
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -207,8 +210,8 @@ static uint64_t read_folded(const eventring_cursor *c, const struct page *first)
   uint64_t folded = 0;
   evr_source_read(&c->meta.source, format_block_offset(first->block) + 8 * FORMAT_TOTALS_FOLDED,
                   &folded, sizeof folded, NULL);
-  /* acquire fence: pairs with T4 (producer/totals.c): rows copied after it have the
-     events up to that block */
+  /* acquire fence: pairs with T4 (producer/totals.c): rows copied after this fence have
+     the events up to block `folded` */
   evr_fence_acquire();
   return folded;
 }
@@ -217,7 +220,7 @@ static uint64_t read_folded(const eventring_cursor *c, const struct page *first)
 
 struct reasoned { /* a span that has a reason */
   uint16_t id, reason;
-  bool began; /* its begin was seen */
+  bool began; /* its begin was found */
   bool bare;  /* its begin has no value */
   bool ended;
   uint64_t context, begin_ns, took;
@@ -227,14 +230,15 @@ struct adding {
   const eventring_cursor *cursor;
   struct evr_totals_table *table;
   struct reasoned *reasoned;
-  /* of `reasoned`: entries, room, entries whose begin was not seen */
+  /* number of entries of `reasoned`; their room; number of entries whose begin was not
+     found */
   uint32_t count, room, unknown;
   bool no_memory;
 };
 
-/* Returns a rate reduced by its uncertainty: until the second calibration the rate is
-   known to about 10^-3, then 10^-6 (calibration.c). Until then sums are smaller by this
-   uncertainty, so that later ones are never less. */
+/* Returns a rate reduced by its uncertainty, which is about 10^-3 until the second
+   calibration and 10^-6 after it (calibration.c). So sums are at first too small by this
+   uncertainty, and later sums are never less. */
 static uint64_t less_what_is_unsure(uint64_t multiplier, uint32_t segments) {
   return multiplier - (multiplier >> (segments == 1 ? 9 : 16));
 }
@@ -251,8 +255,8 @@ static uint64_t ns_of(const struct evr_metadata *meta, uint64_t ticks) {
   return (uint64_t)((unsigned __int128)ticks * multiplier_of(meta) >> FORMAT_CLOCK_SHIFT);
 }
 
-/* Returns the ticks of a time in ns; while the process lives, the fewest that may take
-   this time. */
+/* Returns the ticks of a duration in ns; while the process lives, the fewest ticks that
+   may take so long. */
 static uint64_t ticks_of(const struct evr_metadata *meta, uint64_t ns) {
   enum { NEWEST = 5 /* the newest segments, one of which was valid when the newest block
                        was written */ };
@@ -337,14 +341,14 @@ static int add_event(void *context, const struct eventring_event *event) {
     sums->bucket[format_total_bucket(ticks)]++;
   } else if (event->kind == EVENTRING_COUNTER && event->payload <= EVENTRING_DOUBLE) {
     sums->sum = format_total_add(event->payload, sums->sum, event->value.u);
-    /* (it has to be later than what is in the rows, but need not be exact) */
+    /* (the time must be later than those in the rows, but need not be exact) */
     note_last(sums, event->value.u, evr_metadata_ticks(&adding->cursor->meta, event->ns));
     sums->negative += event->payload != EVENTRING_UINT && event->value.i < 0;
   }
   return 0;
 }
 
-/* Handles an event of an earlier block: takes only missing begins. */
+/* Handles an event of an earlier block: uses only begins that are missing. */
 static int find_begin(void *context, const struct eventring_event *event) {
   struct adding *adding = context;
   if (event->kind != EVENTRING_BEGIN || event->flags & EVENTRING_SYNTHETIC ||
@@ -376,7 +380,7 @@ static int pass_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* Reads a block. Returns false if it is not there. */
+/* Reads a block. Returns false if the block is missing. */
 static bool read_block(struct evr_ring_reader *reader, uint64_t sequence, struct evr_sink *sink) {
   struct eventring_error damage = {0}; /* damage is reported by a poll */
   unsigned budget = 1;
@@ -392,8 +396,8 @@ static bool read_block(struct evr_ring_reader *reader, uint64_t sequence, struct
   return true;
 }
 
-/* Visits the block, or with `find` one before it, to find begins. Returns false if it is
-   not there, or when out of memory. */
+/* Visits block `sequence`: adds its events, or, with `find`, only looks for missing
+   begins. Returns false if the block cannot be read, or when out of memory. */
 static bool visit_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
                         struct adding *adding, bool find) {
   struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, find ? find_begin : add_event,
@@ -421,9 +425,8 @@ static bool add_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
 
 /* ---- All rings --------------------------------------------------------------------- */
 
-/* Collects the totals of a ring that has these pages, or none, at one moment. Each try
-   but the first takes one of *retries; the last TRIES_OF_ROWS tries are for the rows
-   alone. */
+/* Collects the totals of a ring at one moment from its pages, if it has any. Each try but
+   the first takes 1 from *retries; the last TRIES_OF_ROWS tries read the rows alone. */
 static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *page,
                         uint32_t pages, unsigned *retries, struct evr_totals_table *table,
                         struct eventring_error *error) {
@@ -438,7 +441,7 @@ static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *p
     if (status != EVENTRING_OK) return status;
     bool is_whole = folded == UINT64_MAX || rows_only || add_block(c, ring, folded + 1, table);
     /* acquire fence: pairs with T2 (producer/totals.c): if a store of T3 was copied, T5
-       sees `folded` as it was before that, or newer */
+       sees the value of `folded` before that store, or a newer one */
     evr_fence_acquire();
     /* T5: `folded` is unchanged */
     if (is_whole && (!pages || read_folded(c, page) == folded)) return EVENTRING_OK;
@@ -452,9 +455,9 @@ static bool are_complete(const eventring_cursor *c, const struct pages *pages) {
   return pages->count && read_folded(c, &pages->page[0]) == UINT64_MAX;
 }
 
-/* The rings are added one after the other. A ring that is still in its first block has no
-   pages. `end_slot` is called with the table when all rings of a slot are in it, and the
-   table is then cleared; NULL: the table is that of all slots. */
+/* The state of adding the rings one after the other. A ring that is still in its first
+   block has no pages. When all rings of a slot are in the table, `end_slot` is called
+   with it, and the table is cleared. If `end_slot` is NULL, the table has all slots. */
 struct collecting {
   eventring_cursor *cursor;
   const struct pages *pages;

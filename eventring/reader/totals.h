@@ -13,14 +13,14 @@
 struct evr_totals_table {
   struct format_total *row;
   uint32_t count, room;
-  /* the index of the row of a definition, plus 1; 0: it has none */
+  /* index of the row of each definition, plus 1; 0 if it has none */
   uint16_t of[EVENTRING_MAX_EVENTS];
   struct format_total *histogram;
   uint32_t histograms, histogram_room;
 };
 
 /* Adds up what was recorded up to now, of all domains. The metadata and the definitions
-   are up to date. Fails with E_NOT_FOUND when the file does not have all of it, with
+   are up to date. Fails with E_NOT_FOUND when the file does not have all totals, with
    E_MEMORY, and with the errors of reading. */
 int evr_totals_collect(eventring_cursor *cursor, struct evr_totals_table *table,
                        struct eventring_error *error);

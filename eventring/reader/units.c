@@ -2,7 +2,7 @@
 /* units.c: finds the blocks of streams without an index.
  *
  * The header of the first block of each unit says which blocks of which stream the unit
- * has (doc/FORMAT.md, section 6): one small read for 64 KiB. Units that follow one
+ * has (doc/FORMAT.md, section 6). So one small read covers 64 KiB. Units that follow one
  * another in the file and in their stream are one stretch. A long recording of few
  * streams has few stretches.
  *
@@ -11,11 +11,11 @@
  *
  * A header is trusted if it continues the unit before it. Any other header is compared
  * with that of the following block; if they do not agree, the majority of the unit's
- * headers decides. So one damaged block does not cost those behind it.
+ * headers decides. So one damaged block does not make the blocks after it unreadable.
  *
- * A unit whose first block was not begun is examined again when the caller has reason to
- * think that it has been begun since. When nobody writes any more, such a unit is
- * searched for any block, because its first one may be damaged or missing. */
+ * A unit whose first block was empty is examined again when the caller has reason to
+ * think that blocks were written since. When nobody writes any more, such a unit is
+ * searched for any block, because its first block may be damaged or missing. */
 #include "reader/units.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 enum { MOST_EMPTY = 1 << 20 /* units; a file that claims more is damaged, or hostile */ };
 
 struct owner { /* what the headers of a unit say */
-  uint64_t sequence; /* of its first block; 0: there is none */
+  uint64_t sequence; /* sequence of its first block; 0 if there is none */
   uint16_t slot;
   uint8_t ring;
   bool has_records;
@@ -77,7 +77,7 @@ static int by_sequence(const void *left, const void *right) {
 }
 
 /* Drops stretches of duplicate blocks that lie within a longer stretch: they would hide
-   what the longer one has behind them. Of two equal stretches, keeps the later one.
+   the later blocks of the longer stretch. Of two equal stretches, keeps the later one.
    Returns how many blocks were dropped. */
 static uint64_t drop_inner(struct evr_stretches *s) {
   uint64_t dropped = 0;
@@ -217,8 +217,8 @@ static int identify(const struct evr_units *units, const struct evr_source *sour
 
 /* ---- All units --------------------------------------------------------------------- */
 
-/* Notes a unit. Sets *taken to whether something was found in it. (If its events are in
-   no stream of the domain table, nobody uses it.) */
+/* Notes a unit. Sets *taken to whether something was found in it. (A unit whose events
+   belong to no stream of the domain table is not used.) */
 static int take_unit(struct evr_units *units, const struct evr_source *source, uint32_t unit,
                      bool over, bool *taken, struct eventring_error *error) {
   struct owner owner;
@@ -233,8 +233,8 @@ static int take_unit(struct evr_units *units, const struct evr_source *source, u
 }
 
 /* Notes a unit as take_unit does, but skips units before *data, where the file has no
-   data: after an empty unit, it asks the file system where data begins again. A hostile
-   file may claim many units that take no space. */
+   data. After an empty unit, asks the file system where data begins again. A hostile file
+   may claim many units that take no space. */
 static int take_if_there(struct evr_units *units, const struct evr_source *source, uint32_t unit,
                          bool over, uint64_t *data, bool *taken, struct eventring_error *error) {
   const uint64_t end = format_block_offset(unit) + FORMAT_UNIT * FORMAT_BLOCK_BYTES;
@@ -245,8 +245,8 @@ static int take_if_there(struct evr_units *units, const struct evr_source *sourc
   return status;
 }
 
-/* Examines again the units that were empty. Those that still are, or cannot be read,
-   remain for the next time. */
+/* Examines again the units that were empty. Units that are still empty, or cannot be
+   read, remain for the next time. */
 static int look_again(struct evr_units *units, const struct evr_source *source, bool over,
                       struct eventring_error *error) {
   struct evr_unit_list *empty = &units->empty;

@@ -8,26 +8,27 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_stretch { /* units of a stream that follow one another in the file */
-  uint64_t sequence; /* of its first block */
-  uint32_t first;    /* block of the file */
+  uint64_t sequence; /* sequence of its first block */
+  uint32_t first;    /* number of its first block in the file */
   uint32_t blocks;
 };
 
-/* stretches of a stream, ascending (after evr_units_look), none within another */
+/* the stretches of a stream; ascending after evr_units_look, and none within another */
 struct evr_stretches {
   struct evr_stretch *list;
   uint32_t count, room;
   bool is_sorted, may_overlap;
 };
 
-struct evr_unit_list { /* first blocks of units */
+struct evr_unit_list { /* a list of units, by their first blocks */
   uint32_t *block;
   uint32_t count, room;
 };
 
 struct evr_units {
   uint64_t next;  /* the first block that was not examined */
-  uint64_t looked_records; /* records that the status page counted at that time */
+  /* records that the status page counted when the units were last examined */
+  uint64_t looked_records;
   uint64_t twice; /* blocks that were left out because a longer stretch has them */
   struct evr_unit_list empty;   /* units whose first block was not begun */
   struct evr_unit_list records; /* units that have records, as they were found */
@@ -41,8 +42,9 @@ struct evr_units {
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
 void evr_units_free(struct evr_units *units);
-/* Empties the lists, for a caller that examines blocks itself (torn_copy.c): the next
-   functions add one block of a stream, add a unit with records, and sort at the end. */
+/* Empties the lists, for a caller that examines blocks itself (torn_copy.c). The next
+   functions add a block of a stream, add a unit with records, and sort the lists at the
+   end. */
 void evr_units_clear(struct evr_units *units);
 int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
                   uint32_t block, struct eventring_error *error);

@@ -63,7 +63,8 @@ void evr_unpack_free(void *unpacker) {
   if (unpacker) zstd.free(unpacker);
 }
 
-/* Refuses frames without a checksum, which would hide damage. No writer makes these. */
+/* Refuses frames without a checksum, which would hide damage. No writer makes such
+   frames. */
 bool evr_unpack(void *unpacker, const void *frame, size_t frame_bytes, void *to, size_t bytes) {
   if (frame_bytes < 5 || !(((const uint8_t *)frame)[4] & CHECKSUM_FLAG)) return false;
   size_t got = zstd.decompress(unpacker, to, bytes, frame, frame_bytes);

@@ -17,7 +17,7 @@ int evr_unpack_load(struct eventring_error *error);
 void *evr_unpack_new(void);
 void evr_unpack_free(void *unpacker);
 /* Unpacks a frame that must have exactly `bytes` bytes and a correct checksum. Returns
-   false if it has not; `to` is then undefined. */
+   false otherwise; `to` is then undefined. */
 bool evr_unpack(void *unpacker, const void *frame, size_t frame_bytes, void *to, size_t bytes);
 
 #pragma GCC visibility pop

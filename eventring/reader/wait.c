@@ -3,12 +3,12 @@
  *
  * The producer makes no system call, so nothing wakes a reader: it sleeps, checks, and
  * sleeps again. A check does what a poll does before it delivers (evr_cursor_has_news):
- * it compares the ends of the rings, and whether the producer still lives. The time from
- * one check to the next is the cursor's pace:
+ * it compares the ends of the rings, and tests whether the producer still lives. The time
+ * from one check to the next is the cursor's pace:
  *
  *  - it grows by a quarter with each check that finds nothing and with each poll that
- *    found little, up to SLOWEST: an idle reader checks 125 times a second, and news is
- *    at most that old;
+ *    found little, up to SLOWEST: an idle reader checks 125 times a second, so news waits
+ *    for at most 8 ms;
  *  - it halves, down to FASTEST, when a poll has delivered more than an eighth of a ring,
  *    so that a flood does not overtake the reader. After more than half a ring the next
  *    check is immediate.
@@ -35,7 +35,8 @@ static void slow_down(struct evr_pace *pace) {
   if (pace->ns > SLOWEST) pace->ns = SLOWEST;
 }
 
-/* Sets the pace by what the last poll delivered; returns when to check next. */
+/* Sets the pace by the number of events that the last poll delivered. Returns when to
+   check next. */
 static uint64_t next_look(struct evr_pace *pace, uint64_t ring_words) {
   uint64_t delivered = pace->delivered;
   pace->delivered = 0;

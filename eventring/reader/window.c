@@ -3,7 +3,7 @@
  *
  * A mapping saves the cost of pread: 1 ns an event, and a call for each ring that is
  * checked for news. One mapping covers all that the file may ever hold (the header says
- * how much): the part beyond the end of the file needs no memory and is not read before
+ * how much). The part beyond the end of the file needs no memory and is not read before
  * the file has grown. Nothing is ever stored through it.
  *
  * The owner of the file may cut it short at any time. The fault is guarded (guard.c):
@@ -15,10 +15,10 @@
  *
  * A file is read with pread from the start
  *  - where the library would not get the fault: the process has set another handler of
- *    SIGBUS after the library's, or wants none of the library's (leave_sigbus), or the
- *    thread that opens the cursor blocks the signal;
- *  - on a file system that is not known to be local: on others a mapping may not show
- *    what was written elsewhere;
+ *    SIGBUS above the library's, or wants no handler of the library (leave_sigbus), or
+ *    the thread that opens the cursor blocks the signal;
+ *  - on a file system that is not known to be local: on a remote one a mapping may not
+ *    show what other machines write;
  *  - under a limit on address space, which belongs to the program;
  *  - when the cursor was opened with EVENTRING_OPEN_UNMAPPED.
  */

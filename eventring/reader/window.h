@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_window {
-  uint8_t *map; /* read-only; NULL: the file is not mapped */
+  uint8_t *map; /* read-only; NULL if the file is not mapped */
   uint64_t bytes;
 };
 /* Maps a file, up to `bytes`, if that is safe. */

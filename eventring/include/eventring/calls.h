@@ -3,9 +3,9 @@
  *
  * A host reports each entry of a function and each exit, with the time; this library
  * keeps a *trie* of calls: a node for each path of functions from the root, with the
- * number of calls, their time, the shortest and the longest, and a histogram of
- * durations. Times are of any clock that the host likes, in its units (*ticks*);
- * eventring_ticks is the usual one.
+ * number of calls, their total, shortest and longest time, and a histogram of durations.
+ * The host chooses the clock; times are in its units (*ticks*). eventring_ticks is the
+ * usual clock.
  *
  *   eventring_calls *calls = eventring_calls_new(16 << 20);
  *   eventring_calls_start(calls, eventring_ticks());
@@ -18,21 +18,21 @@
  * lost times of its subtree. So inclusive and exclusive times always agree, also while
  * functions are open, and the exclusive times of all nodes add up to the time since the
  * start. A clock that goes back counts as standing still; `backwards` counts how often it
- * did.
+ * went back.
  *
- * Flows of control. Each coroutine has a stack of its own (eventring_calls_stack_new).
- * The frames of a coroutine lie below the function that resumes it. The time while a
+ * Flows of control. Each coroutine has its own stack (eventring_calls_stack_new). The
+ * frames of a coroutine lie below the function that resumes it. The time while a
  * coroutine is suspended belongs to none of its frames, and is counted apart.
  *
  * Recursion. A path has the same function at most twice: if the function is entered once
  * more, the node of its innermost activation on the path is used again. So the first node
- * has the calls from outside, and the second has all recursive calls, direct or indirect,
- * however deep. Counts and exclusive times stay exact, and inclusive times contain
- * everything once. Recursive calls are timed one by one: `most` and the histogram include
- * nested ones like any other.
+ * of the function has the calls from outside, and the second node has all recursive
+ * calls, direct or indirect, however deep. Counts and exclusive times stay exact, and
+ * inclusive times contain everything once. Recursive calls are timed one by one: `most`
+ * and the histogram include nested calls like any others.
  *
  * When the budget is used up the trie is full, and no path is added any more. A call on a
- * path that is not there is *flat*, and so is all that it calls. A sixteenth of the
+ * path that has no node is *flat*, and so are all calls within it. A sixteenth of the
  * budget is reserved for flat calls: one node for each function, which is on no path and
  * has the count, exclusive time and durations of the function's flat calls
  * (eventring_calls_flat_at). Functions that find no room there share one node. So the
@@ -42,8 +42,8 @@
  * stay exact; views show flat calls as a child "(path not kept)". What a flat call itself
  * called is not known, so it has no inclusive time.
  *
- * Threads: a trie (`eventring_calls *`) belongs to one thread. None of its functions is
- * for signal handlers that may interrupt another one.
+ * Threads: a trie (`eventring_calls *`) belongs to one thread. A signal handler that may
+ * interrupt one of these functions must not call any of them.
  */
 #ifndef EVENTRING_CALLS_H
 #define EVENTRING_CALLS_H
@@ -61,9 +61,9 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 enum {
-  EVENTRING_CALLS_BUCKETS = 25, /* of a histogram */
+  EVENTRING_CALLS_BUCKETS = 25, /* buckets of a histogram */
   EVENTRING_CALLS_FIRST = 7,    /* log2 of the bound of the first bucket, in ticks */
-  EVENTRING_CALLS_NEAR = 6      /* buckets that lie in the node itself */
+  EVENTRING_CALLS_NEAR = 6      /* buckets that are stored in the node itself */
 };
 
 /* Time and number of flat calls below a node. */
@@ -72,25 +72,28 @@ struct eventring_calls_lost {
 };
 
 /* One path of functions, in one cache line. A call that takes less than 4096 ticks and is
-   not suspended touches nothing else; eventring_calls_rest_of has the rest. */
+   not suspended touches only this; eventring_calls_rest_of returns the rest of the
+   node. */
 struct eventring_calls_node {
-  uint64_t id;        /* of the function, as the host chose it */
+  uint64_t id;        /* id of the function, as the host chose it */
   uint64_t exclusive; /* ticks in the function itself */
-  uint64_t count;     /* entries, those from before the start not counted */
-  uint64_t least, most; /* ticks of a call, the shortest and the longest; most 0: none was
-                           entered and left */
-  struct eventring_calls_node *last; /* private: what it entered last */
-  uint32_t parent;    /* number of a node; EVENTRING_CALLS_ROOT: it is the root */
+  uint64_t count;     /* number of entries, without those from before the start */
+  /* ticks of the shortest and of the longest call; `most` is 0 if no call was entered and
+     left */
+  uint64_t least, most;
+  struct eventring_calls_node *last; /* private: the node that was entered from it last */
+  uint32_t parent;    /* number of the parent node; EVENTRING_CALLS_ROOT for the root */
   uint16_t near[EVENTRING_CALLS_NEAR]; /* private: the first buckets */
 };
 
 /* The rest of a node. */
 struct eventring_calls_rest {
-  uint64_t suspended; /* ticks for which calls that are over were suspended */
+  uint64_t suspended; /* ticks for which calls that have ended were suspended */
   uint32_t open;      /* entries of calls that began before the start */
   uint32_t carried;   /* private */
-  uint16_t far[EVENTRING_CALLS_BUCKETS - EVENTRING_CALLS_NEAR]; /* private: others */
-  uint16_t repeats;   /* nodes of this function above it on the path */
+  /* private: the other buckets */
+  uint16_t far[EVENTRING_CALLS_BUCKETS - EVENTRING_CALLS_NEAR];
+  uint16_t repeats;   /* number of nodes of this function above it on the path */
 };
 #define EVENTRING_CALLS_ROOT UINT32_MAX
 #define EVENTRING_CALLS_FLAT (UINT32_MAX - 1) /* the parent of a flat node */
@@ -98,78 +101,82 @@ struct eventring_calls_rest {
 struct eventring_calls_frame { /* private */
   uint64_t id;
   struct eventring_calls_node *node;
-  uint64_t *charge;   /* where the time of the function itself goes */
+  uint64_t *charge;   /* where the time of the function itself is added */
   uint64_t entered;
-  uint64_t suspended; /* of the stack when the frame was entered; EVENTRING_CALLS_OPEN: a
-                         call that was open at the start */
+  /* ticks for which the stack had been suspended when the frame was entered;
+     EVENTRING_CALLS_OPEN for a call that was open at the start */
+  uint64_t suspended;
 };
 #define EVENTRING_CALLS_OPEN ((uint64_t)1 << 63)
-#define EVENTRING_CALLS_NO_ID UINT64_MAX /* of the root; of flat calls without a node */
+/* id of the root, and of flat calls without a node */
+#define EVENTRING_CALLS_NO_ID UINT64_MAX
 
 /* The stack of a flow of control. Private. */
 typedef struct eventring_calls_stack {
   struct eventring_calls_frame *top;   /* behind the innermost frame */
-  struct eventring_calls_frame *limit; /* top may not go beyond it */
-  struct eventring_calls_frame *base;  /* the lowest place of the segment, or the
-                                          innermost frame if its call is flat: an exit
-                                          there takes the slow path */
-  uint64_t suspended;  /* ticks for which it was suspended, all together */
-  uint64_t left;       /* when it was left; 0: it was not left */
-  uint64_t unpushed;   /* frames that found no room, above all others */
-  struct eventring_calls_segment *segment; /* that it is in; NULL: the first frames */
+  struct eventring_calls_frame *limit; /* `top` must not go beyond this */
+  /* the lowest place of the segment, or the innermost frame if its call is flat: an exit
+     at this place takes the slow path */
+  struct eventring_calls_frame *base;
+  uint64_t suspended;  /* ticks for which the stack was suspended, in total */
+  uint64_t left;       /* when the stack was left; 0 if it was not left */
+  uint64_t unpushed;   /* number of frames that found no room, above all others */
+  /* the segment that `top` is in; NULL for the first frames */
+  struct eventring_calls_segment *segment;
   struct eventring_calls_segment *more;    /* the first of its segments */
   struct eventring_calls_frame first[5];
 } eventring_calls_stack;
 
-/* A trie and what is open in it. Only `backwards` is for hosts. */
+/* A trie, with its open calls. Only `backwards` is for hosts. */
 typedef struct eventring_calls {
   struct eventring_calls_node *current;
   uint64_t *charge;
   uint64_t last_ticks;
-  eventring_calls_stack *stack; /* that runs */
-  uint64_t backwards;           /* times that the clock went back */
+  eventring_calls_stack *stack; /* the stack that runs */
+  uint64_t backwards;           /* number of times that the clock went back */
   struct eventring_calls_inside *inside;
   eventring_calls_stack *first_stack;
 } eventring_calls;
 
-/* Makes a trie that takes at most `budget` bytes (a smaller budget counts as 64 KiB;
+/* Makes a trie that takes at most `budget` bytes (a budget below 64 KiB counts as 64 KiB;
    memory is touched as it is needed). Returns NULL when out of memory. The trie is
    started. Any thread. */
 eventring_calls *eventring_calls_new(size_t budget);
 void eventring_calls_free(eventring_calls *calls);
-/* Starts the time: it counts from now on. */
+/* Starts the measurement of time at `now`. */
 void eventring_calls_start(eventring_calls *calls, uint64_t now);
 
-/* Returns the number of nodes, the root included, or a node: the root is 0, and parents
-   come before children. */
+/* Returns the number of nodes, the root included. eventring_calls_node_at returns a node:
+   the root is number 0, and parents come before children. */
 size_t eventring_calls_count(const eventring_calls *calls);
 const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,
                                                            size_t number);
-/* Returns time and number of the flat calls below the node. Counts those that have no
-   flat call above them on their path, with everything that they called. */
+/* Returns time and number of the flat calls below the node. Covers the flat calls that
+   have no flat call above them on their path, with everything that they called. */
 struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *calls,
                                                        const struct eventring_calls_node *node);
 const struct eventring_calls_rest *eventring_calls_rest_of(const eventring_calls *calls,
                                                            const struct eventring_calls_node *node);
 
-/* Returns the flat node with this number, counted from 0; NULL: there are fewer (a trie
-   that was never full has none). Each function with flat calls has one; the last one, if
-   there are any, belongs to functions that found no room, and its id is
+/* Returns the flat node with this number, counted from 0, or NULL if there are fewer (a
+   trie that was never full has none). Each function with flat calls has a flat node. The
+   last flat node belongs to the functions that found no room, and its id is
    EVENTRING_CALLS_NO_ID. When this returns, `exclusive` of the node has all ticks up to
    the last report. A flat node has a rest like any node, without repeats. */
 const struct eventring_calls_node *eventring_calls_flat_at(const eventring_calls *calls,
                                                            size_t number);
 
-/* Makes a stack, without frames, for a further flow of control; NULL: there is no
+/* Makes a stack, without frames, for another flow of control. Returns NULL if there is no
    room. */
 eventring_calls_stack *eventring_calls_stack_new(eventring_calls *calls);
-/* Frees a stack; it must not be the running one, nor the first of the trie. */
+/* Frees a stack, which must not be the running stack, nor the first of the trie. */
 void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *stack);
 
 typedef enum eventring_calls_switch_how {
-  EVENTRING_CALLS_RESUME, /* the running one resumes it and waits for it */
-  EVENTRING_CALLS_LEAVE   /* the running one is suspended, or over, and gives it control;
-                             a stack that never ran is resumed all the same */
+  EVENTRING_CALLS_RESUME, /* the running stack resumes the other and waits for it */
+  /* the running stack is suspended, or has ended, and control passes to the other; a
+     stack that never ran is resumed nevertheless */
+  EVENTRING_CALLS_LEAVE
 } eventring_calls_switch_how;
 /* Switches to this stack, which runs from now on. */
 void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
@@ -179,7 +186,7 @@ static inline eventring_calls_stack *eventring_calls_first_stack(eventring_calls
   return calls->first_stack;
 }
 
-/* Completes, out of line, what the functions below begin. */
+/* Completes, out of line, the work of the inline functions below. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id);
 bool eventring_calls_extend(eventring_calls *calls, uint64_t id);
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now);
@@ -201,7 +208,7 @@ static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) 
   *calls->charge += passed;
 }
 
-/* Enters the function `id`, which begins. `id` is any number below 2^63. */
+/* Enters the function `id`, any number below 2^63. */
 static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_node *child = calls->current->last;
@@ -224,8 +231,10 @@ static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, ui
 }
 
 typedef enum eventring_calls_enter_how {
-  EVENTRING_CALLS_ENTER_OPEN,  /* it began before the start: its duration is not known */
-  EVENTRING_CALLS_ENTER_HIDDEN /* it gets no node: its time is its caller's */
+  /* the call began before the start: its duration is not known */
+  EVENTRING_CALLS_ENTER_OPEN,
+  /* the call gets no node: its time is added to its caller's */
+  EVENTRING_CALLS_ENTER_HIDDEN
 } eventring_calls_enter_how;
 /* Enters a function that is no ordinary call. It ends like any other. */
 void eventring_calls_enter_as(eventring_calls *calls, uint64_t id, uint64_t now,
@@ -241,8 +250,8 @@ static inline void eventring_calls_tally(eventring_calls *calls,
     eventring_calls_carry(calls, node, bucket);
 }
 
-/* Ends the innermost function that is open with this id, and all that it called; if there
-   is none, does nothing. */
+/* Ends the innermost open call of the function with this id, and all calls within it.
+   Does nothing if there is none. */
 static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_frame *frame = stack->top - 1;
@@ -268,21 +277,21 @@ static inline void eventring_calls_leave(eventring_calls *calls, uint64_t now) {
 /* ---- in a recording ---------------------------------------------------------------- */
 
 enum eventring_calls_function_kind {
-  EVENTRING_CALLS_CODE = 0,   /* of the language that the host runs */
-  EVENTRING_CALLS_NATIVE = 1, /* of C */
-  EVENTRING_CALLS_HOST = 2    /* none: work of the host, such as a collection */
+  EVENTRING_CALLS_CODE = 0,   /* a function of the language that the host runs */
+  EVENTRING_CALLS_NATIVE = 1, /* a function of C */
+  EVENTRING_CALLS_HOST = 2    /* no function: work of the host, such as a collection */
 };
 /* Texts are UTF-8, and are cut to 200 bytes, at their beginning. */
 struct eventring_calls_function {
   const char *name;
   const char *source; /* a file, or empty */
-  uint32_t line;      /* 0: not known */
+  uint32_t line;      /* 0 if not known */
   uint32_t kind;      /* enum eventring_calls_function_kind */
 };
 
 enum {
-  EVENTRING_PROFILE_CPU = 1,    /* times are of the processor, not of the clock */
-  EVENTRING_PROFILE_FINAL = 2   /* nothing comes after it: the profile was ended */
+  EVENTRING_PROFILE_CPU = 1,    /* times are processor times, not those of a clock */
+  EVENTRING_PROFILE_FINAL = 2   /* the profile was ended, and nothing comes after it */
 };
 
 /* The profile of a domain. */
@@ -291,45 +300,46 @@ struct eventring_profile_source {
   const struct eventring_calls_function *functions;
   uint32_t function_count;
   uint32_t flags;               /* EVENTRING_PROFILE_* */
-  uint64_t start_ticks;         /* when it began */
+  uint64_t start_ticks;         /* ticks at which the profile began */
 };
 
-/* Writes the profile of a domain into the recording, where it replaces the one that was
-   written before. The former one stays until the new one is complete, so that a process
-   that is killed leaves one of them. The time for this grows with the number of nodes,
-   about 0.1 us for each. Returns 0, E_STATE (the domain is not recorded), E_MEMORY or
-   E_LIMIT (there is no room: the former one stays). Owner. */
+/* Writes the profile of a domain into the recording, where it replaces the profile that
+   was written before. The former profile stays until the new one is complete, so that a
+   process that is killed leaves one of the two. The time for this grows with the number
+   of nodes, about 0.1 us for each. Returns 0, E_STATE (the domain is not recorded),
+   E_MEMORY or E_LIMIT (there is no room, and the former profile stays). Owner. */
 int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
                           struct eventring_error *error);
 
 /* Returns the word of the control page by which others ask for a profile (FORMAT.md,
-   section 4: call_profile); NULL: the domain is not recorded. It is valid as long as the
-   recording. Owner. */
+   section 4: call_profile); or NULL if the domain is not recorded. The pointer is valid
+   as long as the recording. Owner. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain);
 /* Fills in `names` with the functions whose calls are to be spans while class calls is
    on: names with commas between them, as other processes have chosen
-   (EVENTRING_CONTROL_SPANS); "": all functions. *version is the version of the list that
-   the host has seen, 0 at first. If there is a newer list, fills in both; else leaves
-   both as they are. The host decides what a name means. Returns 0; E_STATE (the domain is
-   not recorded, or may not be asked from outside), E_BUSY (the list is being changed: bit
-   1 of the word is set when that is done). Owner. */
+   (EVENTRING_CONTROL_SPANS), or "" for all functions. *version is the version of the list
+   that the host has seen, 0 at first. If there is a newer list, sets `names` and
+   *version; else leaves them as they are. The host decides what a name means. Returns 0,
+   E_STATE (the domain is not recorded, or may not be asked from outside) or E_BUSY (the
+   list is being changed; bit 1 of the word is set when the change is complete). Owner. */
 int eventring_calls_names(const eventring_domain *domain, char names[EVENTRING_MAX_CALL_NAMES + 1],
                           uint32_t *version);
 /* Sleeps until the word of eventring_calls_word asks for something, at most `ns`
-   nanoseconds (0: only checks). Returns whether it asks. For a host whose safepoints test
-   another word while it keeps a profile. A request for a profile does not count once bit
-   3 says that the profile is kept, and a request to end it does not count once that bit
-   is clear. Requests by programs that do not wake the waiter, and those in a recording
-   that begins meanwhile, are seen within a second. Any thread. */
+   nanoseconds (0: only checks). Returns whether the word asks for something. For a host
+   whose safepoints test another word while it keeps a profile. A request for a profile
+   does not count once bit 3 says that the profile is kept, and a request to end it does
+   not count once that bit is clear. Requests by programs that do not wake the waiter, and
+   requests in a recording that begins during the call, are seen within a second. Any
+   thread. */
 bool eventring_calls_wait(uint64_t ns);
-/* Returns the nanoseconds for which the calling thread was not on a processor, from some
-   moment on. It costs a few ns if the thread was not interrupted since the last call. 0:
-   it is not measured. */
+/* Returns the nanoseconds for which the calling thread was not on a processor, counted
+   from an arbitrary moment, or 0 if this is not measured. Costs a few ns if the thread
+   was not interrupted since the last call. */
 uint64_t eventring_off_cpu(void);
-/* Returns whether eventring_ticks reads the clock of recordings. Where it does not, the
+/* Returns whether eventring_ticks reads the clock of recordings. If it does not, the
    clock of recordings is CLOCK_MONOTONIC in ns. Any thread. */
 bool eventring_ticks_are_inline(void);
-/* Returns how many ns a tick is, to within a few percent at least. Any thread. */
+/* Returns the ns of a tick, to within a few percent at least. Any thread. */
 double eventring_ns_per_tick(void);
 
 #pragma GCC visibility pop

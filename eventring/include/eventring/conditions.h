@@ -38,14 +38,14 @@ enum eventring_subject {
 #define EVENTRING_FIGURES(X) \
   X(COUNT, "count") X(SUM, "sum") X(MIN, "min") X(MAX, "max") X(MEAN, "mean") X(LAST, "last")
 enum eventring_figure {
-  EVENTRING_EACH, /* none: the condition is about each value */
+  EVENTRING_EACH, /* no figure: the condition is about each value */
 #define EVENTRING_ENUM(name, text) EVENTRING_FIGURE_##name,
   EVENTRING_FIGURES(EVENTRING_ENUM)
 #undef EVENTRING_ENUM
-  EVENTRING_QUANTILE /* `quantile` says which: p50, p99.9 */
+  EVENTRING_QUANTILE /* `quantile` says which quantile: p50, p99.9 */
 };
 
-/* How the value is compared. X(name, text, operator of C) */
+/* How the value is compared with the number. X(name, text, operator of C) */
 #define EVENTRING_COMPARISONS(X) \
   X(LESS, "<", <) X(NOT_MORE, "<=", <=) X(MORE, ">", >) X(NOT_LESS, ">=", >=) \
   X(EQUAL, "==", ==) X(DIFFERENT, "!=", !=)
@@ -55,10 +55,10 @@ enum eventring_comparison {
 #undef EVENTRING_ENUM
 };
 
-/* The unit of the number that it is compared with. */
+/* The unit of the number that the value is compared with. */
 enum eventring_number_unit {
-  EVENTRING_PLAIN, /* a number; of a heap: bytes */
-  EVENTRING_TIME   /* was given in ns, us, ms or s; is in ns */
+  EVENTRING_PLAIN, /* a plain number; for a heap, bytes */
+  EVENTRING_TIME   /* a time, given in ns, us, ms or s; stored in ns */
 };
 
 struct eventring_condition {
@@ -67,17 +67,19 @@ struct eventring_condition {
   uint8_t comparison; /* enum eventring_comparison */
   uint8_t unit;       /* enum eventring_number_unit */
   bool cpu;           /* for PAUSE and SPAN: only the thread's time on a processor */
-  uint32_t quantile;  /* in 1/100000: 50000 is the median */
+  uint32_t quantile;  /* quantile in 1/100000: 50000 is the median */
   double number;
-  char name[EVENTRING_MAX_NAME + 1];   /* of the subjects SPAN, COUNTER, NAME; else "" */
-  char within[EVENTRING_MAX_NAME + 1]; /* only what is in spans of this name; "": all */
+  /* name of the subject, for SPAN, COUNTER and NAME; else "" */
+  char name[EVENTRING_MAX_NAME + 1];
+  /* only values in spans of this name count; "" for all values */
+  char within[EVENTRING_MAX_NAME + 1];
 };
 
-/* Reads a condition at the start of `text`, which need not be terminated. `end` NULL: the
-   whole text must be one condition. Otherwise *end is the number of bytes read, trailing
-   spaces included: there the text ends, or something follows that is not part of the
-   condition. Returns 0, or E_CONFIG with a text that says at which column what is wrong;
-   *end is then that place. Any thread. */
+/* Reads a condition at the start of `text`, which need not be terminated. If `end` is
+   NULL, the whole text must be one condition. Otherwise *end is set to the number of
+   bytes of the condition, trailing spaces included; other text may follow. Returns 0, or
+   E_CONFIG with a text that names the column and the error; *end is then the place of the
+   error. Any thread. */
 int eventring_condition_parse(struct eventring_condition *condition, const char *text,
                               size_t size, size_t *end, struct eventring_error *error);
 /* Writes a condition as a text that parses to the same condition (its number has nine
@@ -85,7 +87,7 @@ int eventring_condition_parse(struct eventring_condition *condition, const char 
    bytes are always enough. Any thread. */
 size_t eventring_condition_text(const struct eventring_condition *condition, char *text,
                                 size_t room);
-/* Tells whether a value, in ns, bytes or as it is, fulfils the comparison. Any thread. */
+/* Tells whether a value, in ns, bytes or plain, fulfils the comparison. Any thread. */
 static inline bool eventring_condition_holds(const struct eventring_condition *condition,
                                              double value) {
   switch ((enum eventring_comparison)condition->comparison) {
@@ -98,13 +100,14 @@ static inline bool eventring_condition_holds(const struct eventring_condition *c
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* What is known of a value. For a span or a pause, off_cpu is how many ns of it the
-   thread was not on a processor (eventring_event_off_cpu); below 0: not known. For all
-   else it is 0. */
+/* A measured value. For a span or a pause, off_cpu is for how many ns of it the thread
+   was not on a processor (eventring_event_off_cpu), or below 0 if not known. For all
+   other subjects off_cpu is 0. */
 struct eventring_measured {
   double value, off_cpu;
 };
-/* Finds what a condition compares. Returns false if that is not known. Any thread. */
+/* Finds the value that a condition compares. Returns false if the value is not known. Any
+   thread. */
 static inline bool eventring_condition_value(const struct eventring_condition *condition,
                                              const struct eventring_measured *measured,
                                              double *value) {
@@ -112,12 +115,12 @@ static inline bool eventring_condition_value(const struct eventring_condition *c
   return !condition->cpu || measured->off_cpu >= 0;
 }
 
-/* A pause is an outermost span of class gc of a domain; it lasts from the time of its
-   begin to that of its end. This structure follows the pauses of one domain; zeroed: no
-   pause is open. One thread at a time passes it the begins and ends of all gc spans of
-   the domain, with their depth (struct eventring_event). */
+/* A pause is an outermost span of class gc of a domain; it lasts from its begin to its
+   end. This structure follows the pauses of one domain; when zeroed, no pause is open.
+   One thread at a time passes it the begins and ends of all gc spans of the domain, with
+   their depth (struct eventring_event). */
 struct eventring_pause {
-  uint64_t since; /* the time of the begin, of whatever clock */
+  uint64_t since; /* time of the begin, on any clock */
   uint32_t depth;
   uint16_t id;
   bool open;
@@ -125,7 +128,7 @@ struct eventring_pause {
 /* Takes a begin, at `since`: ns or ticks. One thread at a time. */
 static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t depth,
                                          uint16_t id, uint64_t since) {
-  if (pause->open && depth > pause->depth) return; /* within it */
+  if (pause->open && depth > pause->depth) return; /* the begin lies within the pause */
   pause->since = since;
   pause->depth = depth;
   pause->id = id;
@@ -143,14 +146,15 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
 
 /* A trigger is a condition that this process evaluates while it records, on its own
    events as they are written. When it is fulfilled, a copy of the recording is made: all
-   records, and what the rings hold. Its text:
+   records, and the present blocks of the rings. The text of a trigger:
 
      CONDITION [, dir=PATH] [, cooldown=TIME] [, max=N] [, size=SIZE]
 
-   dir: the directory of the copies, made when it is not there (its parent must be); the
-   path may be in quotes; default: that of the recording. cooldown: the least time from
-   one copy to the next, default 10s. max: copies made at most, default 10. size: bytes
-   that all copies of the trigger may have on the disk together (K, M, G), default 1G.
+   dir: the directory of the copies, which is made if it is missing (its parent must
+   exist); the path may be in quotes; default: the directory of the recording. cooldown:
+   the least time from one copy to the next, default 10s. max: copies made at most,
+   default 10. size: most bytes of all copies of the trigger on the disk together (K, M,
+   G), default 1G.
 
    Conditions of triggers are about pause, span, heap, counter, error or signal, without a
    figure and without `within`. Each pause or span that fulfils the condition fires when
@@ -163,7 +167,7 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
    rings that triggers watch; without triggers nothing is slower.
 
    The event that fires costs its thread some microseconds; a thread of the library makes
-   the copy, as NAME-triggerN-WHAT.eventring: NAME is that of the recording without
+   the copy, as NAME-triggerN-WHAT.eventring: NAME is the name of the recording without
    suffix, N a number, WHAT the subject. While the copy is written, `.part` is appended to
    its name. If a killed process leaves such a part, the next copy in the directory
    removes it, and so does eventring_remove_parts. The recording and the copy have an
@@ -173,17 +177,18 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
    seconds for the copies that are due; eventring_note_signal waits at most one second. */
 
 enum {
-  EVENTRING_MAX_TRIGGERS = 64,     /* at once */
-  EVENTRING_MAX_TRIGGER_TEXT = 480 /* bytes of the text of one or of a list of them */
+  EVENTRING_MAX_TRIGGERS = 64,     /* triggers that may be set at the same time */
+  /* bytes of the text of a trigger, or of a list of triggers */
+  EVENTRING_MAX_TRIGGER_TEXT = 480
 };
 
 /* Checks a list of triggers, with `;` between them. Returns their number, or E_CONFIG
-   with a text that says at which column what is wrong. Any thread. */
+   with a text that names the column and the error. Any thread. */
 int eventring_triggers_check(const char *text, size_t size, struct eventring_error *error);
 /* Sets a trigger of this process and returns its number, 1 or more, which is not used
    again. The trigger stays until it is removed, whether the process records or not, also
-   in the children of forks, which count its copies anew. E_CONFIG: the text is no
-   trigger; E_FULL: EVENTRING_MAX_TRIGGERS are set. Any thread. */
+   in the children of forks, which count its copies anew. Returns E_CONFIG if the text is
+   no trigger, E_FULL if EVENTRING_MAX_TRIGGERS are set. Any thread. */
 int eventring_trigger_set(const char *text, size_t size, struct eventring_error *error);
 /* Removes a trigger. A copy that is being made is finished. Returns 0 or E_NOT_FOUND. Any
    thread. */
@@ -200,18 +205,19 @@ struct eventring_trigger {
   enum eventring_trigger_owner owner;
   struct eventring_condition condition;
   uint64_t cooldown_ns, most, most_bytes;
-  char directory[EVENTRING_MAX_TRIGGER_TEXT + 1]; /* "": that of the recording */
+  /* "" for the directory of the recording */
+  char directory[EVENTRING_MAX_TRIGGER_TEXT + 1];
   uint64_t fired;   /* how often the condition was fulfilled */
   uint64_t saved;   /* copies that were made */
-  uint64_t bytes;   /* that these copies have on the disk */
+  uint64_t bytes;   /* bytes that these copies take on the disk */
   uint64_t skipped; /* copies not made: cooldown, a limit, or a copy being made */
   uint64_t failed;  /* copies that could not be made */
 };
-/* Fills *trigger with the one at `index`, from 0 on, of those that are set. Returns 0 or
-   E_NOT_FOUND. Any thread. */
+/* Fills *trigger with the trigger at `index`, from 0 on, of those that are set. Returns 0
+   or E_NOT_FOUND. Any thread. */
 int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger);
 /* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or
-   E_BUSY when the time is over. Any thread. */
+   E_BUSY when the time has passed. Any thread. */
 int eventring_triggers_wait(uint64_t ns);
 
 #pragma GCC visibility pop

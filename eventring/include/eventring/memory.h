@@ -2,7 +2,8 @@
 /* memory.h: samples of allocations, call stacks, and the heap profile of a recording.
  *
  * A host samples its allocations, each word with a probability of `rate`. Through these
- * functions it reports what it has sampled and what became of it. The library
+ * functions it reports the blocks that it has sampled and what became of them. The
+ * library
  *
  *   - interns functions and call stacks, and writes them into the recording before their
  *     first use;
@@ -24,10 +25,10 @@
  *   eventring_memory_collected   after each collection
  *   eventring_memory_stop        the profile ends
  *
- * All of these work whether anything is recorded or not, so that a host may use the
- * stacks for purposes of its own; a recording that begins later gets the profile with the
- * next collection. Sampling is the host's business; a profile has one rate from its start
- * to its stop, because the estimates depend on it.
+ * All these functions work whether anything is recorded or not, so that a host may use
+ * the stacks for its own purposes; a recording that begins later gets the profile with
+ * the next collection. Sampling is the host's business; a profile has one rate from its
+ * start to its stop, because the estimates depend on it.
  */
 #ifndef EVENTRING_MEMORY_SAMPLES_H
 #define EVENTRING_MEMORY_SAMPLES_H
@@ -47,41 +48,44 @@ extern "C" {
 enum {
   EVENTRING_MAX_FUNCTION_NAME = 255,
   EVENTRING_MAX_FUNCTION_SOURCE = 1023,
-  EVENTRING_MAX_DEPTH = 1024 /* frames of a stack */
+  EVENTRING_MAX_DEPTH = 1024 /* most frames of a stack */
 };
 
 /* A function of the program that the host runs. */
 struct eventring_function {
-  const char *name;    /* UTF-8, not terminated; NULL: none. Cut to
-                          EVENTRING_MAX_FUNCTION_NAME bytes */
+  /* UTF-8, not terminated; NULL if it has none. Cut to EVENTRING_MAX_FUNCTION_NAME
+     bytes */
+  const char *name;
   size_t name_size;
   const char *source;  /* file or chunk; if it is too long, its end is kept,
                           EVENTRING_MAX_FUNCTION_SOURCE bytes */
   size_t source_size;
-  uint32_t line;       /* where it is defined; 0: not known */
+  uint32_t line;       /* line where it is defined; 0 if not known */
   uint32_t last_line;
 };
 /* Returns the id of a function, from 1 on. The same name, source and lines have the same
-   id as long as the process lives, in all its recordings. 0: there is no room for more
-   functions; stacks may contain this 0. Any thread; takes a lock, so keep the id. */
+   id as long as the process lives, in all its recordings. Returns 0 if there is no room
+   for more functions; stacks may contain this 0. Any thread; takes a lock, so keep the
+   id. */
 uint32_t eventring_function(const struct eventring_function *function);
 
-/* A frame of a stack: the function, and a position in it, by which the host knows line
-   and column (an instruction, for example). */
+/* A frame of a stack: the function, and a position in it (an instruction, for example),
+   from which the host can find line and column. */
 struct eventring_frame {
-  uint32_t function; /* id */
+  uint32_t function; /* id of the function */
   uint32_t position;
 };
-/* Line and column of a position, both from 1; 0: not known. */
+/* Line and column of a position, counted from 1; 0 if not known. */
 struct eventring_place {
   uint32_t line, column;
 };
 /* Returns the id of a stack of `count` frames, innermost first. The same frames have the
-   same id as long as the process lives. 0: the stack has no frames, or there is no room
-   for more stacks. The outermost frames beyond EVENTRING_MAX_DEPTH are left out. For a
-   new stack, `resolve` is called with the index of each frame; it must not call this
-   library. The usual case, a stack that the domain has seen, takes no lock and about 2 ns
-   a frame. (A domain recognises a stack by a hash of 64 bits.) Owner of the domain. */
+   same id as long as the process lives. Returns 0 if the stack has no frames, or there is
+   no room for more stacks. The outermost frames beyond EVENTRING_MAX_DEPTH are left out.
+   For a new stack, `resolve` is called with the index of each frame; it must not call
+   this library. In the usual case, a stack that the domain has seen, this takes no lock
+   and about 2 ns a frame. (A domain recognises a stack by a hash of 64 bits.) Owner of
+   the domain. */
 typedef struct eventring_place eventring_resolve(void *context, size_t index);
 uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
                          size_t count, eventring_resolve *resolve, void *context);
@@ -105,8 +109,8 @@ int eventring_memory_name(enum eventring_memory_name of, unsigned number, const 
    to 1. Returns 0, or E_ARGUMENT with a text that says what is allowed. Any thread. */
 int eventring_memory_parse_rate(const char *text, double *rate, struct eventring_error *error);
 /* Returns the rate at which the recording wants this domain to sample, above 0 and up to
-   1; 0: not at all (nothing is recorded, class ALLOC is off, or no rate is set). It
-   changes when a tool changes it (EVENTRING_CONTROL_SAMPLE), so read it at safepoints: it
+   1, or 0 for no samples (nothing is recorded, class ALLOC is off, or no rate is set). A
+   tool may change the rate (EVENTRING_CONTROL_SAMPLE), so call this at safepoints: it
    costs some loads. Owner. */
 double eventring_memory_rate(const eventring_domain *domain);
 
@@ -115,30 +119,32 @@ double eventring_memory_rate(const eventring_domain *domain);
 /* Begins a heap profile of this domain at `rate` and ends the present one. Returns 0,
    E_ARGUMENT (rate), E_MEMORY. Owner. */
 int eventring_memory_start(eventring_domain *domain, double rate);
-/* Ends the profile: the file keeps it as it is at this moment. Tracked blocks must not be
-   passed to the functions below any more (they would be ignored). Owner. */
+/* Ends the profile; the file keeps its present state. Tracked blocks must not be passed
+   to the functions below any more (they would be ignored). Owner. */
 void eventring_memory_stop(eventring_domain *domain);
 
 /* A block of which at least one word was sampled. */
 struct eventring_sample {
   uint64_t samples; /* words of it that were sampled, at least 1 */
-  uint64_t words;   /* asked for; less than 2^48 */
-  uint32_t stack;   /* id; 0: not known */
-  uint16_t span;    /* id of the innermost open span, plus 1; 0: none */
-  uint8_t kind;     /* 0 .. 63, what it is */
-  uint8_t origin;   /* 0 .. 15, why it was allocated */
+  uint64_t words;   /* words that were asked for; less than 2^48 */
+  uint32_t stack;   /* id of the stack; 0 if not known */
+  uint16_t span;    /* id of the innermost open span, plus 1; 0 if there is none */
+  uint8_t kind;     /* kind of the block, 0 .. 63 */
+  uint8_t origin;   /* origin of the block, 0 .. 15: why it was allocated */
 };
-/* What the library needs to know of a block later: the host keeps it with the block. */
+/* What the library needs to know later about a block. The host keeps this structure with
+   the block. */
 struct eventring_tracked {
   uint64_t words;
   uint64_t samples;
-  uint64_t block;   /* its number in this domain, for readers: from 1, modulo 2^40 */
-  uint32_t entry;   /* of the profile */
-  uint32_t profile; /* its number */
-  uint32_t born;    /* collections before it */
-  uint32_t stack;   /* of the sample */
+  /* number of the block in this domain, for readers: from 1, modulo 2^40 */
+  uint64_t block;
+  uint32_t entry;   /* entry of the profile */
+  uint32_t profile; /* number of the profile */
+  uint32_t born;    /* number of collections before it was allocated */
+  uint32_t stack;   /* id of the stack of the sample */
 };
-/* Loads into the cache what the next sample needs, while the host works out that sample.
+/* Loads into the cache what the next sample needs, while the host prepares that sample.
    Changes nothing. Owner. */
 void eventring_memory_expect(const eventring_domain *domain);
 /* Counts a block as allocated and alive, writes the event and fills *tracked. Without a
@@ -157,7 +163,7 @@ struct eventring_fate {
 /* Records what has become of `count` blocks, in this order. Reads the clock once, so all
    their events have the same time; where the clock is slow, reading it is most of the
    cost. Pass a few dozen blocks at once, so that few events of other domains fall between
-   that time and the writing. Owner. */
+   that time and the time of writing. Owner. */
 void eventring_memory_fates(eventring_domain *domain, const struct eventring_fate *fates,
                             size_t count);
 
@@ -167,8 +173,8 @@ static inline void eventring_memory_promoted(eventring_domain *domain,
   const struct eventring_fate fate = {block, EVENTRING_FATE_PROMOTED};
   eventring_memory_fates(domain, &fate, 1);
 }
-/* Records that one block is dead; `old`: it had been promoted, or allocated as old.
-   Owner. */
+/* Records that one block is dead. `old` says that it had been promoted, or allocated as
+   old. Owner. */
 static inline void eventring_memory_freed(eventring_domain *domain,
                                           const struct eventring_tracked *block, bool old) {
   const struct eventring_fate fate = {block, old ? EVENTRING_FATE_FREED_OLD
@@ -176,11 +182,12 @@ static inline void eventring_memory_freed(eventring_domain *domain,
   eventring_memory_fates(domain, &fate, 1);
 }
 
-/* What a collection knows. */
+/* The result of a collection. */
 struct eventring_collection {
-  uint64_t words;      /* all that this domain has asked for since the profile began,
-                          not only those that were sampled */
-  uint64_t live_words; /* all of these that are alive; UINT64_MAX: not known */
+  /* all words that this domain has allocated since the profile began, not only the
+     sampled ones */
+  uint64_t words;
+  uint64_t live_words; /* those of these words that are alive; UINT64_MAX if not known */
 };
 /* Records that a collection is over, and brings the profile in the file up to date. Costs
    some 0.4 us for each page of 56 entries that has changed. Owner. */

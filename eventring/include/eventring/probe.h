@@ -7,13 +7,13 @@
  *   ...
  *   eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, MY_MINOR);
  *
- * Parameters of all probes: `domain` is what eventring_domain_start returned, never
- * NULL. `ring`, `event_class` and the payload agree with the definition of the event;
- * ring and class are best constants. `id` is a constant or what eventring_register
- * returned. A probe returns nothing, leaves errno as it was, and cannot fail: when its
- * domain can no longer be recorded, the library calls `warn` of the configuration. Only
- * the owner of the domain may call it, and no signal handler that may interrupt another
- * probe of the same domain (eventring_domain_start).
+ * Parameters of all probes: `domain` is what eventring_domain_start returned, never NULL.
+ * `ring`, `event_class` and the payload agree with the definition of the event; ring and
+ * class should be constants. `id` is a constant or what eventring_register returned. A
+ * probe returns nothing, leaves errno as it was, and cannot fail: when its domain can no
+ * longer be recorded, the library calls `warn` of the configuration. Only the owner of
+ * the domain may call it, and no signal handler that may interrupt another probe of the
+ * same domain (eventring_domain_start).
  *
  * Cost. Off (stopped, paused, or the class is off): two loads from the first-level cache,
  * a test and a predicted branch. On: a clock read, a store into the ring and a store of
@@ -21,7 +21,7 @@
  *
  * How it works. A domain has a lane for each of its up to 8 rings. A lane is the position
  * at which the domain writes in that ring. It points to its `gate`, a word of class bits.
- * That is the gate of the recording's control page, which other processes may change at
+ * This is the gate in the recording's control page, which other processes may change at
  * any time, or a zero word of the library when the domain is not to be recorded. `next`
  * to `limit` is the rest of the present block. A ring is made when its first event is
  * written. An event is this word, followed by its payload:
@@ -58,12 +58,13 @@ extern "C" {
    stores; the slow path finds out why). */
 struct eventring_lane {
   const uint64_t *gate; /* class bits in force; never NULL */
-  uint64_t *next;       /* where the next word goes */
-  uint64_t *limit;      /* end of the block; NULL: take the slow path */
-  uint64_t expires;     /* ticks after which a word's 41 bits would be ambiguous; 0:
-                           always take the slow path */
+  uint64_t *next;       /* address of the next word */
+  uint64_t *limit;      /* end of the block; NULL to take the slow path */
+  /* ticks after which a word's 41 bits would be ambiguous; 0 to take the slow path
+     always */
+  uint64_t expires;
   uint64_t extra;       /* words of this block that are not the first word of an event */
-  uint64_t context;     /* that events in this ring belong to now; 0: none */
+  uint64_t context;     /* context of the next events in this ring; 0 if none */
   uint64_t reserved[2];
 } __attribute__((aligned(64)));
 
@@ -109,7 +110,7 @@ static inline uint64_t eventring_ticks(void) {
 }
 
 /* Returns whether this class is being recorded in this ring, so that a host can skip work
-   that only serves a probe. Owner. */
+   that is only needed for a probe. Owner. */
 static inline bool eventring_enabled(const eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class) {
@@ -138,7 +139,7 @@ static inline int eventring_put1(struct eventring_lane *lane, uint64_t ticks, ui
     return 0;
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
   /* release: pairs with the reader's acquire load of this word (R2, reader/block.c); a
-     reader that sees it sees the payload */
+     reader that sees this word sees the payload */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 2;
   lane->extra += 1;
@@ -169,9 +170,10 @@ static inline uint64_t eventring_double_bits(double value) {
 
 /* ---- The probes --------------------------------------------------------
  *
- * Each tests the gate and does nothing when its class is off. For all: owner. */
+ * Each probe tests the gate and does nothing when its class is off. Threads, for all
+ * probes: owner. */
 
-/* Writes the begin, or the end, of a span. */
+/* Writes the begin of a span; the next function, the end. */
 static inline void eventring_begin(eventring_domain *domain,
                                    enum eventring_ring ring,
                                    enum eventring_class event_class,
@@ -187,9 +189,9 @@ static inline void eventring_end(eventring_domain *domain,
     eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 0));
 }
 
-/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu`: how many
-   ns its thread was not on a processor (eventring_off_cpu_since); 0: it was all the
-   time. */
+/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu` is for how
+   many ns its thread was not on a processor (eventring_off_cpu_since), or 0 if it always
+   was on one. */
 static inline void eventring_end_off_cpu(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -212,9 +214,9 @@ static inline void eventring_begin_int(eventring_domain *domain,
                     (uint64_t)value);
 }
 
-/* Writes the begin of a span with text or bytes, as the definition says: the name of what
-   is done, for example. Bytes beyond EVENTRING_MAX_PAYLOAD are cut and the event is
-   marked TRUNCATED. */
+/* Writes the begin of a span with text or bytes, as the definition says, for example the
+   name of the work. Bytes beyond EVENTRING_MAX_PAYLOAD are cut and the event is marked
+   TRUNCATED. */
 static inline void eventring_begin_bytes(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -224,7 +226,8 @@ static inline void eventring_begin_bytes(eventring_domain *domain,
     eventring_emit_bytes(domain, ring, EVENTRING_TAIL(EVENTRING_BEGIN, id, 0), bytes, size);
 }
 
-/* Writes the value of a counter: payload INT or UINT; DOUBLE. */
+/* Writes the value of a counter with payload INT or UINT; the next function, with payload
+   DOUBLE. */
 static inline void eventring_counter(eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class,
@@ -242,8 +245,8 @@ static inline void eventring_counter_double(eventring_domain *domain,
                     eventring_double_bits(value));
 }
 
-/* Writes an instant: without payload; with an integer; with a double; and below, with
-   bytes. */
+/* Writes an instant without payload. The next functions write one with an integer, a
+   double or bytes. */
 static inline void eventring_instant(eventring_domain *domain,
                                    enum eventring_ring ring,
                                    enum eventring_class event_class,
@@ -291,8 +294,8 @@ static inline void eventring_lifecycle(eventring_domain *domain,
  *
  * A context is a flow of control within a domain, such as a coroutine. Begins and ends of
  * spans match within their context. The host chooses the ids, from 1 (0 means none), and
- * uses none again as long as the domain lives. A host without contexts calls none of
- * these and pays nothing. For all: owner. */
+ * uses no id again as long as the domain lives. A host without contexts calls none of
+ * these functions and has no costs. Threads, for all: owner. */
 
 /* Makes the events that follow in this ring belong to `context`. A host with contexts
    calls it before its probes when their class is being recorded (eventring_enabled). It
@@ -303,9 +306,9 @@ static inline void eventring_set_context(eventring_domain *domain,
     eventring_enter_context(domain, ring, context);
 }
 
-/* Notes that a context with open spans in this ring is left (a coroutine yields), or that
-   it goes on. From this, readers know how long its spans were suspended. `event_class` is
-   the class of the spans. */
+/* Notes that a context with open spans in this ring is left (a coroutine yields), and the
+   next function, that it goes on. So readers know for how long its spans were suspended.
+   `event_class` is the class of the spans. */
 static inline void eventring_suspend(eventring_domain *domain, enum eventring_ring ring,
                                      enum eventring_class event_class, uint64_t context) {
   if (eventring_enabled(domain, ring, event_class))
@@ -325,8 +328,9 @@ static inline void eventring_resume_context(eventring_domain *domain,
  * (kind ASYNC or FLOW) and the same `link`, a number that the host chooses. They may lie
  * in different contexts and domains. */
 
-/* Writes a linked event without further payload. For one with payload, a host that finds
-   it enabled gives link, role and payload words to eventring_emit_words. Owner. */
+/* Writes a linked event without further payload. To write a linked event with payload, a
+   host tests eventring_enabled and passes link, role and payload words to
+   eventring_emit_words. Owner. */
 static inline void eventring_linked(eventring_domain *domain, enum eventring_ring ring,
                                     enum eventring_class event_class, unsigned id,
                                     uint64_t link, enum eventring_role role) {

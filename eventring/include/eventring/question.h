@@ -26,16 +26,18 @@ extern "C" {
 /* Kinds, one bit each. */
 enum eventring_question_kind {
   EVENTRING_ASKS_MEMORY = 1, /* what the domain's memory is used for: counters memory_* */
-  EVENTRING_ASKS_RETAIN = 2, /* who holds its objects: a text, in file descriptor 3 of
-                                the process whose number is the answer */
-  EVENTRING_ASKS_COROUTINES = 4, /* who holds its coroutines: likewise */
-  EVENTRING_ASKS_PROFILE = 8 /* the profile of calls that it keeps, up to now (calls.h) */
+  /* what holds its objects: a text, in file descriptor 3 of the process whose pid is the
+     answer */
+  EVENTRING_ASKS_RETAIN = 2,
+  EVENTRING_ASKS_COROUTINES = 4, /* what holds its coroutines; the answer as for RETAIN */
+  /* the profile of calls that the domain keeps, up to now (calls.h) */
+  EVENTRING_ASKS_PROFILE = 8
 };
 enum { EVENTRING_QUESTION_SECONDS = 5 };
 
 struct eventring_question {
   uint32_t number; /* 1 or more */
-  uint32_t kinds;  /* bits of kinds; others are to be ignored */
+  uint32_t kinds; /* bits of enum eventring_question_kind; other bits are to be ignored */
 };
 
 /* ---- Producer: owner of the domain ------------------------------------------------- */
@@ -47,8 +49,8 @@ struct eventring_question {
 /* Returns true and fills in the question that is open, if this domain has not answered
    it. Costs a few loads when none is open. */
 bool eventring_question_open(eventring_domain *domain, struct eventring_question *question);
-/* Answers for this domain, with 1 or more; ignored when the question is not open any
-   more. */
+/* Answers for this domain, with a number from 1 on. The answer is ignored when the
+   question is no longer open. */
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer);
 
@@ -57,8 +59,9 @@ void eventring_question_answer(eventring_domain *domain,
    config.answer_aside on a thread of its own, holding its locks, so the host must not
    call the library there. The function makes a child by clone(2) without a signal at its
    end, in which the answer is found like an answer of the domain itself, and returns the
-   child's pid, or 0. If the domain has run meanwhile, the copy is torn: the library kills
-   the child and asks again. The library waits for (reaps) the child when it has ended. */
+   child's pid, or 0. If the domain has run while the copy was made, the copy is torn: the
+   library kills the child and asks again. The library waits for (reaps) the child when it
+   has ended. */
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

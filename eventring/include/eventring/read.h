@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* read.h: reads recordings: that of this process, of another live process or of a dead
- * one, or a saved copy.
+/* read.h: reads recordings: of this process, of another process, live or dead, or a saved
+ * copy.
  *
  * A cursor reads all rings of one recording, each from its oldest event on. Cursors are
  * independent of each other, and the producer does not know of them. A reading loop: see
@@ -39,10 +39,10 @@ enum {
   EVENTRING_OPEN_OWN = 64 /* open_path: E_PERMISSION if the file is another user's */
 };
 
-/* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, from the newest
-   event to the oldest, merged: the latest first. Events have the same members as when
-   reading forwards: an end knows its begin, although the begin is delivered later. Events
-   written after the first poll are not delivered. When the oldest event was delivered,
+/* A cursor with OPEN_BACKWARDS delivers the events that exist at its first poll, from the
+   newest to the oldest, merged by time. Events have the same members as when reading
+   forwards: an end knows its begin, although the begin is delivered later. Events written
+   after the first poll are not delivered. When the oldest event was delivered,
    eventring_finished is true, also if the process lives. Reading backwards takes as
    little memory as reading forwards, and of a long file it reads only what it delivers.
      Losses, and the synthetic events that belong to them, come in their places, in the
@@ -61,15 +61,15 @@ enum {
    which nobody writes any more. Where events come in batches (eventring_cursor_batches),
    the threads also decode as many of them as they have time for. There are up to four
    threads at a time. Each takes half a megabyte, for batches up to three and a half; it
-   blocks signals and calls no callbacks. A poll or eventring_close ends them. What is
-   delivered is the same. With a single processor, or when no thread can be started, the
-   cursor reads by itself. */
+   blocks signals and calls no callbacks. A poll or eventring_close ends them. The cursor
+   delivers the same events as without threads. With a single processor, or when no thread
+   can be started, the cursor reads by itself. */
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
    short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.
    The handler is set while such a cursor is open, and passes on faults that are not the
-   library's own; a thread that polls must not block SIGBUS. Where the handler would be in
-   the way, OPEN_UNMAPPED reads the file with system calls instead (1 ns more for an
+   library's own; a thread that polls must not block SIGBUS. If a program cannot accept
+   this handler, OPEN_UNMAPPED reads the file with system calls instead (1 ns more for an
    event; an idle poll takes 0.5 us a ring). The library does so by itself when a file
    cannot be mapped or guarded.
 
@@ -84,7 +84,7 @@ int eventring_open_self(eventring_cursor **cursor, unsigned flags,
 /* Opens the recording of process `pid`, which may be this one (also when it has changed
    its user and may not open its own file any more), through the file that the process
    maps (/proc/PID/maps). `pid` is its number in the pid namespace of this process.
-   E_NOT_FOUND: no such process, or it does not record; E_PERMISSION. */
+   E_NOT_FOUND if there is no such process, or it does not record; E_PERMISSION. */
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
 /* Opens a file: of a live or a dead process, or a saved copy; this process's own by its
@@ -127,9 +127,9 @@ enum {
 
 /* A delivered event. Valid during the callback; copy what is to be kept. */
 struct eventring_event {
-  uint64_t ns;          /* its time */
-  uint32_t domain;      /* slot, 0..127 */
-  uint32_t incarnation; /* of the slot, from 1 */
+  uint64_t ns;          /* time of the event */
+  uint32_t domain;      /* slot of its domain, 0..127 */
+  uint32_t incarnation; /* incarnation of the slot, from 1 */
   uint16_t id;
   uint8_t ring;         /* enum eventring_ring */
   uint8_t kind;         /* enum eventring_kind */
@@ -138,8 +138,9 @@ struct eventring_event {
                            definition says OFF_CPU and the thread was interrupted; `value`
                            then says for how many ns (eventring_event_off_cpu) */
   uint16_t flags;
-  uint32_t depth;       /* of a begin or an end: other spans that its context has open in
-                           this ring; of other events 0 */
+  /* for a begin or an end, number of other spans that its context has open in this ring;
+     for other events 0 */
+  uint32_t depth;
   const char *name;     /* valid as long as the cursor; never NULL */
   const struct eventring_def *def; /* valid as long as the cursor; NULL when UNKNOWN */
   union {
@@ -149,38 +150,41 @@ struct eventring_event {
   } value;
   const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback; not
                            terminated */
-  size_t size;          /* of these, in bytes */
-  uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: as
-                           ns; else 0 */
-  uint64_t context;     /* that the event belongs to (probe.h); 0: none */
-  uint64_t suspended_ns; /* of an end with MATCHED: for how long its context was suspended
-                            since the begin */
+  size_t size;          /* bytes at `bytes` */
+  /* for an end with MATCHED, when the span began; for a begin, as ns; else 0 */
+  uint64_t begin_ns;
+  uint64_t context;     /* context that the event belongs to (probe.h); 0 if none */
+  /* for an end with MATCHED, for how long its context was suspended since the begin */
+  uint64_t suspended_ns;
   uint64_t within_ns;    /* of an end with MATCHED: for how long the spans directly within
                             it, of its ring and context, ran, not counting suspended time;
                             more than any span can take if not all of it was seen: it
                             began before reading did, events were lost meanwhile, or a
                             span within it was torn (eventring_event_own) */
-  uint64_t link;        /* of kind LINKED: the number that the events of one async span or
-                           flow share; such an event may have a payload as well */
-  uint8_t role;         /* of kind LINKED: enum eventring_role; else 0 */
+  /* for kind LINKED, the number that the events of one async span or flow share; such an
+     event may have a payload as well */
+  uint64_t link;
+  uint8_t role;         /* for kind LINKED, enum eventring_role; else 0 */
 };
 
-/* Returns how many ns the span that this event ends took; -1: the event is no end, its
-   begin is unknown, or the true end was lost. */
+/* Returns how many ns the span that this event ends took, or -1 if the event is no end,
+   its begin is unknown, or the true end was lost. */
 static inline int64_t eventring_event_took(const struct eventring_event *event) {
   const bool is_whole = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED;
   return is_whole ? (int64_t)(event->ns - event->begin_ns) : -1;
 }
 
 /* Returns the own time of the span in ns: its duration without the time for which its
-   context was suspended or a span directly within it ran; -1: that is not known. */
+   context was suspended or a span directly within it ran. Returns -1 if this is not
+   known. */
 static inline int64_t eventring_event_own(const struct eventring_event *event) {
   const int64_t ran = eventring_event_took(event) - (int64_t)event->suspended_ns;
   return ran >= 0 && event->within_ns <= (uint64_t)ran ? ran - (int64_t)event->within_ns : -1;
 }
 
 /* Returns for how many ns of the span that this event ends the thread was not on a
-   processor; -1: the event is no end, the begin is unknown, or it was not measured. */
+   processor, or -1 if the event is no end, its begin is unknown, or this was not
+   measured. */
 static inline int64_t eventring_event_off_cpu(const struct eventring_event *event) {
   if (event->kind != EVENTRING_END || !event->def || !(event->flags & EVENTRING_MATCHED) ||
       event->def->measure != EVENTRING_OFF_CPU)
@@ -211,11 +215,11 @@ enum { EVENTRING_LOST_BEFORE = 1 /* overwritten before this cursor was opened */
 
 /* Events of a ring that were overwritten before the cursor could read them. */
 struct eventring_loss {
-  uint32_t domain;      /* slot */
-  uint32_t incarnation; /* of the first block read after the loss */
+  uint32_t domain;      /* slot of the domain */
+  uint32_t incarnation; /* that of the first block read after the loss */
   uint8_t ring;         /* enum eventring_ring */
   uint8_t flags;        /* EVENTRING_LOST_BEFORE or 0 */
-  uint64_t count;       /* events, exact */
+  uint64_t count;       /* number of events, exact */
   uint64_t ns;          /* time from which reading goes on */
 };
 
@@ -229,34 +233,34 @@ struct eventring_callbacks {
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 
-/* A context that has open spans was left, or goes on. What happens between the two does
-   not belong to these spans. */
+/* A context that has open spans was left, or goes on. The time between these two switches
+   does not belong to the spans of the context. */
 struct eventring_switch {
   uint64_t ns;
   uint64_t context;
   uint32_t domain, incarnation; /* as in an event */
-  uint8_t ring;                 /* of the open spans */
-  bool resumed;                 /* it goes on */
+  uint8_t ring;                 /* ring of the open spans */
+  bool resumed;                 /* the context goes on */
 };
 /* Makes polls deliver these switches, too, in their place among the events. (An event of
    a context that was left resumes it without a switch.) `callback` follows the rules of
-   eventring_callbacks; NULL: none. To be called before the first poll of a cursor that
-   reads forwards, else E_STATE. */
+   eventring_callbacks; NULL ends this. To be called before the first poll of a cursor
+   that reads forwards, else E_STATE. */
 int eventring_cursor_switches(eventring_cursor *cursor,
                               int (*callback)(void *context,
                                               const struct eventring_switch *change),
                               void *context);
 
 /* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0:
-   all): the others are not even read, and count nowhere. To be called before the first
-   poll, else E_STATE; E_ARGUMENT: there is no such ring. */
+   all). The other rings are not read, and appear in no count. To be called before the
+   first poll, else E_STATE. E_ARGUMENT if there is no such ring. */
 int eventring_cursor_select(eventring_cursor *cursor, uint32_t rings);
 
 /* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block
-   that has its first event from then on, or up to two blocks before it. What is before
-   that is missed; spans that are open there get a synthetic begin. Finds the place by
-   bisection of the headers of blocks, whatever the length of the recording. E_STATE: the
-   cursor was polled, or opened with OPEN_NOW. The owner of the cursor. */
+   that has the first event from this time on, or up to two blocks earlier. Earlier events
+   are missed; spans that are open at the first block get a synthetic begin. Finds the
+   place by bisection of the headers of blocks, whatever the length of the recording.
+   E_STATE if the cursor was polled, or opened with OPEN_NOW. The owner of the cursor. */
 int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
 
 /* Delivers the events that had been written at the time of the call, at most `max` (0: no
@@ -272,8 +276,8 @@ int eventring_poll(eventring_cursor *cursor,
 
 /* Why a poll ended. */
 enum eventring_poll_end {
-  EVENTRING_POLL_ALL = 0,    /* it delivered all that had been written at the call */
-  EVENTRING_POLL_STOPPED,    /* `max`, or the result of a callback */
+  EVENTRING_POLL_ALL = 0, /* the poll delivered all that had been written at the call */
+  EVENTRING_POLL_STOPPED,    /* `max`, or the result of a callback, ended the poll */
   EVENTRING_POLL_UNREADABLE, /* it met EVENTRING_POLL_BLOCKS blocks that cannot be read:
                                 the next poll goes on behind them. So a poll ends even
                                 where each block of a file is damaged. The number of such
@@ -314,11 +318,11 @@ int eventring_wait(eventring_cursor *cursor, uint64_t timeout_ns);
    NULL. */
 const struct eventring_error *
 eventring_cursor_error(const eventring_cursor *cursor);
-/* Returns E_CORRUPT if something was found damaged since the last poll, by a saver or a
-   snapshot for instance, with the text in eventring_cursor_error; 0: nothing. */
+/* Returns E_CORRUPT if damage was found since the last poll, by a saver or a snapshot for
+   instance, with the text in eventring_cursor_error; else 0. */
 int eventring_cursor_damage(eventring_cursor *cursor);
 
-/* Returns whether the producer runs. Checks that at each call. */
+/* Returns whether the producer runs. Checks this at each call. */
 enum eventring_liveness eventring_cursor_liveness(eventring_cursor *cursor);
 /* Returns true when a poll has delivered the last event that there will ever be: the end
    of a reading loop (eventring_wait). */
@@ -346,19 +350,20 @@ uint64_t eventring_cursor_classes_off(eventring_cursor *cursor, uint64_t since_n
  * eventring_cursor_error). They do not move the cursor. */
 
 struct eventring_info {
-  size_t size;             /* of this structure, set by the caller */
-  char path[1024];         /* as opened; of a pid: where it was found */
+  size_t size;             /* sizeof this structure, set by the caller */
+  char path[1024]; /* path as opened; if opened by pid, where the file was found */
   char program[EVENTRING_MAX_PROGRAM + 1];
-  uint32_t version;        /* of the format */
-  pid_t pid;               /* of the producer, in its own pid namespace */
-  uint64_t process_start;  /* clock ticks after boot (/proc/PID/stat); 0: not known */
+  uint32_t version;        /* version of the format */
+  pid_t pid;               /* pid of the producer, in its own pid namespace */
+  /* start of the process in clock ticks after boot (/proc/PID/stat); 0 if not known */
+  uint64_t process_start;
   enum eventring_liveness liveness;
   enum eventring_state state;
   uint64_t classes;        /* wanted mask */
   uint64_t classes_known;  /* classes that have a name */
   uint64_t start_ns;       /* monotonic time of the start of the recording */
   int64_t start_wall_ns;   /* the same moment, nanoseconds since the epoch */
-  uint64_t end_ns;         /* of an ended recording, else 0 */
+  uint64_t end_ns;         /* end of an ended recording, else 0 */
   const char *clock;       /* "tsc", "cntvct" or "monotonic" */
   double clock_hz;         /* ticks per second (the latest calibration) */
   uint32_t wsize;          /* log2 of the words of a ring */
@@ -375,41 +380,42 @@ struct eventring_info {
   uint64_t control_rejected; /* malformed control words that the producer has corrected */
   uint64_t blocks_claimed;   /* blocks of the file that are in use */
   uint64_t unknown_blocks;   /* blocks of kinds that this reader does not know: skipped */
-  uint64_t unknown_records;  /* records of types that it does not know: skipped */
+  uint64_t unknown_records; /* records of types that this reader does not know: skipped */
   uint64_t names_dropped;    /* definitions without room: events are "(other)" */
   uint64_t lives_dropped;    /* lives of domains that later ones have overwritten, or that
                                 found no room in a stream */
-  uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not */
-  uint64_t grow_bytes;       /* bytes by which all of them together may grow */
-  pid_t process;             /* the pid by which the cursor was opened; 0: by path */
+  uint64_t hold_ns; /* rings grow until they hold this time; 0 if they do not grow */
+  uint64_t grow_bytes;       /* bytes by which all rings together may grow */
+  pid_t process;             /* pid by which the cursor was opened; 0 if opened by path */
   enum eventring_end_reason end_reason; /* UNKNOWN while the process lives */
   uint32_t end_detail;
   bool preserved;            /* ended, and kept because the configuration says so and not
                                 because of an error; or a copy */
   uint64_t error_ns;         /* when the error that ends the process was noted, or 0 */
-  uint32_t error_bytes;      /* of its text before it was cut */
+  uint32_t error_bytes;      /* bytes of the error text before it was cut */
   char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8; no control characters
                                 except newline and tab */
   bool has_streams;          /* some rings are streams: nothing of them is overwritten */
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
   uint32_t stream_rings;     /* bit n: ring n of some domain exists and is a stream */
-  uint64_t events_dropped;   /* of rings that have not found room for any block yet */
-  uint64_t plain_size;       /* of a compressed file: bytes that it stands for, or 0 */
+  /* events of rings that have not found room for any block yet */
+  uint64_t events_dropped;
+  uint64_t plain_size;       /* for a compressed file, bytes of its plain file; else 0 */
   uint32_t function_end;     /* one more than the largest id of a function, */
   uint32_t stack_end;        /* and of a stack (<eventring/tools.h>) */
   uint64_t heaps_dropped;    /* heap profiles whose place later domains have used again */
   uint32_t no_room;          /* rings that found no room on the disk when they last tried
                                 to grow: they go on in the blocks that they have */
-  uint64_t no_room_ns;       /* since when; 0: no_room is 0 */
-  double sample_rate;        /* allocation samples a word; 0: off */
+  uint64_t no_room_ns;       /* since when no_room is not 0, or 0 */
+  double sample_rate;        /* allocation samples a word; 0 if off */
   bool profile_asked;        /* a profile of calls is to be kept */
-  bool profile_kept;         /* the process keeps one; it obeys at a safepoint */
-  /* functions that other processes have named, with commas between them: while class
-     calls is on, their calls are spans; "": all calls */
+  bool profile_kept;         /* the process keeps a profile; it obeys at a safepoint */
+  /* functions that other processes have named, with commas between them. While class
+     calls is on, their calls are spans; "" means all calls */
   char call_names[EVENTRING_MAX_CALL_NAMES + 1];
   double asked_rate;         /* as sample_rate, but also set while class ALLOC is off: the
                                 rate that holds when the class is on again */
-  uint32_t unrecorded;       /* domains not recorded because max_domains were */
+  uint32_t unrecorded;       /* domains not recorded because max_domains domains were */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
@@ -430,20 +436,21 @@ const struct eventring_def *eventring_cursor_def(const eventring_cursor *cursor,
                                                  unsigned id);
 
 struct eventring_domain_info {
-  size_t size;          /* of this structure, set by the caller */
+  size_t size;          /* sizeof this structure, set by the caller */
   uint32_t slot;        /* 0..127 */
   uint32_t incarnation; /* number among the domains of the slot, from 1 */
   bool alive;           /* it has not stopped */
-  pid_t tid;            /* of its thread */
-  char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* the latest */
+  pid_t tid;            /* id of the thread of the domain */
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* the latest name */
   uint64_t start_ns;
   uint64_t stop_ns;     /* 0 while alive */
-  uint32_t process;     /* that it belongs to: eventring_cursor_process; 0: the one that
-                           eventring_info describes */
+  /* process that the domain belongs to (eventring_cursor_process); 0 for the process that
+     eventring_info describes */
+  uint32_t process;
 };
-/* Fills *info with the domain of a slot, 0 to 127, that has this incarnation; 0: the
-   latest. E_NOT_FOUND: there was none, or its record is gone (the latest, some thousands,
-   are kept); E_ARGUMENT: no such slot. */
+/* Fills *info with the domain of a slot, 0 to 127, that has this incarnation, or, with 0,
+   the latest. E_NOT_FOUND if there was none, or its record is gone (the latest records,
+   some thousands, are kept); E_ARGUMENT if there is no such slot. */
 int eventring_cursor_life(eventring_cursor *cursor, unsigned slot, uint32_t incarnation,
                           struct eventring_domain_info *info);
 static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
@@ -452,32 +459,33 @@ static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slo
 }
 
 struct eventring_ring_info {
-  size_t size;        /* of this structure, set by the caller */
+  size_t size;        /* sizeof this structure, set by the caller */
   uint64_t emitted;   /* events written into the ring so far */
-  uint64_t available; /* of these, how many can still be read; of a stream: those not
-                         found lost */
+  /* number of these events that can still be read; for a stream, those not found lost */
+  uint64_t available;
   uint64_t blocks_written; /* sequence number of the newest block */
-  uint64_t oldest_ns; /* time at which the oldest block that is there begins, or 0 */
+  uint64_t oldest_ns; /* time at which the oldest block still present begins, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */
-  /* of this cursor: emitted = missed + delivered + lost + still to be read */
-  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before the cursor was
-                         opened; in a ring that had been filled once by then: before
-                         its first poll */
+  /* for this cursor: emitted = missed + delivered + lost + still to be read */
+  /* events overwritten (or skipped, OPEN_NOW) before the cursor was opened; in a ring
+     that had been filled once by then, before its first poll */
+  uint64_t missed;
   uint64_t delivered;
-  uint64_t lost;      /* overwritten since */
+  uint64_t lost;      /* events overwritten since then */
   uint64_t torn;      /* spans delivered as torn */
-  uint32_t blocks;    /* of the ring, now; of a stream: blocks_written */
+  uint32_t blocks;    /* blocks of the ring, now; for a stream, blocks_written */
   bool is_stream;
 };
-/* Fills *info with what is known of a ring. E_NOT_FOUND: the slot has no such ring (yet);
-   E_ARGUMENT: slot or ring is out of range. */
+/* Fills *info with what is known of a ring. E_NOT_FOUND if the slot has no such ring
+   (yet); E_ARGUMENT if slot or ring is out of range. */
 int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
                           enum eventring_ring ring,
                           struct eventring_ring_info *info);
 
 struct eventring_totals {
-  size_t size; /* of this structure, set by the caller */
-  uint64_t missed, delivered, lost, torn; /* as above, summed over all rings */
+  size_t size; /* sizeof this structure, set by the caller */
+  /* as in struct eventring_ring_info, summed over all rings */
+  uint64_t missed, delivered, lost, torn;
 };
 /* Fills *totals. Returns 0 or E_ARGUMENT. */
 int eventring_cursor_totals(const eventring_cursor *cursor,

@@ -18,8 +18,8 @@ extern "C" {
 /* ---- Saving a recording, also while it goes on ---------------------------
  *
  * A saver turns a recording into the bytes of another file, a stream (see FORMAT.md),
- * which any cursor opens. The file has all records and all blocks of events; of a live
- * process, those blocks that could be copied before the producer overwrote them. The
+ * which any cursor opens. The file has all records and all blocks of events. For a live
+ * process, it has the blocks that could be copied before the producer overwrote them. The
  * recording may be of any layout: rings, streams, a copy. A saver writes nothing itself.
  * It fills buffers of the caller and describes, as pieces, where in the file their bytes
  * belong. So the caller may write in any way, with many buffers in flight. The producer
@@ -39,7 +39,7 @@ extern "C" {
  *                            is needed the first time and at the end only.
  *
  * Pieces that touch the same unit of the file are to be written in the order in which
- * they were handed out, and not at all if the one before them failed. All other pieces
+ * they were handed out, and not at all if the piece before them failed. All other pieces
  * may be written in any order. */
 
 typedef struct eventring_saver eventring_saver;
@@ -59,20 +59,21 @@ enum eventring_piece_kind {
   EVENTRING_PIECE_FRONT = 3
 };
 struct eventring_piece {
-  uint64_t offset; /* in the file, in bytes */
+  uint64_t offset; /* offset in the file, in bytes */
   size_t from;     /* first byte in the buffer */
-  size_t size;     /* bytes */
+  size_t size;     /* number of bytes */
   unsigned kind;   /* enum eventring_piece_kind */
 };
 
 /* What a saver is to do. Fields that are 0 change nothing. */
 struct eventring_saver_options {
-  uint64_t max_bytes;  /* limit of the length of the file; 0: 4 TiB */
+  uint64_t max_bytes;  /* limit of the length of the file; 0 for 4 TiB */
   uint64_t since_ns;   /* CLOCK_MONOTONIC: each ring begins as after
                           eventring_cursor_seek; what is before that is missed */
   uint64_t until_ns;   /* eventring_saver_end ends each ring with the last block that
                           begins at this time or before */
-  uint64_t domains[2]; /* bit d % 64 of domains[d / 64]: slot d is saved; none: all */
+  /* bit d % 64 of domains[d / 64]: slot d is saved; all bits 0: all slots are */
+  uint64_t domains[2];
   bool checked;        /* each block is checked as a reader checks it: a damaged one is
                           left out and counted, and so are those parts of a damaged block
                           of records that readers do not use. Otherwise only headers are
@@ -97,9 +98,9 @@ struct eventring_saver_options {
                                               the last part has the front. Implies
                                               `checked`; not possible with `stripped`. A
                                               failed write ends the file */
-  eventring_saver *behind; /* the saver of the part before this one, after its last
-                              update; NULL: this is the first one. The saver before has no
-                              file any more, and must be closed */
+  /* the saver of the part before this one, after its last update; NULL if this is the
+     first part. That saver then has no file, and must be closed */
+  eventring_saver *behind;
 };
 /* A recording, and what becomes of it in a file of several. The saver reads this
    structure until it is closed.
@@ -120,16 +121,16 @@ struct eventring_saver_options {
      alone. For each suspension, the time for which a context was suspended differs by at
      most one unit of time. */
 struct eventring_saver_part {
-  const char *source;  /* what the recording is called there */
-  int64_t shift_ns;    /* is added to its times */
-  bool alone;          /* it is the only part: names of domains stay as they are */
+  const char *source;  /* name of the recording in the merged file */
+  int64_t shift_ns;    /* ns added to the times of the recording */
+  bool alone; /* the recording is the only part: names of domains stay as they are */
   bool shared_links;   /* equal links are those of one flow through several processes */
   unsigned twin;       /* 1, 2, ... among parts of one program and pid, or 0 */
   unsigned coarse;     /* times are in units of 2^coarse ns (the slowest clock's) */
   uint64_t start_ns;   /* the earliest time that an event may have; not 0 */
   int64_t start_wall_ns;
   const char *program;
-  pid_t pid;           /* 0: of several processes */
+  pid_t pid;           /* pid of the process; 0 for several processes */
 };
 /* Makes a saver of the recording that `cursor` reads. It must be closed before the
    cursor. Returns 0, E_ARGUMENT or E_MEMORY; with `stripped` or `part` also the errors of
@@ -141,60 +142,61 @@ void eventring_saver_close(eventring_saver *saver);
 
 /* Copies complete blocks into the buffer (8-byte aligned, at least 4096 bytes), up to the
    heads seen at the beginning of the call. Begins with the ring whose blocks will be
-   overwritten first. `room`: number of pieces that fit, at least 8. Returns the number of
-   pieces (0: nothing was complete) and stores in *used the bytes of the buffer that they
-   cover. Errors: E_CORRUPT, E_TRUNCATED, E_SYSTEM, E_MEMORY; E_ARGUMENT. Damaged blocks
-   are left out. */
+   overwritten first. `room` is the number of pieces that fit, at least 8. Returns the
+   number of pieces (0 if no block was complete) and stores in *used the number of bytes
+   of the buffer that they cover. Errors: E_CORRUPT, E_TRUNCATED, E_SYSTEM, E_MEMORY;
+   E_ARGUMENT. Damaged blocks are left out. */
 int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
                          struct eventring_piece *pieces, size_t room, size_t *used,
                          struct eventring_error *error);
 /* Copies what fills have left for later (a part of 64 KiB of the file, which are written
    whole where that can wait), the newest block of each ring that is not far behind, and
-   the new records. Parameters, result and errors as above. Stores in *more whether the
-   update goes on: the next call continues it. */
+   the new records. Parameters, result and errors are those of eventring_saver_fill.
+   Stores in *more whether the update goes on: the next call continues it. */
 int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
                            struct eventring_piece *pieces, size_t room, size_t *used,
                            bool *more, struct eventring_error *error);
 /* Makes the front, as of the last update, in `buffer`, which has EVENTRING_FRONT_BYTES.
-   `file_bytes`: how long the file is, if it could not be made long enough. `is_last`:
-   that update was the last, and the front says so; before that it says that the recording
-   goes on. Returns 0; EVENTRING_AGAIN: after it is written, another update and front are
-   needed (once, at the end of a file that is continued in another one); or an error as
-   above. */
+   `file_bytes` is the length of the file, if it could not be made long enough. `is_last`
+   says that the last update was the final one: the front then says so, and until then
+   says that the recording goes on. Returns 0, EVENTRING_AGAIN if another update and front
+   are needed after this front is written (once, at the end of a file that is continued in
+   another one), or an error of eventring_saver_fill. */
 int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
                           bool is_last, struct eventring_piece pieces[2],
                           struct eventring_error *error);
 /* Writes the next part of a copy, up to 256 KiB, into the file `fd`, which is empty at
    first. Replaces fill, update and front. The call before the first one is
-   eventring_saver_end, with `over` from the liveness of the cursor. *more: the next call
-   goes on. `is_last`: false for all but the last of several recordings, which has the
-   front. `path`: for messages. Returns 0 or an error as above, E_LIMIT (the file would be
-   too long), E_SPACE or E_SYSTEM (it cannot be written). */
+   eventring_saver_end, with `over` from the liveness of the cursor. Sets *more if another
+   call is needed. `is_last` is false for all but the last of several recordings, which
+   has the front. `path` is for messages. Returns 0, an error of reading, E_LIMIT (the
+   file would be too long), E_SPACE or E_SYSTEM (it cannot be written). */
 int eventring_saver_write(eventring_saver *saver, int fd, const char *path, bool is_last,
                           bool *more, struct eventring_error *error);
 /* Sets the end of the file to the present position of the rings. From then on fills copy
    up to there, and an update that begins when nothing is left to fill is the last one. To
    be called when the cursor's liveness is no longer LIVE (`over` true), or earlier.
-   Returns 0 or an error as above. */
+   Returns 0 or an error of reading. */
 int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_error *error);
 /* Ends the file of `saver` with the blocks copied so far, and makes the saver of the next
    file in *next, which goes on with the following block of each ring. Each event is in
    one of the two files; the blocks that are being filled belong to the next one. The file
    of `saver` still needs its last update and its front, twice (EVENTRING_AGAIN). Both
    savers use the same cursor, one at a time. To be called between two updates or within
-   one, not after eventring_saver_end. `max_bytes`: of the next file. Returns 0,
-   E_ARGUMENT, E_STATE (the file has ended) or E_MEMORY; on failure nothing is changed. */
+   one, not after eventring_saver_end. `max_bytes` is the limit of the next file. Returns
+   0, E_ARGUMENT, E_STATE (the file has ended) or E_MEMORY; on failure nothing is
+   changed. */
 int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_t max_bytes,
                          struct eventring_error *error);
 /* Reports that the first `written` bytes of a piece are in the file. The rest counts as
-   lost, except events of which an earlier copy is there. To be called for each piece when
-   its write has ended, with the buffer unchanged. If a block was written in part, the
-   caller has, if possible, overwritten its first word with 0. In a packed file a packet
-   is written or not: `written` is piece->size or 0, and a failure is reported after the
-   results of all pieces that were handed out before it. */
+   lost, except events of which the file has an earlier copy. To be called for each piece
+   when its write has ended, with the buffer unchanged. If a block was written in part,
+   the caller has, if possible, overwritten its first word with 0. In a packed file a
+   packet is written or not: `written` is piece->size or 0, and a failure is reported
+   after the results of all pieces that were handed out before it. */
 void eventring_saver_written(eventring_saver *saver, const void *buffer,
                              const struct eventring_piece *piece, size_t written);
-/* Returns the bytes that the file has by now, or will have. */
+/* Returns the size of the file in bytes, with all pieces handed out so far. */
 uint64_t eventring_saver_size(const eventring_saver *saver);
 
 /* A file may be packed: compressed, in packets, each of which has the bytes of some
@@ -206,7 +208,7 @@ enum {
   EVENTRING_PACKED_HEADER_BYTES = 64,
   EVENTRING_PACKET_ALIGNMENT = 64,
   EVENTRING_PACKET_MOST_PIECES = 256,
-  EVENTRING_PACKET_MOST_BYTES = 4 << 20 /* of the pieces of a packet */
+  EVENTRING_PACKET_MOST_BYTES = 4 << 20 /* bytes of the pieces of a packet */
 };
 /* Makes the header of a packed file, EVENTRING_PACKED_HEADER_BYTES. Any thread. */
 void eventring_packed_header(void *to);
@@ -228,33 +230,36 @@ struct eventring_saver_ring {
   uint32_t domain;     /* slot */
   uint8_t ring;
   uint64_t known;      /* events written into the ring, as far as blocks were copied */
-  uint64_t missed;     /* overwritten before the saver was opened, earlier than since_ns,
-                          or in earlier files */
-  uint64_t saved;      /* in the file */
-  uint64_t lost;       /* overwritten before they were copied, damaged, not written, or
-                          lost when the recording was made */
-  uint64_t unwritten;  /* of these: could not be written */
-  uint64_t blocks;     /* copied */
+  /* events overwritten before the saver was opened, earlier than since_ns, or in earlier
+     files */
+  uint64_t missed;
+  uint64_t saved;      /* events in the file */
+  /* events overwritten before they were copied, damaged, not written, or lost when the
+     recording was made */
+  uint64_t lost;
+  uint64_t unwritten;  /* number of the lost events that could not be written */
+  uint64_t blocks;     /* blocks copied */
   uint64_t gaps;
-  uint64_t lost_ns;    /* summed over gaps: time between the last event before and the
-                          first after */
+  /* ns, summed over gaps: time from the last event before the gap to the first event
+     after it */
+  uint64_t lost_ns;
   uint64_t longest_gap;/* most blocks that were overwritten at once */
-  uint32_t places;     /* blocks of the ring; 0: it is a stream */
+  uint32_t places;     /* blocks of the ring; 0 if it is a stream */
   uint64_t backlog;    /* blocks not copied yet, at the last fill */
-  uint64_t damaged;    /* blocks that were there, and not valid */
+  uint64_t damaged;    /* blocks that were present, but not valid */
 };
 struct eventring_saver_info {
-  uint64_t known, missed, saved, lost, unwritten, blocks, gaps; /* of all rings */
-  uint64_t lost_ns;   /* time in which any ring lost something */
+  uint64_t known, missed, saved, lost, unwritten, blocks, gaps; /* sums over all rings */
+  uint64_t lost_ns;   /* ns in which any ring lost something */
   uint32_t rings;
   uint64_t backlog;   /* complete blocks not copied yet, by the heads of the last call */
   double fullest;     /* greatest backlog of a ring at the last fill: 0 to 1 */
   bool full;          /* max_bytes is reached: nothing more that does not fit is copied */
-  uint64_t damaged;   /* blocks of all rings */
-  uint32_t domains;   /* of a part: its domains, at its end */
-  uint32_t classes_lost; /* its classes for which there was no number left */
+  uint64_t damaged;   /* damaged blocks of all rings */
+  uint32_t domains;   /* for a part: its domains, at its end */
+  uint32_t classes_lost; /* for a part: its classes for which there was no number left */
 };
-/* Adds the account of a ring to a sum: the counts that both have. Any thread. */
+/* Adds the account of a ring to a sum. Any thread. */
 static inline void eventring_saver_add(struct eventring_saver_info *sum,
                                        const struct eventring_saver_ring *ring) {
   sum->known += ring->known;
@@ -268,7 +273,7 @@ static inline void eventring_saver_add(struct eventring_saver_info *sum,
 }
 void eventring_saver_info(eventring_saver *saver, struct eventring_saver_info *info);
 /* Fills *info with the account of the n-th ring, in the order in which they were found.
-   E_NOT_FOUND: there are fewer; E_ARGUMENT. */
+   E_NOT_FOUND if there are fewer; E_ARGUMENT. */
 int eventring_saver_ring(eventring_saver *saver, unsigned n,
                          struct eventring_saver_ring *info);
 

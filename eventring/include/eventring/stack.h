@@ -3,14 +3,14 @@
  * dead.
  *
  * A host describes as text what a domain runs; the library writes the text as a record,
- * not as an event. Readers show the newest one of each domain, with its age. A host
- * writes one
+ * not as an event. Readers show the newest stack of each domain, with its age. A host
+ * writes a stack
  *
  *   - when it is asked: eventring_stack_asked, at safepoints. eventring_stack_ask asks,
  *     and so do other processes, through the control page;
  *   - after something took long, a step of its collector for instance;
- *   - when the library says so (eventring_on_stack): a trigger fired, and the copy is to
- *     have the stack; or an error, or a signal that ends the process, was noted.
+ *   - when the library asks for it (eventring_on_stack): a trigger fired, and the copy is
+ *     to have the stack; or an error, or a signal that ends the process, was noted.
  */
 #ifndef EVENTRING_STACK_H
 #define EVENTRING_STACK_H
@@ -53,11 +53,11 @@ enum { EVENTRING_MAX_STACK_TEXT = 1600 };
 struct eventring_stack_text {
   const char *text;
   size_t size;
-  uint32_t frames; /* functions on the stack, also those without a line */
+  uint32_t frames; /* number of functions on the stack, also those without a line */
   uint8_t reason;  /* enum eventring_stack_reason */
   uint8_t activity; /* enum eventring_activity (<eventring/introspection.h>) */
-  uint32_t subject; /* what it waits for; 0: nothing */
-  int64_t value;   /* of a step: its ns; of a signal: its number; else 0 */
+  uint32_t subject; /* what the domain waits for; 0 for nothing */
+  int64_t value;   /* for a step, its ns; for a signal, its number; else 0 */
 };
 
 /* Writes the stack. Returns 0, E_STATE (the domain is not recorded), E_SPACE, or
@@ -66,9 +66,9 @@ struct eventring_stack_text {
 int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack,
                           bool in_handler);
 
-/* Asks all domains of this process for their stacks (`on`), or ends that. Bit 2 of the
-   word of eventring_calls_word is set meanwhile. Returns false when no domain is
-   recorded. Any thread. */
+/* Asks all domains of this process for their stacks, or, with `on` false, ends the
+   request. While the request is open, bit 4 of the word of eventring_calls_word is set.
+   Returns false when no domain is recorded. Any thread. */
 bool eventring_stack_ask(bool on);
 /* Makes the library's own thread ask all domains for their stacks once in each period of
    `ns` as long as a domain is recorded, for the first time 20 ms from now; 0 ends that.
@@ -87,9 +87,9 @@ void eventring_stack_keep_host(eventring_domain *domain, void *host);
 void *eventring_stack_host(const eventring_domain *domain);
 
 /* Sets the function that is called on the thread whose stack is wanted, before copies of
-   triggers are made. in_handler: a signal handler calls it. `domain`: that of the
-   trigger; NULL: the thread's own. The function must not write events. There is one for
-   the process; NULL: none. Any thread. */
+   triggers are made. `in_handler` says that a signal handler calls it. `domain` is the
+   domain of the trigger; NULL means the thread's own. The function must not write events.
+   A process has one such function; NULL removes it. Any thread. */
 typedef void eventring_stack_wanted(eventring_domain *domain, enum eventring_stack_reason reason,
                                     int64_t value, bool in_handler);
 void eventring_on_stack(eventring_stack_wanted *wanted);

@@ -33,18 +33,18 @@ enum eventring_order {
   EVENTRING_ORDER_BLOCKS = 2   /* a block at a time, of the ring with the oldest next
                                   event */
 };
-/* Sets the order of the next polls. E_STATE: the cursor reads backwards, or polls;
-   E_ARGUMENT. The owner of the cursor. */
+/* Sets the order of the next polls. Returns 0, E_STATE if the cursor reads backwards or
+   is being polled, or E_ARGUMENT. The owner of the cursor. */
 int eventring_cursor_order(eventring_cursor *cursor, enum eventring_order order);
 /* Returns the time of the oldest event that this poll has still to deliver, in all rings
-   but that of the present event; UINT64_MAX: there is none. For use in a callback, with
-   ORDER_BLOCKS. */
+   but that of the present event, or UINT64_MAX if there is none. For use in a callback,
+   with ORDER_BLOCKS. */
 uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
 
 /* Lets the next poll begin near `ns`, as eventring_cursor_seek does, also if the cursor
    was polled: its rings are read anew. What the cursor knows of the file stays, so this
-   costs less than opening another cursor, and much less for a packed file. E_STATE: the
-   cursor reads backwards, or polls. The owner of the cursor. */
+   costs less than opening another cursor, and much less for a packed file. E_STATE if the
+   cursor reads backwards or is being polled. The owner of the cursor. */
 int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
 
 /* Events in bulk, for programs that read very many: no call and no struct eventring_event
@@ -52,7 +52,7 @@ int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
    BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than 2^32
    ns from the first to the last. It has spans in place of begins and ends: those that
    ended in it, and those that it left open. As single events they would have no flag but
-   MATCHED in the ends. What else a batch may have is for the caller to choose: */
+   MATCHED in the ends. The caller chooses what else a batch may have: */
 enum eventring_batch_contents {
   EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends may say for how long
                                     their thread was not on a processor. Without this flag
@@ -72,33 +72,36 @@ struct eventring_brief {
   uint32_t took;        /* ns that it lasted; 0 if it is left open */
   uint32_t within;      /* ns of the spans directly within it that ended in the batch: at
                            most `took` if it ended */
-  uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition:
-                           eventring_cursor_def */
-  uint8_t depth;        /* spans around it that began in the batch; 0 if it began
-                           before */
-  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and
-                           `within`, which say nothing here */
+  /* id of its definition, below EVENTRING_MAX_EVENTS (eventring_cursor_def) */
+  uint16_t id;
+  /* number of spans around it that began in the batch; 0 if it began before */
+  uint8_t depth;
+  /* 1 if it began before the batch, else 0. If 1, `outer` has its `took` and `within`,
+     and those here are meaningless */
+  uint8_t began_before;
 };
 struct eventring_outer { /* a span that ended in the batch and began before it */
   uint64_t took, within; /* ns; `within` as within_ns of an event */
-  uint64_t suspended;    /* ns for which its context was; suspended_ns of an event */
+  /* ns for which its context was suspended, as suspended_ns of an event */
+  uint64_t suspended;
 };
 /* Returns the span's own time, as eventring_event_own does. Any thread. */
 static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
   const uint64_t ran = outer->took - outer->suspended;
   return outer->within <= ran ? (int64_t)(ran - outer->within) : -1;
 }
-struct eventring_point { /* an event that is no begin; an end if it has a payload */
-  uint64_t value;  /* of a counter: its bits; of kind LINKED: the link; of an end: ns for
-                      which the thread was not on a processor; of an instant: undefined */
-  uint32_t after;  /* ns from earliest_ns on */
+struct eventring_point { /* an event that is no begin, or an end with a payload */
+  /* for a counter, its bits; for kind LINKED, the link; for an end, ns for which the
+     thread was not on a processor; for an instant, undefined */
+  uint64_t value;
+  uint32_t after;  /* ns from earliest_ns of the batch */
   uint16_t id;     /* as in struct eventring_brief */
   uint8_t kind;    /* COUNTER, INSTANT, LINKED, or END (the span is in `ended`) */
-  uint8_t payload; /* of a counter INT, UINT or DOUBLE; of kind LINKED the role */
+  uint8_t payload; /* for a counter, INT, UINT or DOUBLE; for kind LINKED, the role */
 };
 #define EVENTRING_BATCH 512
 struct eventring_batch {
-  size_t count;                         /* of its events */
+  size_t count;                         /* number of events */
   const struct eventring_brief *ended;  /* in the order of their ends */
   const struct eventring_brief *opened; /* the outermost first; of several contexts,
                                            those of the last one first */
@@ -114,7 +117,7 @@ struct eventring_batch {
                             UINT32_MAX: the events are of several contexts, and depth and
                             context are those of the first */
   uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
-  uint64_t classes;                     /* a bit for each class that has spans here */
+  uint64_t classes;                     /* a bit for each class of the spans */
   uint64_t context;                     /* as in an event, as are the next three */
   uint32_t domain, incarnation;
   uint8_t ring;
@@ -138,24 +141,26 @@ int eventring_batch_each(const struct eventring_batch *batch,
                          int (*callback)(void *context, const struct eventring_event *event),
                          void *context);
 
-/* A process whose recording is part of this one (struct eventring_saver_part). */
+/* A process whose recording is part of this recording (struct eventring_saver_part). */
 struct eventring_process {
   char program[EVENTRING_MAX_PROGRAM + 1];
-  char source[EVENTRING_MAX_SOURCE + 1]; /* what its recording was called, a path */
-  pid_t pid;             /* in its own pid namespace */
-  enum eventring_liveness liveness; /* of its own recording, when that was read */
+  char source[EVENTRING_MAX_SOURCE + 1]; /* path by which its recording was called */
+  pid_t pid;             /* pid in its own pid namespace */
+  enum eventring_liveness liveness; /* that of its own recording, when it was read */
   enum eventring_end_reason end_reason;
   uint32_t end_detail;
-  uint64_t start_ns;     /* of its recording, on the clock of this one */
-  uint64_t end_ns;       /* likewise; 0: it had not ended, or that is not known */
+  uint64_t start_ns;     /* start of its recording, on the clock of this recording */
+  /* end of its recording, on the clock of this recording; 0 if it had not ended, or this
+     is not known */
+  uint64_t end_ns;
   int64_t start_wall_ns; /* the start, as its recording said: ns since the epoch */
-  int64_t shift_ns;      /* what was added to the times of its recording */
+  int64_t shift_ns;      /* ns added to the times of its recording */
   uint64_t events, missed, lost; /* taken from its recording; what that did not have */
   uint64_t error_ns;     /* when it noted an error with which it was about to end, or 0 */
   char error_text[EVENTRING_MAX_END_TEXT + 1];
 };
-/* Fills *process with process number `number`, from 1 on. E_NOT_FOUND: there are fewer,
-   as in a recording of one process, which has none; E_ARGUMENT: 0. */
+/* Fills *process with process number `number`, from 1 on. E_NOT_FOUND if there are fewer,
+   as in a recording of one process, which has none; E_ARGUMENT if `number` is 0. */
 int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
                              struct eventring_process *process);
 
@@ -173,11 +178,10 @@ struct eventring_function_info {
 int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
                               struct eventring_function_info *info);
 
-/* The innermost frame of a stack; the rest of it is the stack `parent`. The function
-   returns as above. */
+/* The innermost frame of a stack; the rest of the stack is the stack `parent`. */
 struct eventring_stack_info {
-  uint32_t parent;       /* less than the id; 0: this is the outermost frame */
-  uint32_t function;     /* id; 0: not known */
+  uint32_t parent;       /* less than the id; 0 for the outermost frame */
+  uint32_t function;     /* id of the function; 0 if not known */
   uint32_t line, column; /* 0: not known */
   uint32_t depth;        /* frames, this one included */
 };
@@ -188,11 +192,11 @@ int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
 enum eventring_memory_event {
   EVENTRING_MEMORY_OTHER = 0,
   EVENTRING_MEMORY_ALLOC = 1,      /* words of this block were sampled */
-  EVENTRING_MEMORY_PROMOTE = 2,    /* it became old */
-  EVENTRING_MEMORY_FREE_YOUNG = 3, /* it died young */
-  EVENTRING_MEMORY_FREE_OLD = 4,   /* it died old */
-  EVENTRING_MEMORY_COLLECTED = 5,  /* a collection is over: its number */
-  EVENTRING_MEMORY_RATE = 6        /* a profile begins with this rate; 0: it ends */
+  EVENTRING_MEMORY_PROMOTE = 2,    /* the block became old */
+  EVENTRING_MEMORY_FREE_YOUNG = 3, /* the block died young */
+  EVENTRING_MEMORY_FREE_OLD = 4,   /* the block died old */
+  EVENTRING_MEMORY_COLLECTED = 5,  /* a collection is over; `collection` is its number */
+  EVENTRING_MEMORY_RATE = 6        /* a profile begins with this rate; 0 if it ends */
 };
 struct eventring_memory {
   uint64_t block;                /* ALLOC, PROMOTE, FREE_YOUNG, FREE_OLD */
@@ -220,29 +224,30 @@ struct eventring_amount {
 };
 /* A heap profile: of one domain, from a start to a stop. */
 struct eventring_heap {
-  uint32_t number;       /* in this recording */
+  uint32_t number;       /* number of the profile in this recording */
   uint32_t domain, incarnation;
-  bool over;             /* it has ended */
+  bool over;             /* the profile has ended */
   bool torn;             /* it changed while it was read or copied: sums of entries may
                             differ from those here */
   double rate;
   uint32_t word_bytes;
-  uint64_t start_ns;     /* what was allocated from here on */
-  uint64_t ns;           /* up to here: the last collection */
+  uint64_t start_ns;     /* the profile covers allocations from this time on */
+  uint64_t ns; /* the profile covers allocations up to this time: the last collection */
   uint64_t collections;
-  uint64_t words;        /* allocated, counted */
-  uint64_t live_words;   /* alive, counted; UINT64_MAX: not known */
-  struct eventring_amount allocated, live, temporary; /* sums of all */
+  uint64_t words;        /* words allocated, counted */
+  uint64_t live_words;   /* words alive, counted; UINT64_MAX if not known */
+  struct eventring_amount allocated, live, temporary; /* sums of all entries */
   struct eventring_amount peak; /* the most that was alive after a collection, within 3 %,
                                    and at least `live`; `objects` is not set */
-  uint64_t peak_ns;      /* when */
+  uint64_t peak_ns;      /* time of the peak */
   uint32_t entries;
   uint64_t lost_entries; /* entries that found no room in the file */
-  struct eventring_amount lost_allocated, lost_live; /* their share of the sums */
+  /* share of the lost entries in the sums */
+  struct eventring_amount lost_allocated, lost_live;
 };
 struct eventring_heap_entry { /* sums by stack, kind, origin and span */
   uint32_t stack;
-  uint16_t span;         /* id of a definition, plus 1; 0: none */
+  uint16_t span;         /* id of a definition, plus 1; 0 if none */
   uint8_t kind, origin;
   struct eventring_amount allocated, live, temporary, peak;
 };
@@ -261,15 +266,16 @@ int eventring_cursor_heaps(eventring_cursor *cursor,
 
 /* ---- What the memory of a domain is used for -------------------------------- */
 
-struct eventring_footprint { /* of a domain, at one moment */
+struct eventring_footprint { /* the footprint of a domain, at one moment */
   uint32_t domain;      /* slot */
   uint32_t incarnation;
   uint64_t ns;          /* when it was written */
   bool measured;
   size_t rows;
-  /* Of the process, as the system said then; UINT64_MAX: not known. */
+  /* The members below are about the process, as the system reported then; UINT64_MAX if
+     not known. */
   uint64_t resident, shared; /* bytes; shared: mapped from files, or shared memory */
-  uint64_t malloc_used, malloc_free; /* of the arenas of malloc */
+  uint64_t malloc_used, malloc_free; /* bytes of the arenas of malloc */
   uint64_t malloc_mapped;            /* what malloc has mapped for single allocations */
 };
 
@@ -293,7 +299,7 @@ struct eventring_last_stack {
   uint8_t reason, activity;
   uint32_t subject;
   int64_t value;
-  const char *text; /* lines, as above; ends with a NUL. Valid until the next call */
+  const char *text; /* lines as in eventring_stack_text; NUL. Valid until the next call */
   size_t size;
 };
 
@@ -327,10 +333,11 @@ static inline const char *eventring_stack_reason_text(unsigned reason) {
 struct eventring_profile_node {
   uint32_t parent;   /* number of an earlier node; UINT32_MAX: root (number 0) */
   uint32_t function; /* UINT32_MAX: the root */
-  uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
+  /* `inclusive` is with all nodes below it and lost_ns */
+  uint64_t count, exclusive, inclusive;
   uint64_t least, most, suspended;      /* most 0: no call was entered and left */
-  uint64_t lost_calls, lost_ns;         /* of the flat calls below it */
-  uint32_t open;     /* entries of calls that had begun before */
+  uint64_t lost_calls, lost_ns;         /* number and ns of the flat calls below it */
+  uint32_t open;     /* entries of calls that had begun before the profile */
   uint32_t histogram[EVENTRING_CALLS_BUCKETS];
 };
 
@@ -341,14 +348,14 @@ struct eventring_profile {
   uint32_t flags;    /* EVENTRING_PROFILE_* */
   uint64_t number;   /* how many profiles this domain has written, this one included */
   uint64_t start_ns, written_ns;
-  uint64_t backwards; /* times that the clock went back */
+  uint64_t backwards; /* number of times that the clock went back */
   double ns_per_tick; /* the bounds of buckets are powers of two of ticks */
   uint32_t function_count, node_count, flat_count;
   struct eventring_calls_function *functions;
   struct eventring_profile_node *nodes;
-  /* Flat calls (their paths found no room), by function; function UINT32_MAX: those of
-     functions that found no room either. What they called is not known: inclusive equals
-     exclusive. parent is UINT32_MAX. */
+  /* Flat calls (their paths found no room), by function. `function` is UINT32_MAX
+     for functions that found no room either. What flat calls called is not known, so
+     `inclusive` equals `exclusive`. `parent` is UINT32_MAX. */
   struct eventring_profile_node *flat;
 };
 
@@ -369,7 +376,7 @@ void eventring_profiles_free(struct eventring_profiles *profiles);
 /* A file found. Valid during the callback. */
 struct eventring_found {
   const char *path;
-  pid_t pid;               /* of the producer, in its own pid namespace */
+  pid_t pid;               /* pid of the producer, in its own pid namespace */
   enum eventring_liveness liveness;
   int status;              /* 0, or the error with which opening it fails: then only path
                               and status_text are filled */
@@ -428,20 +435,20 @@ int eventring_remove(const char *path, unsigned flags, struct eventring_error *e
 /* What became of a trigger (<eventring/conditions.h>). */
 struct eventring_trigger_state {
   uint32_t number;
-  uint16_t event; /* its definition, named "trigger CONDITION"; 0: it has none */
-  uint8_t owner;  /* enum eventring_trigger_owner; 0: not known */
+  uint16_t event; /* id of its definition, named "trigger CONDITION"; 0 if it has none */
+  uint8_t owner;  /* enum eventring_trigger_owner; 0 if not known */
   uint32_t fired, saved, skipped, failed; /* as in struct eventring_trigger */
-  uint64_t bytes; /* that its copies have on the disk */
-  int error;      /* of the last copy that failed; 0: none did */
+  uint64_t bytes; /* bytes that its copies take on the disk */
+  int error;      /* error of the last copy that failed; 0 if none failed */
 };
-/* Fills *trigger with the one at `index`, from 0 on, of those that the process has at the
-   time of the call. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
+/* Fills *trigger with the trigger at `index`, from 0 on, of the triggers that the process
+   has at the time of the call. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
    (eventring_cursor_error). */
 int eventring_cursor_trigger(eventring_cursor *cursor, unsigned index,
                              struct eventring_trigger_state *trigger);
-/* Writes the condition of such a trigger, as in the name of its event; for a trigger that
-   another process has set, also when there was no room for the event. Returns its size;
-   0: it is not known. */
+/* Writes the condition of a trigger, as in the name of its event; for a trigger that
+   another process has set, also when there was no room for the event. Returns its size,
+   or 0 if it is not known. */
 size_t eventring_cursor_condition(eventring_cursor *cursor,
                                   const struct eventring_trigger_state *trigger,
                                   char text[EVENTRING_MAX_NAME + 1]);
@@ -467,7 +474,7 @@ enum eventring_control {
                                  the list `triggers`; NULL or empty: none. Of two callers
                                  at once, the later one wins */
   EVENTRING_CONTROL_ASK,      /* opens a question of `kinds` (<eventring/question.h>) */
-  EVENTRING_CONTROL_ASK_NO_MORE, /* closes it */
+  EVENTRING_CONTROL_ASK_NO_MORE, /* closes the question */
   EVENTRING_CONTROL_SPANS,    /* makes spans of class CALLS of the functions named in
                                  `spans`, with commas between them, instead of those named
                                  before, and switches the class on; NULL or empty: makes
@@ -516,7 +523,7 @@ int eventring_cursor_control_check(eventring_cursor *cursor, const struct eventr
                                    struct eventring_error *error);
 
 /* Fills in the answers to the question that this process has asked, by slot (struct
-   eventring_domain_info has them); 0: none yet. Errors as eventring_cursor_control. */
+   eventring_domain_info has them); 0 if none yet. Fails as eventring_cursor_control. */
 int eventring_cursor_answers(eventring_cursor *cursor,
                              uint32_t answers[EVENTRING_MAX_DOMAINS],
                              struct eventring_error *error);
@@ -531,35 +538,37 @@ int eventring_remove_parts(const char *directory, bool dry_run,
 
 /* ---- Totals --------------------------------------------------------------------- */
 
-/* What all events of a definition add up to since the recording began, whether they are
-   still there, overwritten, or lost for lack of room. The producer keeps these sums. */
+/* What all events of a definition add up to since the recording began, whether the events
+   are still present, overwritten, or lost for lack of room. The producer keeps these
+   sums. */
 #define EVENTRING_RECORDED_BUCKETS 32
 struct eventring_recorded {
   const struct eventring_def *def; /* NULL: not known; valid as long as the cursor */
   uint16_t id;
-  uint64_t count; /* of spans: complete ones; else events */
-  uint64_t ns;    /* of spans: sum of their durations */
-  /* of counters, by their payload: sum of their values; integers modulo 2^64 */
+  uint64_t count; /* number of complete spans, or of other events */
+  uint64_t ns;    /* for spans: sum of their durations */
+  /* for counters, by their payload: sum of their values; integers modulo 2^64 */
   union { int64_t i; uint64_t u; double d; } sum;
-  /* of spans: [0] how many took less than least_ns, [1] at least that and less than twice
-     as long, ...; the last: all others */
+  /* for spans: bucket 0 has the number that took less than least_ns, bucket 1 those that
+     took at least that and less than twice as long, and so on; the last bucket has all
+     others */
   uint64_t bucket[EVENTRING_RECORDED_BUCKETS];
   uint64_t least_ns;
-  uint32_t domain; /* slot; EVENTRING_MAX_DOMAINS: all domains together */
-  /* of counters, in addition: the last value, of all rings of the domain, and its time;
-     0: not known */
+  uint32_t domain; /* slot; EVENTRING_MAX_DOMAINS for all domains together */
+  /* for counters, in addition: the last value, of all rings of the domain, and its time,
+     which is 0 if not known */
   union { int64_t i; uint64_t u; double d; } last;
   uint64_t last_ns;
-  bool negative;   /* one of the values was */
+  bool negative;   /* for counters: one of the values was negative */
 };
 
 /* How long the spans of a definition took that have the same reason: the value of their
    begins, which is the id of a definition (EVENTRING_UNIT_ID). */
 #define EVENTRING_HISTOGRAM_BUCKETS 26
 struct eventring_histogram {
-  const struct eventring_def *def, *reason; /* as above */
+  const struct eventring_def *def, *reason; /* as in struct eventring_recorded */
   uint16_t id, reason_id;
-  uint32_t domain;       /* as above */
+  uint32_t domain;       /* as in struct eventring_recorded */
   uint64_t count, ns;    /* complete spans, and the sum of their durations */
   const uint64_t *bound; /* of all buckets but the last: the longest ns in it; 100 ns
                             to 10 s, in each recording the same */

@@ -3,9 +3,9 @@
  * to, in a trace that crosses processes.
  *
  * A span that belongs to a trace has ids. A host writes them right after the begin of the
- * span, as an event named `trace` (doc/FORMAT.md, section 9); spans inside belong to it
- * by where they are, so they need none. For a request that comes in with a header
- * `traceparent`:
+ * span, as an event named `trace` (doc/FORMAT.md, section 9); spans inside it belong to
+ * the trace by their position, so they need no ids. For a request that comes in with a
+ * header `traceparent`:
  *
  *   struct eventring_trace caller, own;
  *   char header[EVENTRING_TRACEPARENT + 1];
@@ -17,8 +17,8 @@
  *   eventring_span_trace(domain, &own);
  *   eventring_traceparent_format(&own, header);     // of requests that it sends
  *
- * The definition of the event is registered when the first one is written: a program
- * without traces has nothing of them in its file.
+ * The definition of the event is registered when the first such event is written, so the
+ * file of a program without traces does not have it.
  */
 #ifndef EVENTRING_TRACE_H
 #define EVENTRING_TRACE_H
@@ -30,13 +30,14 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The ids of a span. These bytes are the payload of the event: the structure never grows,
-   and has no member `size`. */
+/* The ids of a span. These bytes are the payload of the event, so the structure never
+   grows, and has no member `size`. */
 struct eventring_trace {
   uint8_t trace_id[16]; /* not all zero */
   uint8_t span_id[8];   /* not all zero */
-  uint8_t parent_id[8]; /* of the span that this one is in, or that sent the request;
-                           all zero: none is known */
+  /* id of the span that this span is in, or that sent the request; all zero if none is
+     known */
+  uint8_t parent_id[8];
   uint8_t flags;        /* EVENTRING_TRACE_SAMPLED or 0 */
 };
 
@@ -51,8 +52,8 @@ enum {
    unchanged, and the standard says to begin a new trace. Any thread. */
 int eventring_traceparent_parse(const char *text, size_t size, struct eventring_trace *trace);
 
-/* Writes the header, of version 00, for requests that this span sends, and a terminating
-   0. Any thread. */
+/* Writes the header `traceparent`, of version 00, for requests that this span sends, and
+   a terminating 0. Any thread. */
 void eventring_traceparent_format(const struct eventring_trace *trace,
                                   char text[EVENTRING_TRACEPARENT + 1]);
 
@@ -67,25 +68,27 @@ void eventring_trace_child(eventring_domain *domain, const struct eventring_trac
 /* Writes that the innermost open span of the present context of ring USER has these ids,
    in place of earlier ones. If that context has no span open, the ids are those that the
    context has inherited: the trace, and the parent of spans that begin there; parent_id
-   must be zero then. Returns 0; E_STATE: class user is not being recorded; E_CONFLICT:
-   the program has an event of the same name, class and kind with another payload;
-   E_MEMORY; E_FULL: the catalogue is full. On failure nothing is written. Owner. */
+   must be zero then. Returns 0, E_STATE if class user is not being recorded, E_CONFLICT
+   if the program has an event of the same name, class and kind with another payload,
+   E_FULL if the catalogue is full, or E_MEMORY. On failure nothing is written. Owner. */
 int eventring_span_trace(eventring_domain *domain, const struct eventring_trace *trace);
 
 /* For hosts that keep ids of open spans, such as those of coroutines: where the domain
    writes in ring USER. */
 struct eventring_trace_place {
   size_t size; /* sizeof, set by the caller */
-  uint64_t life;  /* if it differs from the last one, spans of class user that were open
-                     then are not open any more for readers: the recording was paused, the
-                     class was off, or this is another recording */
-  uint64_t block; /* block of the ring. A reader that comes late, or has lost events,
-                     begins with some block, so ids written in an earlier block are worth
-                     writing again */
+  /* if it differs from the value of an earlier call, spans of class user that were open
+     at that call are no longer open for readers: the recording was paused, the class was
+     off, or this is another recording */
+  uint64_t life;
+  /* block of the ring. A reader that comes late, or has lost events, begins with some
+     block, so the ids of open spans that were written in an earlier block should be
+     written again */
+  uint64_t block;
 };
-/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. A domain that is to be
-   recorded, also in the child of a fork (eventring_fork_pending), is recorded from then
-   on. Owner. */
+/* Fills *place. Returns 0, or E_STATE if the domain is not recorded. A domain that is to
+   be recorded, also in the child of a fork (eventring_fork_pending), is recorded from
+   this call on. Owner. */
 int eventring_trace_place(eventring_domain *domain, struct eventring_trace_place *place);
 
 #pragma GCC visibility pop

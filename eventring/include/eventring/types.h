@@ -21,8 +21,8 @@
  *    passes is `size`, its sizeof, which the caller sets (`struct eventring_info info =
  *    {.size = sizeof info};`); 0 is E_ARGUMENT. The library touches no more than this
  *    size, so a program goes on working with later minor versions. Structures that the
- *    library hands out by pointer (events, losses, definitions, files found) have none
- *    and may be longer than the program knows: it may copy the part that it knows.
+ *    library hands out by pointer (events, losses, definitions, files found) have no
+ *    `size` and may be longer than the program knows: it may copy the part that it knows.
  *    VERSIONS.md has the whole rule.
  *
  * Usable from C11 and C++11 with gcc or clang.
@@ -110,8 +110,9 @@ enum eventring_status {
 #define EVENTRING_ENUM(name, value, text) EVENTRING_##name = value,
   EVENTRING_ERRORS(EVENTRING_ENUM)
 #undef EVENTRING_ENUM
-  /* results that are no failures */
-  EVENTRING_JOINED = 1,    /* another host has started it (eventring_start, _stop) */
+  /* codes of results that are no failures */
+  /* another host has started the recording (eventring_start, _stop) */
+  EVENTRING_JOINED = 1,
   EVENTRING_ELSEWHERE = 2, /* the file is in another directory (eventring_start) */
   EVENTRING_LOSING = 3,    /* a ring or stream finds no room (eventring_config.warn) */
   EVENTRING_UNSAVED = 4,   /* a trigger's copy cannot be saved (eventring_config.warn) */
@@ -128,8 +129,8 @@ struct eventring_error {
 };
 
 /* Checks that a program compiled with a header of version `compiled_for` can use the
-   linked library. Returns 0, or E_LIBRARY with both versions in the text: the majors
-   differ (while the major is 0: the minors), or the library is older than the header.
+   linked library. Returns 0, or E_LIBRARY with both versions in the text if the majors
+   differ (while the major is 0, the minors), or the library is older than the header.
    eventring_start makes this check itself; a program that only reads recordings makes it
    once, first:
      if (eventring_check_version(EVENTRING_VERSION, &error) < 0) ...
@@ -145,15 +146,15 @@ const char *eventring_strerror(int code);
  * Others choose names, string payloads and paths, and some characters in them must not
  * reach a terminal: control characters, marks of direction, separators of lines and
  * characters without width change what is shown around them. (The names that a cursor
- * returns are UTF-8 without control characters; payloads are as they were recorded.) For
- * all: any thread. */
+ * returns are UTF-8 without control characters; payloads are as they were recorded.)
+ * Threads, for all: any thread. */
 
 /* A character of a text. */
 struct eventring_character {
   uint32_t code;  /* its code point; 0 when it is not valid */
   uint8_t size;   /* bytes that it takes; 1 when it is not valid */
   bool valid;     /* UTF-8, as of RFC 3629 */
-  bool printable; /* valid, and none of those that must not be shown as they are */
+  bool printable; /* valid, and may be shown as it is */
 };
 /* Returns the character at the start of `text`, which has `size` bytes, 1 or more. */
 struct eventring_character eventring_character_at(const void *text, size_t size);
@@ -163,9 +164,9 @@ struct eventring_character eventring_character_at(const void *text, size_t size)
    not fit is left out. Returns `safe`. */
 char *eventring_printable(char *safe, size_t room, const void *text, size_t size);
 /* Returns how many of the `size` bytes of a text to keep where there is room for `room`:
-   `room`, or up to three fewer where the last character would be cut. A text that is not
-   UTF-8 up to there is cut after `room` bytes. The library cuts payloads of probes in
-   this way. Any thread. */
+   `room`, or up to three fewer if the last character would be cut. A text that is not
+   UTF-8 up to that point is cut after `room` bytes. The library cuts payloads of probes
+   in this way. Any thread. */
 size_t eventring_text_fit(const void *text, size_t size, size_t room);
 
 /* ---- Vocabulary -------------------------------------------------------- */
@@ -173,7 +174,7 @@ size_t eventring_text_fit(const void *text, size_t size, size_t room);
 /* What a definition in the catalogue stands for. */
 enum eventring_def_kind {
   EVENTRING_DEF_SPAN = 1,  /* a begin and an end, which share the definition's id */
-  EVENTRING_DEF_COUNTER,   /* a number at a time; payload INT, UINT or DOUBLE */
+  EVENTRING_DEF_COUNTER,   /* a number at a point in time; payload INT, UINT or DOUBLE */
   EVENTRING_DEF_INSTANT,   /* a point in time, with or without payload */
   EVENTRING_DEF_LIFECYCLE, /* start, stop, pause, domains ...; payload INT */
   EVENTRING_DEF_ASYNC,     /* a span that may begin and end in different domains and
@@ -182,14 +183,14 @@ enum eventring_def_kind {
                               events of one flow carry the same link */
 };
 
-/* What the number of a counter means; of a span: what its ends say. */
+/* What the number of a counter means, or what the ends of a span say. */
 enum eventring_measure {
   EVENTRING_MEASURE_NONE = 0, /* not stated */
   EVENTRING_LEVEL = 1,        /* a present amount: queue length, bytes in use */
   EVENTRING_DIFFERENCE = 2,   /* the amount added since the previous value */
   EVENTRING_RATE = 3,         /* an amount per unit of time */
-  EVENTRING_OFF_CPU = 4       /* of a span: for how long its thread was not on a processor
-                                 (eventring_end_off_cpu) */
+  /* for spans: for how long the thread was not on a processor (eventring_end_off_cpu) */
+  EVENTRING_OFF_CPU = 4
 };
 
 /* What an event is about. `pauses`, `diff`, `check` and triggers find events by this,
@@ -205,7 +206,7 @@ enum eventring_measure {
   X(CYCLE_BEGIN, "cycle_begin", LIFECYCLE, "a collection over many pauses begins; its number") \
   X(CYCLE_END, "cycle_end", LIFECYCLE, "it has ended; its number")
 enum eventring_quantity {
-  EVENTRING_QUANTITY_NONE = 0, /* nothing that readers know of */
+  EVENTRING_QUANTITY_NONE = 0, /* no quantity that readers know */
 #define EVENTRING_ENUM(name, text, kind, what) EVENTRING_QUANTITY_##name,
   EVENTRING_QUANTITIES(EVENTRING_ENUM)
 #undef EVENTRING_ENUM
@@ -218,15 +219,16 @@ enum eventring_kind {
   EVENTRING_COUNTER = 3,
   EVENTRING_INSTANT = 4,
   EVENTRING_LIFECYCLE = 5,
-  EVENTRING_LINKED = 6 /* of an async span or a flow; `role` says which part of it */
+  /* an event of an async span or a flow; `role` says which part of it */
+  EVENTRING_LINKED = 6
   /* 7 is used inside the file only and never delivered */
 };
 
 /* What an event of kind LINKED is. */
 enum eventring_role {
   EVENTRING_ROLE_BEGIN = 1, /* an async span begins, a flow starts */
-  EVENTRING_ROLE_END = 2,   /* it ends */
-  EVENTRING_ROLE_STEP = 3   /* a point between, of a flow */
+  EVENTRING_ROLE_END = 2,   /* an async span or a flow ends */
+  EVENTRING_ROLE_STEP = 3   /* a point of a flow between start and end */
 };
 
 /* What the payload of an event is. */
@@ -273,7 +275,7 @@ enum eventring_class {
   EVENTRING_CLASS_FINALIZERS = 8, /* "finalizers": finalizers and destructors that a
                                      collector calls. They are not in class gc, whose
                                      spans tools add up as time in the collector */
-  EVENTRING_CLASS_HOST = 16      /* first of the host's own */
+  EVENTRING_CLASS_HOST = 16      /* the first class of the host's own */
 };
 #define EVENTRING_CLASS_BIT(c) ((uint64_t)1 << (c))
 
@@ -300,25 +302,29 @@ enum eventring_builtin_id {
    unique in a process. */
 struct eventring_def {
   const char *name;   /* 1 to EVENTRING_MAX_NAME bytes of UTF-8, no control characters */
-  const char *unit;   /* of the payload: "ns", "words", ...; at most EVENTRING_MAX_UNIT
-                         bytes; NULL: none */
-  const char *doc;    /* one sentence, cut to EVENTRING_MAX_DOC bytes; NULL: none */
+  /* unit of the payload: "ns", "words", ...; at most EVENTRING_MAX_UNIT bytes; NULL if
+     none */
+  const char *unit;
+  const char *doc;    /* one sentence, cut to EVENTRING_MAX_DOC bytes; NULL if none */
   uint8_t kind;       /* enum eventring_def_kind */
-  uint8_t event_class;/* class, 0..63, one with a name: of the library's or defined
-                         (eventring_define_class) before the event is registered */
-  uint8_t ring;       /* enum eventring_ring: where the host writes it */
-  uint8_t payload;    /* enum eventring_payload. Of a span: that of its begin: NONE, INT,
-                         UINT, STRING, BYTES or VALUES. Of a counter: INT, UINT or DOUBLE.
-                         Of a lifecycle event: INT. Of an async span or a flow: what
-                         follows link and role */
+  /* class, 0..63, that has a name: one of the library's, or one defined
+     (eventring_define_class) before the event is registered */
+  uint8_t event_class;
+  uint8_t ring; /* enum eventring_ring: the ring into which the host writes the event */
+  /* enum eventring_payload. For a span, the payload of its begin: NONE, INT, UINT,
+     STRING, BYTES or VALUES. For a counter, INT, UINT or DOUBLE. For a lifecycle event,
+     INT. For an async span or a flow, the payload after link and role */
+  uint8_t payload;
   uint16_t id;        /* set by the library; ignored on registering */
   uint8_t measure;    /* enum eventring_measure; of a counter or a span */
   uint8_t quantity;   /* enum eventring_quantity, of the kind of this definition */
-  const char *fields; /* payload VALUES: the names of the values, separated by commas, cut
-                         to EVENTRING_MAX_FIELDS bytes; NULL: none */
+  /* names of the values of a payload VALUES, separated by commas, cut to
+     EVENTRING_MAX_FIELDS bytes; NULL if none */
+  const char *fields;
 };
 
-/* Tells whether the numbers of its events are in words of 8 bytes. Any thread. */
+/* Tells whether the numbers of a definition's events are in words of 8 bytes. Any
+   thread. */
 static inline bool eventring_is_in_words(const struct eventring_def *def) {
   return def->unit && strcmp(def->unit, "words") == 0;
 }
@@ -342,10 +348,12 @@ enum eventring_liveness {
 };
 
 enum eventring_end_reason { /* why a recording has ended */
-  EVENTRING_END_UNKNOWN = 0, /* it has not, or was killed, or does not say */
-  EVENTRING_END_STOPPED = 1, /* eventring_stop */
+  /* the recording has not ended, or was killed, or does not say */
+  EVENTRING_END_UNKNOWN = 0,
+  EVENTRING_END_STOPPED = 1, /* eventring_stop was called */
   EVENTRING_END_EXIT = 2,    /* the process exited; detail: the exit status */
-  EVENTRING_END_SIGNAL = 3,  /* a signal; detail: its number, 0 when not known */
+  /* a signal ended the process; detail: its number, 0 when not known */
+  EVENTRING_END_SIGNAL = 3,
   EVENTRING_END_DELETED = 4  /* its file was deleted: the process goes on recording in
                                 another file */
 };

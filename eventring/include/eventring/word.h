@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* word.h: the bits of an event word, for probes and for those who read them.
+/* word.h: the bits of an event word, for probes and for code that reads recordings.
  * doc/FORMAT.md has the meaning of each field. */
 #ifndef EVENTRING_WORD_H
 #define EVENTRING_WORD_H
