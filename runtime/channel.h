@@ -38,8 +38,8 @@ void channel_let_go(Channel *c, Peer *self);
    one. */
 void channel_hold_in_flight(Channel *c);
 void channel_drop_in_flight(Channel *c);
-/* Frees the channels that lie in each other and are held by nothing else, if there may be
- * some. Called at the end of a domain. */
+/* Frees cycles: channels that are named only by messages in each other. Searches for them
+ * only if there may be some. Called at the end of a domain. */
 void channel_find_cycles(void);
 /* Keeps channels consistent across a fork: channel_lock_all locks all channels before the
  * fork, so that no operation is half done, and channel_unlock_all unlocks them in the
@@ -62,9 +62,9 @@ void channel_measure(size_t *bytes, size_t *mapped);
  * caller's unless CHANNEL_OK is returned. */
 ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline);
 ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline);
-/* Receives from the first of n channels that has a message, in their order. Sets *index
- * to its number, also if the channel is closed and empty (CHANNEL_CLOSED). `waiters` has
- * room for n. */
+/* Tries n channels in their order, and receives from the first that has a message. If one
+ * that is closed and empty comes before that, returns CHANNEL_CLOSED. In both cases sets
+ * *index to the number of the channel. `waiters` has room for n. */
 ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self,
                              Message **m, uint32_t *index, uint64_t deadline);
 /* Closes the channel: no more messages can be sent, but messages in it can still be

@@ -20,7 +20,9 @@ enum { MOST_SITES = 1 << 14, MOST_SITE_GROUPS = 1 << 16, SHOWN_FRAMES = 3 };
 typedef struct SiteAmount {
   uint32_t stack;
   uint64_t blocks, samples;
-  uint32_t first_way, nways; /* the ways of the site, as a range of group_order */
+  /* the groups of the site, each a way in which its blocks are held, as a range of
+     group_order */
+  uint32_t first_way, nways;
 } SiteAmount;
 
 typedef struct SiteGroup {
@@ -37,14 +39,14 @@ struct RetainSites {
   uint32_t *next;          /* by number of a block, the next block in its bucket */
   SiteAmount *sites;
   uint32_t nsites;
-  /* 2 * MOST_SITES entries by hash; an entry is place + 1, or 0 */
+  /* hash table of 2 * MOST_SITES entries: an index into `sites` plus 1, or 0 */
   uint32_t *site_index;
   SiteGroup *groups;
   uint32_t ngroups;
-  /* 2 * MOST_SITE_GROUPS entries by hash; an entry is place + 1, or 0 */
+  /* hash table of 2 * MOST_SITE_GROUPS entries: an index into `groups` plus 1, or 0 */
   uint32_t *group_index;
-  uint32_t *order;         /* places of sites, the largest first */
-  uint32_t *group_order;   /* places of groups, by site, the largest first */
+  uint32_t *order;         /* indices into `sites`, the largest first */
+  uint32_t *group_order;   /* indices into `groups`, by site, the largest first */
   size_t memory_bytes;
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* link_order.c: async spans of several rings that come one ring after the other.
+/* link_order.c: pairs begins and ends of async spans when events come ring by ring, not
+ * in the order of their times.
  *
  * The outcome of a begin or an end also depends on the events of its span that were
  * written earlier in other rings. A span nearly always has one begin and one end, which
  * may come in either order: they belong together if the end is not earlier. So the two
  * are paired in the table at once, and nothing is sorted. The pair is held in its place
- * as long as an event between the two, or before one of them, may still come. It is
- * reported when its place is needed again or the table is full, provided that nothing
+ * as long as an event of the span that is earlier than the pair's end may still come. It
+ * is reported when its place is needed again or the table is full, provided that nothing
  * earlier can come any more.
  *
  * The events of a span wait in a sorted queue in two cases only: a third event of the
@@ -135,9 +136,9 @@ static int settle_held(struct eva_link_order *order, uint64_t before) {
   return EVENTRING_OK;
 }
 
-/* Makes room for another span: reports the pairs that can be reported, and then enlarges
-   the table if it is still at least half as full as it may be. (Otherwise it would soon
-   have to be searched again.) */
+/* Makes room for another span: reports the pairs that can be reported. If at least a
+   quarter of the places are in use even then, enlarges the table. (It is full when half
+   of them are, and would soon have to be searched again.) */
 static __attribute__((noinline)) int make_room(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   int status = settle_held(order, before);
@@ -162,8 +163,9 @@ static int queue_point(struct eva_link_order *order, struct eva_link *place, uin
   return queue_event(order, &event);
 }
 
-/* Puts an event into the queue, with all events of its span that are not certain to be
-   earlier than all events still to come. */
+/* Puts an event into the queue, and with it the begin and the end that wait in the place
+   of its span, unless they are earlier than `before`, and so than all events still to
+   come. */
 static __attribute__((noinline)) int wait_for_others(struct eva_link_order *order,
                                                      struct eva_link *place,
                                                      const struct eva_link_event *event,

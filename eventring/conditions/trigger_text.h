@@ -17,8 +17,9 @@ struct evr_trigger_text { /* what the text of a trigger says */
 };
 
 /* Reads the trigger that begins at byte *at of a list, and moves *at behind it and the
-   `;` that follows. Options that are not given have their defaults. Returns 1, 0 if there
-   is no further trigger, or E_CONFIG with a text that has the column in the list. */
+   `;` that follows. Options that are not given have their defaults. Returns 1 if there
+   was a trigger, 0 if the list has no further one, or E_CONFIG if it has a mistake; the
+   text of the error then names the column of the list. */
 int evr_trigger_text_next(struct evr_trigger_text *trigger, const char *text, size_t size,
                           size_t *at, struct eventring_error *error);
 

@@ -63,7 +63,8 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
     snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
              describe(sys_errno, buffer, sizeof buffer));
   }
-  /* the text may contain foreign names */
+  /* the text may contain names from files, with characters that must not reach a
+     terminal */
   evr_text_clean_message(error->text, sizeof error->text);
   return code;
 }

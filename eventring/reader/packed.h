@@ -17,7 +17,8 @@ struct evr_packed;
    packed. Returns 0, E_BYTE_ORDER, E_VERSION, E_CORRUPT, E_SYSTEM or E_MEMORY. */
 int evr_packed_open(struct evr_packed **packed, int fd, struct eventring_error *error);
 void evr_packed_close(struct evr_packed *packed);
-/* Takes new packets. Returns 0, E_SYSTEM or E_MEMORY. */
+/* Finds the packets that were written since the file was last searched. Returns 0,
+   E_SYSTEM or E_MEMORY. */
 int evr_packed_refresh(struct evr_packed *packed, struct eventring_error *error);
 /* Copies bytes of the plain file; bytes that no packet has are zeros. Returns 0,
    E_TRUNCATED, E_SYSTEM or E_MEMORY. */
@@ -27,7 +28,8 @@ int evr_packed_read(struct evr_packed *packed, uint64_t offset, void *to, size_t
 bool evr_packed_is_hole(const struct evr_packed *packed, uint64_t offset, uint64_t size);
 /* Returns the size of the plain file in bytes. */
 uint64_t evr_packed_bytes(const struct evr_packed *packed);
-/* Moves the first damage found since the last call to *damage, if *damage is empty. */
+/* Moves into *damage the first damage found since the last call. If *damage is set
+   already, it stays, and what was found is forgotten. */
 void evr_packed_take_damage(struct evr_packed *packed, struct eventring_error *damage);
 
 #pragma GCC visibility pop

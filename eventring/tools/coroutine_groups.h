@@ -26,8 +26,9 @@ struct coroutine_groups {
   struct coroutine_group *groups; /* the longest suspended first */
   size_t group_count;
   uint64_t bytes;
-  uint64_t torn;                  /* number of coroutines that changed at each attempt */
-  uint64_t searched, heap_bytes;  /* bytes of the heap */
+  /* number of coroutines that could not be read, since they changed at each attempt */
+  uint64_t torn;
+  uint64_t searched, heap_bytes;  /* bytes of the heap: searched, and in all */
   bool cut;                       /* the search did not see the whole heap */
 };
 

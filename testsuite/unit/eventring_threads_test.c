@@ -67,7 +67,8 @@ static void threads_that_vanish_leave_their_slots(void **state) {
   eventring_domain *domain;
   for (int i = 0; i < MANY_THREADS; i++) {
     in_a_thread(start_and_vanish, &domain);
-    /* including the domain that has taken over the slots of all others */
+    /* Each domain keeps its slot until none is free. Then the domains of all threads that
+       have vanished are ended, and their slots are used again. */
     if (i < EVENTRING_MAX_DOMAINS) assert_int_equal(eventring_domain_slot(domain), i);
   }
   expect_a_slot();
@@ -148,7 +149,8 @@ static void unbound_domains_move_between_threads(void **state) {
   eventring_user_counter(domain, T_COUNT, 2);
   assert_int_equal(evr_domain_emitted(domain, EVENTRING_USER), 2);
   in_a_thread(stop_for_another, &domain);
-  /* the last domain of this thread is gone when the library writes its own events */
+  /* pause and resume write their events into the domain that this thread started last;
+     another thread has stopped it */
   start_unbound(&domain);
   in_a_thread(stop_for_another, &domain);
   assert_int_equal(eventring_pause(), EVENTRING_OK);
