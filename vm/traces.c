@@ -98,7 +98,8 @@ static void take_over(Context *c, Context *old, unsigned room) {
   context_set_checked(c);
 }
 
-/* Gives `owner` a context with room for the ids of `room` spans. L runs; may collect. */
+/* Gives `owner` a context with room for the ids of `room` spans. L is the running thread;
+ * may collect. */
 static COLD void make_longer(lua_State *L, lua_State *owner, unsigned room) {
   Domain *d = L->domain;
   gc_make_room(L, bytes_with(room));
