@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).
- *
- * The barrier logs objects. When a clean object comes to refer to a young one, or to any
- * object while a major cycle marks, the barrier puts it into the remembered set and clears
- * GC_CLEAN, so it is logged once. The next minor collection rescans the object whole.
- *
- * A table with a large part stays clean, because a store into the large part must mark its
- * card even when the table is logged for its small part. LargeHeader.logged says that the
- * table is logged; if that header goes with the part, the table is logged twice.
- */
+/* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).  The
+ * barrier logs objects. When a clean object comes to refer to a young one, or to any
+ * object while a major cycle marks, the barrier puts it into the remembered set and
+ * clears GC_CLEAN, so it is logged once. The next minor collection rescans the object
+ * whole.  A table with a large part stays clean, because a store into the large part must
+ * mark its card even when the table is logged for its small part. LargeHeader.logged says
+ * that the table is logged; if that header goes with the part, the table is logged
+ * twice. */
 #include "gc_internal.h"
 
 #include "gc.h"
@@ -30,8 +28,8 @@ static LargeHeader *large_part(const Table *t) {
   return NULL;
 }
 
-/* Adds to the debt, so that the next minor collection does not have too much to examine. A
- * program that stores and does not allocate collects at its next safepoint. */
+/* Adds to the debt, so that the next minor collection does not have too much to examine.
+ * A program that stores and does not allocate collects at its next safepoint. */
 static void add_debt(Domain *d, size_t bytes) {
   d->heap.scan_debt += bytes;
   heap_note_taken(d);
@@ -70,7 +68,8 @@ NOINLINE void gc_remember(Domain *d, GCObject *parent) {
   }
 }
 
-/* Makes the next minor collection scan the part whole, since its cards are not recorded. */
+/* Makes the next minor collection scan the part whole, since its cards are not
+ * recorded. */
 static NOINLINE void lose_cards(Domain *d, Table *t, void *part) {
   heap_large_of(part)->fresh = 2;
   add_debt(d, heap_large_of(part)->size);
@@ -109,11 +108,12 @@ NOINLINE void gc_remember_slot(Domain *d, Table *t, const void *slot) {
   remember_table(d, t);
 }
 
-/* Logs a table whose parts were replaced. New small parts and fresh large arrays are scanned
- * with the table. A large array that was grown kept its cards, and values put into a new
- * large node part went through gc_barrier_reinserted, so young objects are on marked cards.
- * But values that have moved (from node to node, or between the two parts) may be where the
- * major marking has already been; in that case it scans the table again, piece by piece. */
+/* Logs a table whose parts were replaced. New small parts and fresh large arrays are
+ * scanned with the table. A large array that was grown kept its cards, and values put
+ * into a new large node part went through gc_barrier_reinserted, so young objects are on
+ * marked cards. But values that have moved (from node to node, or between the two parts)
+ * may be where the major marking has already been; in that case it scans the table again,
+ * piece by piece. */
 void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;

@@ -71,8 +71,8 @@ ALWAYS_INLINE void gc_make_room_to_grow(lua_State *L, size_t size) {
   if (unlikely(size > HEAP_SMALL_MAX)) gc_collect_for(L, size, true);
 }
 
-/* Collects only what a failed allocation wants collected. Called where an error was caught;
- * before that, the error's own message might find no room. */
+/* Collects only what a failed allocation wants collected. Called where an error was
+ * caught; before that, the error's own message might find no room. */
 ALWAYS_INLINE void gc_check_emergency(lua_State *L) {
   if (unlikely(L->domain->gc.emergency)) gc_recover(L);
 }
@@ -111,8 +111,8 @@ ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
     gc_remember_slot(d, t, to);
 }
 
-/* Notes a value that a resize puts into a new part, before gc_table_resized is called. The
-   function for a node notes its key and its value. */
+/* Notes a value that a resize puts into a new part, before gc_table_resized is called.
+ * The function for a node notes its key and its value. */
 ALWAYS_INLINE void gc_barrier_reinserted(lua_State *L, Table *t, const void *slot,
                                          const TValue *value) {
   if ((t->gc & GC_CLEAN) && is_collected(value) && (value->v.gc->gc & GC_YOUNG))
