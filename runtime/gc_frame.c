@@ -6,17 +6,17 @@
  * kind fits into the time that is left. So the frame does not exceed its time, unless a
  * unit takes longer than any before it, or the system takes the processor away.
  *
- *   unit      a quantum of a minor marking; its roots; its end; a quantum of a phase of the
- *             cycle; or a few finalizers
+ *   unit      a quantum of a minor marking; its roots; its end; a quantum of a phase of
+ *             the cycle; or a few finalizers
  *   estimate  Gc.unit_ns, the CPU time of the longest unit of a kind. It shrinks between
- *             frames, never within one: by an eighth of its difference to the longest unit
- *             of the last frame that had one of this kind. It also shrinks by an eighth if
- *             half a frame was too short for the unit, which might never begin otherwise.
- *             So the longest unit is remembered for some dozens of frames. Where CPU time
- *             is not measured, wall time up to MOST_UNIT_NS counts.
- *   pieces    large parts are scanned GC_FRAME_PIECE elements at a time instead of GC_PIECE
- *             (Gc.piece): each element may be two cache misses, and 1024 elements took 0.1
- *             to 0.4 ms.
+ *             frames, never within one: by an eighth of its difference to the longest
+ *             unit of the last frame that had one of this kind. It also shrinks by an
+ *             eighth if half a frame was too short for the unit, which might never begin
+ *             otherwise. So the longest unit is remembered for some dozens of frames.
+ *             Where CPU time is not measured, wall time up to MOST_UNIT_NS counts.
+ *   pieces    large parts are scanned GC_FRAME_PIECE elements at a time, not GC_PIECE
+ *             (Gc.piece): each element may be two cache misses, and 1024 elements took
+ *             0.1 to 0.4 ms.
  *
  * The end of a minor collection takes as long as the memory that it frees at once needs,
  * which is known in advance (gc_minor.c). The undivided steps at the end of marking begin
@@ -130,7 +130,7 @@ static bool is_work_left(const Domain *d) {
   return is_worth_a_minor(d) || gc_rest_is_left(d) || is_cycle_left(d) || d->gc.finalizers.n > 0;
 }
 
-/* Does a part of a minor collection; returns false if there was no time for all of it. */
+/* Runs a part of a minor collection; returns false if there was no time for all of it. */
 static bool collect_young(Domain *d) {
   if (!gc_unit_begins(&d->gc, GC_UNIT_MINOR, 0)) return false;
   return gc_minor_some(d, EV_REASON_FRAME, d->gc.step_work + GC_QUANTUM);
@@ -162,7 +162,7 @@ void gc_frame_init(Gc *gc) {
 bool gc_frame(lua_State *L, uint64_t ns) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
-  gc_time_record(d); /* makes time off the processor known for each frame of the program */
+  gc_time_record(d); /* time off the processor, by frames of the program */
   if (gc->running || ns == 0) return is_work_left(d);
   begin_frame(gc, ns);
   gc_enter(L);

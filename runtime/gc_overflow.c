@@ -10,12 +10,12 @@
  *   Gc.remembered_threads                is a list through the threads themselves
  *   Gc.partial                           the object is scanned at once (gc_scan.c,
  *                                        gc_thread.c)
- *   Gc.cards                             the part is scanned whole (LargeHeader.fresh is 2)
+ *   Gc.cards                             the part is scanned whole (`fresh` becomes 2)
  *   Gc.new_interned                      the whole intern table is examined (gc_sweep.c)
  *   weak slots, ephemerons that wait     this marking follows them as strong references
  *   GcEphemerons.reached                 all entries that wait are examined
  *   Gc.candidates, Gc.found              the object lives until a later cycle
- *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
+ *   Gc.finalizers                        the dead wait in Gc.found for an empty queue
  *   Gc.finalizable, Gc.fixed             are allocated where an error can be raised
  *
  * The bits. A chunk's header has a bit for each 8 bytes of the chunk, in pages that are
@@ -40,10 +40,10 @@
  * grey object that is clean or a thread; outside of marking no bit is set.
  *
  * When Gc.grey is empty, the major marking moves objects with a bit there; Gc.grey has
- * room for 64 from the beginning. Objects that are not marked or are logged are left to
- * the next minor collection (Gc.overflow_minor). Each undivided step at the end of
- * marking begins with a minor collection, after which all objects with a bit can be
- * moved. So marking ends.
+ * room for 16 from the beginning (LEAST_RECORDS in gc.c). Objects that are not marked or
+ * are logged are left to the next minor collection (Gc.overflow_minor). Each undivided
+ * step at the end of marking begins with a minor collection, after which all objects with
+ * a bit can be moved. So marking ends.
  *
  * Both kinds of passes end, since a pass follows another one only if an object was
  * promoted or marked in between. In most heaps one pass with a mark stack of 64 is
@@ -177,7 +177,8 @@ static bool is_only_grey(Domain *d, const GCObject *o) {
   return only;
 }
 
-/* Moves objects of one word to Gc.grey, which is empty and has room for a word's bits. */
+/* Moves the grey objects of one word to Gc.grey, which is empty. A word has at most 32:
+ * the smallest object is a closure of 16 bytes. */
 static void move_word(Domain *d, Chunk *c, size_t i) {
   GcVector *grey = &d->gc.grey;
   for (uint64_t bits = c->overflow[i]; bits != 0; bits &= bits - 1) {
