@@ -19,21 +19,21 @@
  *
  *   Promoted objects that were not scanned yet wait on Gc.promoted and Gc.minor_partial.
  *   They are clean, though they may refer to young objects; they are scanned before
- *   anything is reclaimed. Stores into them go through the barrier like any other. Records
- *   and slots of threads (gc_thread.c) for which a piece has no time stay.
+ *   anything is reclaimed. Stores into them go through the barrier like any other.
+ *   Records and slots of threads (gc_thread.c) for which a piece has no time stay.
  *
  *   Each piece first finishes the work that the previous one has left, then scans the
  *   roots, the running threads and the objects logged in between. If nothing is left to
  *   scan after that, everything reachable has been promoted, and what is young is dead:
- *   dead weak references are cleared and dead objects with finalizers are queued. The piece
- *   that completes this is the last. Any other piece leaves the rest to the next one, which
- *   goes on when it has again promoted everything reachable. Each piece does more than the
- *   program allocates between two pieces, so the last piece is reached.
+ *   dead weak references are cleared and dead objects with finalizers are queued. The
+ *   piece that completes this is the last. Any other piece leaves the rest to the next
+ *   one, which goes on when it has again promoted everything reachable. Each piece does
+ *   more than the program allocates between two pieces, so the last piece is reached.
  *
  *   Weak ranges stay noted from piece to piece: slots that get other contents are logged
- *   and noted again. Before the ranges are cleared, those of tables that have become strong
- *   are followed (gc_check_weak_minor). An object that was promoted by an early piece and
- *   dies before the last one is found by the next major cycle.
+ *   and noted again. Before the ranges are cleared, those of tables that have become
+ *   strong are followed (gc_check_weak_minor). An object that was promoted by an early
+ *   piece and dies before the last one is found by the next major cycle.
  *
  *   Slices of a cycle wait while a collection is under way, unless memory is short; the
  *   undivided steps at the end of a cycle contain a whole minor collection.
@@ -58,15 +58,15 @@
 #ifdef SAROS_STRESS
 #define LEAST_PIECE ((size_t)4 << 10)
 #else
-#define LEAST_PIECE ((size_t)192 << 10) /* work allowed after the roots, and after the set */
+#define LEAST_PIECE ((size_t)192 << 10) /* work after the roots, and after the set */
 #endif
 /* Work that each piece does before the roots, and again after them, whatever time it
  * takes. */
 #define LEAST_TIMED ((size_t)32 << 10)
-#define UNLINK_WORK ((size_t)256 << 10) /* at once, on strings left by the last collection */
+#define UNLINK_WORK ((size_t)256 << 10) /* at once, on strings left from the last one */
 #define STRING_WORK 32 /* of unlinking a string that was just made */
-#define SPARE_WORK ((size_t)512 << 10) /* of the end of a collection, beyond that of a piece */
-#define FEW_STRINGS 256 /* below this number the end unlinks strings however late it is */
+#define SPARE_WORK ((size_t)512 << 10) /* of a collection's end, beyond that of a piece */
+#define FEW_STRINGS 256 /* with fewer the end is not postponed for time */
 /* Time of unlinking a dead string, and of examining a block that was allocated from. */
 #define STRING_NS 40
 #define BLOCK_NS 100
@@ -81,7 +81,8 @@ static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   if (has_references(o)) GC_PUSH_PROMOTED(d, o);
 }
 
-/* Does what the fast path of promotion leaves out; returns whether the object is done. */
+/* Handles what the fast path of promotion leaves out; returns whether the object is
+ * done. */
 static NOINLINE bool promote_aside(Domain *d, GCObject *o) {
   if (o->gc & GC_AWAITED) gc_reached(d, o, SCAN_MINOR);
   if (!heap_is_hosted(&d->heap)) return false;
