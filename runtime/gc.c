@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc.c: the collector's state machine and its pacing.
+/* runtime/gc.c: the collector's state machine and its steps.
  *
  * Overview
  * --------
@@ -60,12 +60,12 @@
 #define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
-#define PATIENCE 4 /* times a frame's bytes that may be allocated while a collection waits */
+#define PATIENCE 4 /* may be allocated while a collection waits, times the frame */
 #define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of records */
-#define MAPPED_RECORDS ((size_t)128 << 10) /* bytes from which an array is a mapping */
+#define MAPPED_RECORDS ((size_t)128 << 10) /* bytes; from then on a mapping */
 #define REFUSED_PAUSE 1000   /* records made without asking for memory after a refusal */
-#define LEAST_STEP_KIB 16    /* that the program must have asked for before a step is done */
+#define LEAST_STEP_KIB 16    /* a step waits until the program has asked for as much */
 #define TIMED_STEP_KIB 512   /* up to this size a requested step is bounded in time */
 #define LEAST_MINOR_KIB 64   /* LEAST_STEP_KIB in generational mode */
 /* the first capacity of an array; Gc.promoted and Gc.grey have it from the beginning */
@@ -473,7 +473,7 @@ static void do_what_is_due(Domain *d) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
     gc->rest_last = 0;
   } else if (gc->minor_begun) {
-    collect_young(d); /* collectgarbage("step") has begun it before the nursery was full */
+    collect_young(d); /* begun by collectgarbage("step") with a nursery not full */
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
@@ -503,7 +503,7 @@ static void stress_step(Domain *d) {
 #define do_step(d) do_what_is_due(d)
 #endif
 
-#define LONG_STEP_NS 10000000 /* from this on the stack of the waiting program is recorded */
+#define LONG_STEP_NS 10000000 /* the waiting program's stack is recorded from then on */
 
 /* The beginning of a step whose CPU time is recorded. */
 typedef struct StepTime {
