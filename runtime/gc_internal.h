@@ -4,10 +4,10 @@
  * One scanner serves both markings; each is instantiated with a constant kind:
  *
  *   SCAN_MINOR  a young object found is promoted: it becomes old, clean and of the colour
- *               that means marked, its lines are marked, and it is on Gc.promoted until it
- *               is scanned. An old white one (only while a major cycle marks) turns grey.
- *   SCAN_MAJOR  a white object found turns grey: it and its lines are marked, and it is on
- *               Gc.grey until it is scanned. A young one is left to minor collections.
+ *               that means marked, its lines are marked, and it is on Gc.promoted until
+ *               it is scanned. An old white one (only while a major cycle marks) turns grey.
+ *   SCAN_MAJOR  a white object found turns grey: it and its lines are marked, and it is
+ *               on Gc.grey until it is scanned. A young one is left to minor collections.
  *
  * Scanning an object marks the lines of its parts, since they are found through the
  * object alone.
@@ -99,8 +99,8 @@ ALWAYS_INLINE bool is_dead(Domain *d, const GCObject *o, ScanKind kind) {
 
 /* ---- memory of objects --------------------------------------------------- */
 
-/* Returns the bytes of the object itself without its parts; sets *base to their
- * address. */
+/* Returns the bytes of the object itself without its parts; sets *base to its first
+ * byte. */
 size_t gc_object_extent(const GCObject *o, char **base);
 
 #define string_bytes(s) heap_round(offsetof(String, data) + string_len(s) + 1)
@@ -131,7 +131,7 @@ ALWAYS_INLINE void mark_part(Domain *d, const void *p, size_t size, ScanKind kin
 /* ---- visiting ------------------------------------------------------------ */
 
 void gc_promote(Domain *d, GCObject *o);   /* a young object is reachable (gc_minor.c) */
-void gc_make_grey(Domain *d, GCObject *o); /* an old white object is reachable (gc_mark.c) */
+void gc_make_grey(Domain *d, GCObject *o); /* an old white one is reachable (gc_mark.c) */
 
 ALWAYS_INLINE void visit(Domain *d, GCObject *o, ScanKind kind) {
   uint8_t gc = o->gc;
@@ -273,8 +273,8 @@ bool gc_slice_until_deadline(Domain *d, EventId reason);
 
 /* ---- frames (gc_frame.c) ------------------------------------------------- */
 
-#define GC_LOOK_WORK ((size_t)16 << 10) /* work between looks at the clock outside frames */
-#define GC_QUANTUM ((size_t)8 << 10)    /* work between looks at the clock in a frame */
+#define GC_LOOK_WORK ((size_t)16 << 10) /* work between looks at the clock */
+#define GC_QUANTUM ((size_t)8 << 10)    /* work between looks at it in a frame */
 void gc_frame_init(Gc *gc);
 /* Ends the unit that runs, and begins another one of this kind if there is time for it.
  * Returns whether there is. The unit takes `least_ns` or the estimate, whichever is
@@ -400,7 +400,7 @@ size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
 /* Returns the work of collectgarbage("step", kib). */
 size_t gc_pace_step(const Domain *d, size_t kib);
 void gc_pace_set_nursery(Gc *gc);
-void gc_pace_grow_nursery(Domain *d, size_t promoted); /* at the end of a minor collection */
+void gc_pace_grow_nursery(Domain *d, size_t promoted); /* after a minor collection */
 void gc_pace_verify(const Domain *d);
 
 #endif
