@@ -5,7 +5,7 @@
  *
  *   SCAN_MINOR  a young object found is promoted: it becomes old, clean and of the colour
  *               that means marked, its lines are marked, and it is on Gc.promoted until
- *               it is scanned. An old white one (only while a major cycle marks) turns grey.
+ *               it is scanned. An old white one turns grey (while a major cycle marks).
  *   SCAN_MAJOR  a white object found turns grey: it and its lines are marked, and it is
  *               on Gc.grey until it is scanned. A young one is left to minor collections.
  *
