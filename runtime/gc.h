@@ -20,8 +20,8 @@
  *
  *   1. Only gc_check, gc_full, gc_step_by, gc_frame and the functions that make room
  *      (gc_make_room, stack_grow_or_collect, callinfo_extend) collect. When one of them
- *      is called, everything needed afterwards is reachable from the registry, a stack slot
- *      below top, an open upvalue or another reachable object.
+ *      is called, everything needed afterwards is reachable from the registry, a stack
+ *      slot below top, an open upvalue or another reachable object.
  *   2. At that moment L->top is at or above every live slot of the running frame; slots
  *      above it are set to nil. Stacks may move during the call (finalizers run there; a
  *      stack that has become far too large is shrunk).
@@ -260,11 +260,11 @@ typedef struct Gc {
   size_t trigger;       /* debt from which on a step is due */
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;
-  size_t most_old;      /* bytes of old objects at which a cycle is finished at once */
+  size_t most_old;      /* bytes of old objects above which a cycle is finished at once */
   /* bytes of old objects at the end of the last cycle, without those that only a
    * finalizer kept alive */
   size_t live_bytes;
-  double death_rate;    /* share of bytes promoted since the cycle before that died */
+  double death_rate;    /* share of bytes promoted between cycles that died */
   size_t unsure_bytes;  /* of live_bytes, promoted during that cycle and likely dead */
   /* stats.promoted_bytes when this cycle began, and when the last one ended */
   uint64_t promoted_before, promoted_at_end;
@@ -370,8 +370,8 @@ typedef struct Gc {
   struct Chunk *sweep_chunk;
   struct LargeHeader *sweep_large;
   uint64_t cycle; /* number of the current (or last) major cycle */
-  uint32_t stress_count; /* gc_checks that collected, in stress builds */
-  uint32_t verify_count;
+  uint32_t stress_count; /* steps of the collector in stress builds */
+  uint32_t verify_count; /* steps until the next verification there */
   uint32_t stress_inserts; /* new keys of large tables (table.c) */
   GcStats stats;
 } Gc;
