@@ -308,10 +308,10 @@ typedef struct Gc {
   uint64_t step_until;     /* monotonic_ns at which no more work begins; 0: no bound */
   uint64_t step_off_cpu;   /* eventring_off_cpu_begin when step_until was set */
   /* Frames (gc_frame.c) */
-  uint64_t frame_begun;    /* monotonic_ns at the begin of the frame */
+  uint64_t frame_begun;    /* monotonic_ns at the start of the frame */
   uint64_t deadline;       /* monotonic_ns at its end; 0: no frame runs */
-  uint64_t unit_begun;     /* monotonic_ns at the begin of the unit */
-  uint64_t unit_off_cpu;   /* eventring_off_cpu_begin at the begin of the unit */
+  uint64_t unit_begun;     /* monotonic_ns at the start of the unit */
+  uint64_t unit_off_cpu;   /* eventring_off_cpu_begin at the start of the unit */
   uint32_t unit_ns[GC_UNIT_NONE]; /* time of the longest recent unit of each kind */
   uint32_t frame_ns[GC_UNIT_NONE]; /* the longest in this frame; 0: there was none */
   uint8_t unit;            /* the GcUnit that runs */

@@ -51,7 +51,7 @@
 #define AWAIT_WORK 128  /* work of recording an entry that waits */
 #define LOOK_WORK 16    /* work of examining a node for a dead key */
 #define CLEAR_WORK 32   /* work of examining and clearing a node */
-#define LOOK_BACK 16    /* entries of a bucket that are searched for the same entry */
+#define LOOK_BACK 16    /* entries of a bucket that are searched for a duplicate */
 #define PREFETCH_AHEAD 8
 
 static GcEphemerons *index_of(Domain *d, ScanKind kind) {

@@ -116,8 +116,8 @@ bool gc_separate_young(Domain *d, bool *revived) {
   return done;
 }
 
-/* Keeps all young objects alive. A piece in the other mode may have separated some, whose
- * places stay empty. */
+/* Keeps all young objects alive. A piece in generational mode may have separated some,
+ * whose places stay empty. */
 bool gc_keep_young_finalizable(Domain *d) {
   Gc *gc = &d->gc;
   gc->separate_at = gc->separate_end = 0;

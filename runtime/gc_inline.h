@@ -45,7 +45,7 @@ ALWAYS_INLINE void heap_note_taken(Domain *d) {
     gc_note_emergency(d);
 }
 
-/* Runs a collection step if one is due (rules 1 and 2 of gc.h hold here). */
+/* Runs a collection step if one is due (rules 1 and 2 of gc.h must hold). */
 ALWAYS_INLINE void gc_check(lua_State *L) {
 #ifdef SAROS_STRESS
   gc_step(L);

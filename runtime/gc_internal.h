@@ -107,7 +107,7 @@ size_t gc_object_extent(const GCObject *o, char **base);
 #define array_bytes(t) ((size_t)(t)->array_size * sizeof(TValue))
 #define node_bytes(t) ((size_t)table_node_count(t) * sizeof(Node))
 
-/* Returns the bytes of those parts of a table that are scanned whole with it. */
+/* Returns the bytes of the parts of a table that are scanned whole with it. */
 ALWAYS_INLINE size_t small_part_bytes(const Table *t) {
   size_t array = array_bytes(t), node = node_bytes(t);
   return (heap_is_large(array) ? 0 : array) + (heap_is_large(node) ? 0 : node);
@@ -193,8 +193,8 @@ size_t gc_scan_major(Domain *d, GCObject *o);
 void gc_scan_piece_minor(Domain *d);
 size_t gc_scan_piece_major(Domain *d);
 /* Scans a thread (gc_thread.c). The minor function examines what may have changed since
- * the last scan, the major ones everything, in pieces if the thread is deep. The last one
- * returns true after the last piece. */
+ * the last scan, the major ones everything, in pieces if the thread is deep.
+ * gc_scan_thread_piece returns true after the last piece. */
 size_t gc_scan_thread_minor(Domain *d, lua_State *co);
 size_t gc_scan_thread_major(Domain *d, lua_State *co);
 bool gc_scan_thread_piece(Domain *d, GcPartial *p, size_t *work);
@@ -253,7 +253,7 @@ ALWAYS_INLINE bool gc_any_reached(const Gc *gc) {
   return gc->major_ephemerons.reached.n > 0 || gc->major_ephemerons.reached_lost;
 }
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
-/* Notes a table in which a key was found that was not reached; returns false if there is
+/* Notes a table that has an unreached key; returns false if there is
  * no memory. gc_clear_some_tables clears the entries of dead keys when marking is over,
  * and returns true when all is done. */
 bool gc_note_clearing(Domain *d, Table *t);
@@ -307,12 +307,12 @@ ALWAYS_INLINE void gc_piece_ends_at(Gc *gc, size_t most) {
   gc->minor_look = most == SIZE_MAX || gc->step_until == 0 || most < look ? most : look;
 }
 bool gc_drain_some(Domain *d);      /* false: the piece is over before all is done */
-void gc_drain_promoted(Domain *d);  /* scans only what is on Gc.promoted and partial */
+void gc_drain_promoted(Domain *d);  /* scans Gc.promoted and Gc.minor_partial */
 void gc_rescan(Domain *d, GCObject *o);            /* an old object */
 void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
 /* Notes an object for which a record had no room (gc_overflow.c). gc_scan_overflowed
  * scans all such objects by the minor marking. gc_refill_grey moves some grey ones to
- * Gc.grey when that is empty, and returns the work, 0 if there are none. */
+ * Gc.grey when Gc.grey is empty, and returns the work, 0 if there are none. */
 void gc_overflow_minor(Domain *d, GCObject *o);
 void gc_overflow_major(Domain *d, GCObject *o);
 bool gc_has_overflowed(Domain *d, const GCObject *o);
