@@ -60,7 +60,7 @@
 #define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
-#define PATIENCE 4 /* may be allocated while a collection waits, times the frame */
+#define PATIENCE 4 /* a collection waits for so many times a wide frame's bytes */
 #define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of records */
 #define MAPPED_RECORDS ((size_t)128 << 10) /* bytes; from then on a mapping */
@@ -117,8 +117,8 @@ NOINLINE bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, siz
   return !stress_allocation_fails() && extend_array(d, items, capacity, item_size);
 }
 
-/* Extends the array, but asks the system only at times after a refusal. For callers that
- * can do without the record, since a refusal takes longer than their other way. */
+/* Extends the array, but after a refusal does not ask the system for REFUSED_PAUSE calls.
+ * For callers that can do without the record in less time than a refusal takes. */
 NOINLINE bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacity,
                                          size_t item_size) {
   static _Thread_local uint32_t pause;
@@ -451,8 +451,8 @@ static void collect_young(Domain *d) {
   if (done) catch_up(d);
 }
 
-/* Tells whether it is the turn of memory that minor collections have left to be
- * reclaimed. It takes turns with slices. */
+/* Tells whether the step reclaims what minor collections have left; such steps and slices
+ * take turns. */
 static bool is_turn_of_rest(const Domain *d) {
   return gc_rest_is_left(d) && (d->gc.phase == GC_PHASE_IDLE || !d->gc.rest_last);
 }
@@ -483,8 +483,8 @@ static void do_what_is_due(Domain *d) {
 #ifdef SAROS_STRESS
 #define STRESS_PIECE 8192
 
-/* Collects at every gc_check, and at some runs a slice or the verifier, which costs as
- * much as the whole heap. */
+/* Collects at every gc_check. At some it also runs a slice or the verifier, which
+ * examines the whole heap. */
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->minor_begun || gc->stress_count % 4 == 0)
@@ -535,7 +535,7 @@ static void collect_young_counted(Domain *d) {
   PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
-/* Begins a span of more than one step at once, run so that memory keeps its bound. */
+/* Begins a span of several steps at once, which keep memory within its bound. */
 static uint64_t begin_stall(Domain *d, EventId reason) {
   uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, ALLOCATION_STALL, reason);
@@ -589,8 +589,8 @@ static void do_step_measured(Domain *d) {
 }
 
 /* Tells whether the collection waits until the running C function returns. Each minor
- * collection scans the slots of a running C function as a whole. If it has very many
- * (table.pack), they can be scanned in pieces, or have gone, once it has returned. */
+ * collection scans the slots of a running C function as a whole. Very many slots
+ * (table.pack) can be scanned in pieces, or have gone, once it has returned. */
 static bool waits_for_return(const lua_State *L) {
   Gc *gc = &L->domain->gc;
   if (likely(is_lua_frame(L->ci))) return false;

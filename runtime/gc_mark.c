@@ -196,7 +196,7 @@ static bool clear_values(Domain *d, size_t most) {
   size_t at_once = gc->deadline != 0 ? VALUES_IN_FRAME : VALUES_AT_ONCE;
   bool done = gc_clear_some_values(d, most == SIZE_MAX ? SIZE_MAX : at_once);
   PROBE_END(d, WEAK);
-  gc->slice_work += gc->step_work - before; /* so the next such step has its own slice */
+  gc->slice_work += gc->step_work - before; /* so the next such step gets its own slice */
   return done;
 }
 
