@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc.c: the collector's state machine and its pacing.
+/* runtime/gc.c: the collector's state machine and its steps.
  *
  * Overview
  * --------
- * Non-moving, generational by sticky marks, with an incremental major cycle.
- * Invariants and rules for its users: gc.h. The heap: heap.c. The parts:
+ * The collector does not move objects. It is generational by sticky marks, with an
+ * incremental major cycle. Invariants and rules for its users: gc.h. The heap: heap.c.
+ * The parts:
  *
  *   gc_minor.c     minor collections: mark and promote what is young
  *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
@@ -15,8 +16,8 @@
  *   gc_frame.c     as much as there is time for
  *   gc_verify.c    the invariants as a program
  *
- * The major cycle goes through the phases of GC_PHASES (gc.h), one function each
- * below, that returns the next phase. A slice runs phases until its work is done; minor
+ * The major cycle goes through the phases of GC_PHASES (gc.h). Each has a function below
+ * that returns the next phase. A slice runs phases until its work is done; minor
  * collections run between slices in every phase.
  *
  *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> CLEAR -> SWEEP_STRINGS ->
@@ -52,28 +53,31 @@
 #define SEPARATE_AT_ONCE 2048 /* objects with finalizers */
 #define SEPARATE_IN_FRAME 512
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
-#define RELEASE_LEAST ((size_t)64 << 10) /* the same when the time of the step is up */
-#define REST_PART 8 /* of the interval of slices: what a minor collection has left comes soon */
+#define RELEASE_LEAST ((size_t)64 << 10) /* given back at once when a step's time is up */
+/* Part of the interval of slices after which a step reclaims what a minor collection
+ * left. */
+#define REST_PART 8
 #define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
-#define PATIENCE 4 /* times as much may be allocated meanwhile */
+#define PATIENCE 4 /* a collection waits for so many times a wide frame's bytes */
 #define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
-#define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
-#define MAPPED_RECORDS ((size_t)128 << 10) /* bytes of an array of them that is a mapping */
-#define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
-#define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
-#define TIMED_STEP_KIB 512              /* what asks for no more takes no longer than other steps */
-#define LEAST_MINOR_KIB 64              /* the same in generational mode */
-/* an array has room for; Gc.promoted and Gc.grey from the beginning */
+#define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of records */
+#define MAPPED_RECORDS ((size_t)128 << 10) /* bytes; from then on a mapping */
+#define REFUSED_PAUSE 1000   /* records made without asking for memory after a refusal */
+#define LEAST_STEP_KIB 16    /* a step waits until the program has asked for as much */
+#define TIMED_STEP_KIB 512   /* up to this size a requested step is bounded in time */
+#define LEAST_MINOR_KIB 64   /* LEAST_STEP_KIB in generational mode */
+/* the first capacity of an array; Gc.promoted and Gc.grey have it from the beginning */
 #define LEAST_RECORDS 16
 
 /* ---- growing arrays ------------------------------------------------------ */
 
 static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
-/* A long array is a mapping of its own, whose pages move and are not copied: the C library copies
- * up to 32 MiB, and touches as much that is fresh, when an array in its heap grows. */
+/* Tells whether an array of that many bytes is a mapping of its own, whose pages move and
+ * are not copied. The C library copies up to 32 MiB, and touches as many fresh bytes,
+ * when an array in its heap grows. */
 static bool is_mapping(const Domain *d, size_t bytes) {
   return bytes >= MAPPED_RECORDS && !heap_is_hosted(&d->heap);
 }
@@ -92,7 +96,7 @@ static void *move_records(Domain *d, void *items, size_t old, size_t bytes) {
   return moved;
 }
 
-/* NULL: there is no memory, and it is as it was. */
+/* Resizes an array; returns NULL, with the array unchanged, when there is no memory. */
 static void *resize_records(Domain *d, void *items, size_t old, size_t bytes) {
   bool was = is_mapping(d, old), will_be = is_mapping(d, bytes);
   if (was != will_be) return move_records(d, items, old, bytes);
@@ -113,8 +117,8 @@ NOINLINE bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, siz
   return !stress_allocation_fails() && extend_array(d, items, capacity, item_size);
 }
 
-/* Where there is another way, the system is not asked each time: a refusal takes longer
- * than that. */
+/* Extends the array, but after a refusal does not ask the system for REFUSED_PAUSE calls.
+ * For callers that can do without the record in less time than a refusal takes. */
 NOINLINE bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacity,
                                          size_t item_size) {
   static _Thread_local uint32_t pause;
@@ -144,7 +148,7 @@ void gc_each_list(const Gc *gc, MemoryPart *part, void *context) {
 #undef PART
 }
 
-/* Gives back what is not in use except a little, at most *most bytes. */
+/* Gives back, at most *most bytes, the unused end of an array except a little. */
 static void shrink_array(Domain *d, void *items, size_t *capacity, size_t n, size_t item_size,
                          size_t *most) {
   size_t least = RECORDS_KEPT / item_size, cut;
@@ -161,7 +165,8 @@ static void shrink_array(Domain *d, void *items, size_t *capacity, size_t n, siz
   *most -= cut * item_size;
 }
 
-/* True when all is done. */
+/* Shrinks the arrays by at most `most` bytes in all; returns true when none is left to
+ * shrink. */
 static bool shrink_records(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   size_t left = most;
@@ -190,7 +195,7 @@ static GcPhase phase_mark(Domain *d, size_t work) {
   return done ? GC_PHASE_ATOMIC : GC_PHASE_MARK;
 }
 
-/* The end of marking. An undivided step has a slice to itself. */
+/* Takes an undivided step at the end of marking, which has a slice to itself. */
 static GcPhase phase_undivided(Domain *d, size_t work) {
   size_t at_once = d->gc.deadline != 0 ? SEPARATE_IN_FRAME : SEPARATE_AT_ONCE;
   size_t most = work == SIZE_MAX ? SIZE_MAX : at_once;
@@ -200,9 +205,10 @@ static GcPhase phase_undivided(Domain *d, size_t work) {
   return next;
 }
 
-/* While minor collections have left dead strings in the intern table, it is not known whether
- * any other has died, so all would be swept. A program that goes on making very many is not
- * waited for. */
+/* Tells whether the cycle has to wait for dead strings that minor collections have left
+ * in the intern table. While there are any, it is not known whether other strings have
+ * died, so the sweep would have to examine all. The cycle waits for at most MOST_WAITS
+ * slices, since a program may go on making very many strings. */
 static bool strings_are_left(Domain *d) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work, most = gc->deadline != 0 ? before + GC_QUANTUM : SIZE_MAX - 1;
@@ -233,7 +239,8 @@ static GcPhase phase_revive(Domain *d, size_t work) {
   return next;
 }
 
-/* No string can be brought back any more, and nothing old is reclaimed yet. */
+/* Settles the sampler's samples, at a time when no string can be brought back any more
+ * and nothing old is reclaimed yet. Returns true when all are settled. */
 static bool settle_samples(Domain *d, size_t work) {
   size_t done = 0;
   bool all = d->memprof == NULL || memprof_major(d, work, &done);
@@ -257,8 +264,8 @@ static uint32_t nursery_blocks(const Gc *gc) {
   return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT);
 }
 
-/* What a domain takes: its heap with what is free in it, what its objects hold outside,
- * its rings, its code (part of the heap). */
+/* Records the memory of a domain: its heap with free memory in it, what its objects hold
+ * outside, its rings, and its code (part of the heap). */
 void gc_record_memory(Domain *d) {
   const Heap *h = &d->heap;
   size_t large = h->young_large_bytes + h->old_large_bytes - h->external_bytes;
@@ -269,7 +276,7 @@ void gc_record_memory(Domain *d) {
   footprint_reckon(d);
 }
 
-/* Memory for as much as may be allocated until the next cycle is kept. */
+/* Ends the cycle, and keeps the memory that may be allocated before the next cycle. */
 static GcPhase phase_finish(Domain *d) {
   gc_pace_end_cycle(d);
   domain_drop_spare(d);
@@ -278,7 +285,7 @@ static GcPhase phase_finish(Domain *d) {
   return GC_PHASE_TRIM;
 }
 
-/* Cut short when the next cycle is due. */
+/* Gives memory back to the system until that is done or the next cycle is due. */
 static GcPhase phase_trim(Domain *d, size_t work) {
   Gc *gc = &d->gc;
   bool undivided = work == SIZE_MAX;
@@ -326,8 +333,9 @@ static bool slice_over(const Gc *gc, size_t work) {
          (is_undivided(gc) && gc->slice_work > GC_LEAST_SLICE) || gc_time_is_up(gc);
 }
 
-/* Its time is up. What a minor collection within an undivided step did is in `done`; the next
- * slice goes on with that, and finds the more of the young the later it comes. */
+/* Carries over the work of a slice whose time is up. `done` includes the work of a minor
+ * collection within an undivided step. The next slice goes on with that collection, and
+ * the later it comes the more young objects it finds. */
 static void cut_slice(Domain *d, size_t done, size_t wanted) {
   Gc *gc = &d->gc;
   if (gc->slice_work < wanted) gc->due += wanted - gc->slice_work;
@@ -381,7 +389,7 @@ static void full_cycle(Domain *d, EventId reason) {
   PROBE_BEGIN_REASON(d, MAJOR, reason);
   if (d->gc.minor_begun) gc_minor(d, reason);
   finish_cycle(d, reason);
-  gc_minor(d, reason); /* what is promoted while a cycle marks survives it */
+  gc_minor(d, reason); /* young objects promoted while a cycle marks would survive it */
   do run_slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
   heap_trim_start(&d->heap, nursery_blocks(&d->gc));
   heap_trim(&d->heap, SIZE_MAX);
@@ -412,17 +420,17 @@ void gc_leave(lua_State *L) {
     L->domain->hooks.interlude(L->domain, INTERLUDE_COLLECTOR, false);
 }
 
-/* Work of the first piece of a minor collection, and of each that follows. A nursery of
- * the default size is not divided, even if all of it survives. */
+/* Returns the work of the first piece of a minor collection, or of a piece that follows.
+ * A nursery of the default size is collected in one piece, even if all of it survives. */
 static size_t minor_piece(const Gc *gc) { return gc->minor_begun ? GC_MINOR_PIECE : GC_MINOR_WORK; }
 
 static void begin_if_due(Domain *d) {
   if (gc_pace_cycle_is_due(d)) run_slice(d, 1, EV_REASON_THRESHOLD);
 }
 
-/* A program that allocates as much as a nursery at once leaves no room for slices between
- * its minor collections. Then slices run with those, or at the next safepoint if those
- * have done much. */
+/* Runs a slice with a minor collection if none has run since the last one: a program that
+ * allocates a nursery at once leaves no room for slices in between. If the minor
+ * collection did much, the slice runs at the next safepoint. */
 static void catch_up(Domain *d) {
   Gc *gc = &d->gc;
   bool none = gc->stats.slices == gc->slices_before;
@@ -432,7 +440,8 @@ static void catch_up(Domain *d) {
   gc->slices_before = gc->stats.slices;
 }
 
-/* Slices of a cycle under way wait until the collection has ended. */
+/* Runs a piece of a minor collection. Slices of a cycle wait until the collection
+ * ends. */
 static void collect_young(Domain *d) {
   bool done = gc_minor_some(d, EV_REASON_NURSERY, minor_piece(&d->gc));
   if (done && gc_rest_is_left(d)) gc_pace_cut(d, 1, REST_PART);
@@ -442,7 +451,8 @@ static void collect_young(Domain *d) {
   if (done) catch_up(d);
 }
 
-/* Slices, and what minor collections have left to be reclaimed, take turns. */
+/* Tells whether the step reclaims what minor collections have left; such steps and slices
+ * take turns. */
 static bool is_turn_of_rest(const Domain *d) {
   return gc_rest_is_left(d) && (d->gc.phase == GC_PHASE_IDLE || !d->gc.rest_last);
 }
@@ -463,7 +473,7 @@ static void do_what_is_due(Domain *d) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
     gc->rest_last = 0;
   } else if (gc->minor_begun) {
-    collect_young(d); /* that collectgarbage("step") has begun before the nursery was full */
+    collect_young(d); /* begun by collectgarbage("step") with a nursery not full */
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
@@ -473,8 +483,8 @@ static void do_what_is_due(Domain *d) {
 #ifdef SAROS_STRESS
 #define STRESS_PIECE 8192
 
-/* Every gc_check collects; a slice and the verifier (whose cost is that of the
- * whole heap) now and then. */
+/* Collects at every gc_check. At some it also runs a slice or the verifier, which
+ * examines the whole heap. */
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->minor_begun || gc->stress_count % 4 == 0)
@@ -493,11 +503,11 @@ static void stress_step(Domain *d) {
 #define do_step(d) do_what_is_due(d)
 #endif
 
-#define LONG_STEP_NS 10000000 /* the stack of the program that waited for it is recorded */
+#define LONG_STEP_NS 10000000 /* the waiting program's stack is recorded from then on */
 
 /* The beginning of a step whose CPU time is recorded. */
 typedef struct StepTime {
-  uint64_t wall, off_cpu; /* off_cpu 0: it is not */
+  uint64_t wall, off_cpu; /* off_cpu is 0 if the time is not recorded */
 } StepTime;
 
 static StepTime begin_timing(Domain *d) {
@@ -525,7 +535,7 @@ static void collect_young_counted(Domain *d) {
   PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
-/* More than one step at once, as memory would exceed its bound. */
+/* Begins a span of several steps at once, which keep memory within its bound. */
 static uint64_t begin_stall(Domain *d, EventId reason) {
   uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, ALLOCATION_STALL, reason);
@@ -540,9 +550,9 @@ static bool is_slice_due(const Gc *gc, size_t slices) {
   return slices > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE;
 }
 
-/* The pieces of a minor collection and the slices that belong to one large allocation,
- * which exceeded the debt at which a step was due by `excess` bytes; all that are left
- * when memory is beyond its bound. */
+/* Runs the pieces of a minor collection and the slices that belong to one large
+ * allocation, which exceeded the debt at which a step was due by `excess` bytes. Runs all
+ * that are left when memory is beyond its bound. */
 static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
   size_t pieces = debt / GC_MINOR_PIECE, slices = 2 * excess / GC_MOST_SLICE;
@@ -562,10 +572,10 @@ static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
 }
 
 static void do_step_measured(Domain *d) {
-  bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
+  bool emergency = d->gc.emergency; /* the work of an emergency is not bounded */
   StepTime begun = begin_timing(d);
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
-  /* of one large allocation; of what made the step due, as many nurseries are no reason */
+  /* debt of one large allocation; a nursery's worth of it only made the step due */
   size_t debt = heap_debt(&d->heap) - d->gc.debt_before;
   if (!d->gc.minor_begun) debt -= debt < d->gc.nursery_bytes ? debt : d->gc.nursery_bytes;
   d->gc.step_work = 0;
@@ -578,9 +588,9 @@ static void do_step_measured(Domain *d) {
   end_timing(d, begun);
 }
 
-/* The slots of a running C function are scanned as a whole, by each minor collection.
- * The collection waits for one that has very many (table.pack): once it has returned they
- * can be scanned in pieces, or have gone. */
+/* Tells whether the collection waits until the running C function returns. Each minor
+ * collection scans the slots of a running C function as a whole. Very many slots
+ * (table.pack) can be scanned in pieces, or have gone, once it has returned. */
 static bool waits_for_return(const lua_State *L) {
   Gc *gc = &L->domain->gc;
   if (likely(is_lua_frame(L->ci))) return false;
@@ -594,7 +604,7 @@ static bool waits_for_return(const lua_State *L) {
   return debt - gc->waits_from < PATIENCE * bytes;
 }
 
-/* The interpreter was sent here for callbacks of the sampler alone. */
+/* Tells whether gc_step was called for callbacks of the sampler alone. */
 static bool only_samples_are_due(const Domain *d) {
   const Gc *gc = &d->gc;
 #ifdef SAROS_STRESS
@@ -609,8 +619,9 @@ static bool is_recollection_due(const Domain *d) {
   return unlikely(at != 0) && heap_debt(&d->heap) >= at;
 }
 
-/* Where finalizers ran, the next collection finds more. If nothing at all is left, each
- * gc_check is an emergency from now on. */
+/* Notes whether a hosted heap has enough memory after an emergency. If finalizers ran,
+ * another collection finds more. If nothing at all is left, each gc_check becomes an
+ * emergency. */
 static NOINLINE void reckon_memory(lua_State *L, bool finalized) {
   Domain *d = L->domain;
   HostedNeed need = heap_hosted_need(&d->heap);
@@ -624,7 +635,7 @@ static NOINLINE void reckon_memory(lua_State *L, bool finalized) {
   d->gc.emergency = need == HOSTED_EMPTY;
 }
 
-/* True when it was an emergency. */
+/* Collects what is due and runs finalizers; returns whether it was an emergency. */
 static bool collect_what_is_due(lua_State *L) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
@@ -648,7 +659,7 @@ static bool collect_what_is_due(lua_State *L) {
   return emergency;
 }
 
-/* After an emergency. */
+/* Tells whether memory is short after an emergency. */
 static bool is_short_of_memory(Domain *d) {
   return heap_exceeds_limit(&d->heap) || d->gc.memory_due;
 }
@@ -670,8 +681,9 @@ void gc_full(lua_State *L) {
   gc_run_finalizers(L, SIZE_MAX);
 }
 
-/* Finalizers do not run and stacks do not move: the caller may hold pointers into them.
- * The large object that was allocated last counts now (heap_debt). */
+/* Collects before an allocation. Finalizers do not run and stacks do not move: the caller
+ * may hold pointers into them. The large object allocated last counts from now on
+ * (heap_debt). */
 void gc_collect_for(lua_State *L, size_t size, bool growing) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
@@ -696,7 +708,8 @@ bool gc_collect_in_need(lua_State *L) {
   return true;
 }
 
-/* Steps that are too small for a minor collection each are added up. */
+/* Adds up steps that are each too small for a minor collection; returns whether the sum
+ * still is. */
 static bool waits_for_more(Gc *gc, size_t kib) {
   size_t least = gc->mode == GC_MODE_GENERATIONAL ? LEAST_MINOR_KIB : LEAST_STEP_KIB;
   if (kib == 0) return false;
@@ -704,9 +717,9 @@ static bool waits_for_more(Gc *gc, size_t kib) {
   return gc->owed_kib < least;
 }
 
-/* What was allocated while the collector was stopped may be much: does one piece of a minor
- * collection, or pieces for all that is asked for; in turn with such pieces what
- * collections have left to be reclaimed. Slices follow when it returns true. */
+/* Runs one piece of a minor collection, or pieces for all the work asked for, since much
+ * may have been allocated while the collector was stopped. In turn with pieces it
+ * reclaims what collections have left. Returns true when slices may follow. */
 static bool collect_young_for_step(Domain *d, size_t kib) {
   Gc *gc = &d->gc;
   bool done = true;

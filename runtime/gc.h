@@ -3,31 +3,30 @@
  *
  * The invariants of an object's `gc` bits
  *
- *   GC_YOUNG  allocated since the last minor collection. A minor collection
- *             marks young objects only; a survivor is old at once.
- *   GC_CLEAN  old and not in the remembered set. A clean object refers to no
- *             young object (its large parts: except on marked cards), and,
- *             once scanned by the major cycle that marks, to no white one.
- *             Stores that would break this go through the barrier, which puts
- *             the object into the remembered set and clears the bit.
- *   GC_MARK   equal to Gc.mark_sense: marked ("black" or "grey") in the current
- *             major cycle, or, when none marks, alive at the last one. A new
- *             cycle flips the sense, which makes every old object white.
- *   GC_LARGE  (old objects) a LargeHeader stands before it; its `mark` byte does
- *             what line bytes do for others.
+ *   GC_YOUNG  allocated since the last minor collection. A minor collection marks young
+ *             objects only; a survivor is old at once.
+ *   GC_CLEAN  old and not in the remembered set. A clean object refers to no young object
+ *             (its large parts may, on marked cards). Once scanned by a major cycle that
+ *             marks, it refers to no white object either. Stores that would break this
+ *             go through the barrier, which puts the object into the remembered set and
+ *             clears the bit.
+ *   GC_MARK   equal to Gc.mark_sense: marked ("black" or "grey") in the current major
+ *             cycle, or, when none marks, alive at the last one. A new cycle flips the
+ *             sense, which makes every old object white.
+ *   GC_LARGE  (old objects) a LargeHeader precedes the object; its `mark` byte does what
+ *             line bytes do for other objects.
  *
  * Rules for users of the collector
  *
- *   1. Only gc_check, gc_full, gc_step_by and gc_frame collect, and what makes room: gc_make_room,
- *      stack_grow_or_collect, callinfo_extend. When one of them is called, everything needed
- *      afterwards is reachable from the registry, a stack slot below top, an open upvalue or an
- *      object that is.
- *   2. L->top is at or above every live slot of the running frame at that
- *      moment; slots above it are set to nil. Stacks may move in it (finalizers
- *      run there; a stack that has become far too large is shrunk).
- *   3. A store of a value into an object that may be old is followed (or
- *      preceded) by gc_barrier, gc_barrier_table or gc_barrier_object, with no
- *      gc_check between the two.
+ *   1. Only gc_check, gc_full, gc_step_by, gc_frame and the functions that make room
+ *      (gc_make_room, stack_grow_or_collect, callinfo_extend) collect. When one of them
+ *      is called, everything needed afterwards is reachable from the registry, a stack
+ *      slot below top, an open upvalue or another reachable object.
+ *   2. At that moment L->top is at or above every live slot of the running frame; slots
+ *      above it are set to nil. Stacks may move during the call (finalizers run there; a
+ *      stack that has become far too large is shrunk).
+ *   3. A store of a value into an object that may be old is followed (or preceded) by
+ *      gc_barrier, gc_barrier_table or gc_barrier_object, with no gc_check in between.
  *   4. The parts of a prototype are marked up to its counts. Code that builds one keeps
  *      the counts equal to the allocated sizes, and unused entries initialized, whenever
  *      something may collect.
@@ -74,7 +73,7 @@ typedef struct GcVector {
 typedef struct GcCard {
   Table *table;
   uint32_t card;
-  uint32_t node; /* 0: of the array part, 1: of the node part */
+  uint32_t node; /* 0: a card of the array part, 1: a card of the node part */
 } GcCard;
 
 typedef struct GcCards {
@@ -82,16 +81,16 @@ typedef struct GcCards {
   size_t n, capacity;
 } GcCards;
 
-/* An object with much in it that a marking is scanning piece by piece. */
+/* A large object that a marking is scanning piece by piece. */
 typedef struct GcPartial {
   GCObject *object;
-  uint32_t first;     /* slot of the array part or of the stack, or element, to go on from */
+  uint32_t first;     /* slot of the array part or stack, or element, to go on from */
   uint32_t node_from; /* table: node to go on from */
   /* thread: 0 slots, 1 frames, 2 open upvalues; prototype: which of its parts */
   uint32_t stage;
   union {
-    CallInfo *frame;  /* to go on with, downwards */
-    UpValue *upvalue; /* NULL: from the first */
+    CallInfo *frame;  /* frame to go on from, downwards */
+    UpValue *upvalue; /* upvalue to go on from; NULL: the first */
   } at;
 } GcPartial;
 
@@ -100,8 +99,8 @@ typedef struct GcPartials {
   size_t n, capacity;
 } GcPartials;
 
-/* An object with a finalizer that the major marking had not reached when it was examined.
- * Its place in Gc.finalizable is empty for it. */
+/* An object with a finalizer that the major marking had not reached when it examined the
+ * object. The object's place in Gc.finalizable is empty in the meantime. */
 typedef struct GcCandidate {
   GCObject *object;
   size_t place;
@@ -116,13 +115,13 @@ typedef struct GcCandidates {
 typedef struct GcWeakRange {
   Table *table;
   uint32_t from, to; /* slots or nodes [from, to), as far as the part reaches */
-  uint32_t node;     /* 0: of the array part, 1: of the node part */
+  uint32_t node;     /* 0: slots of the array part, 1: nodes */
 } GcWeakRange;
 
 typedef struct GcWeakRanges {
   GcWeakRange *items;
   size_t n, capacity;
-  size_t closed; /* the first `closed` have been looked through, and cannot be made longer */
+  size_t closed; /* the first `closed` ranges were examined and cannot be made longer */
 } GcWeakRanges;
 
 typedef struct GcWeakLists {
@@ -131,8 +130,8 @@ typedef struct GcWeakLists {
   GcWeakRanges all;        /* both weak */
 } GcWeakLists;
 
-/* How far the lists of a minor marking have been compared with the tables; cleared of dead
- * values; of dead keys. */
+/* How many ranges of each list of a minor marking have been checked against their tables,
+ * cleared of dead values, and cleared of dead keys. */
 typedef struct GcWeakMark {
   uint32_t checked_values, checked_ephemerons, checked_all;
   uint32_t values, all;
@@ -144,7 +143,7 @@ typedef struct GcWeakMark {
 typedef struct GcWeakEntry {
   Table *table;
   GCObject *key;
-  uint32_t node; /* where it was then */
+  uint32_t node; /* the entry's node at that time */
 } GcWeakEntry;
 
 typedef struct GcWeakEntries {
@@ -152,74 +151,74 @@ typedef struct GcWeakEntries {
   size_t n, capacity;
 } GcWeakEntries;
 
-/* What the major marking has left for its end. Ephemerons: gc_ephemeron.c. */
+/* Entries that the major marking has left for its end. Ephemerons: gc_ephemeron.c. */
 typedef struct GcWeakLeft {
-  GcWeakRanges values;   /* single slots and nodes: the value had not been reached, the key had */
-  GcWeakEntries entries; /* the key had not */
-  size_t values_done, entries_done; /* of the first n of each, the values were examined */
-  size_t keys_done;      /* the first n entries were removed, in GC_PHASE_CLEAR */
-  bool first_done;       /* all that was left before objects with finalizers were revived */
+  GcWeakRanges values;   /* single slots and nodes whose value was not reached */
+  GcWeakEntries entries; /* entries whose key was not reached */
+  size_t values_done, entries_done; /* items of each whose values were examined */
+  size_t keys_done;      /* entries that GC_PHASE_CLEAR has examined for dead keys */
+  bool first_done;       /* values were cleared once, before objects were revived */
 } GcWeakLeft;
 
 /* An ephemeron whose key a marking has not reached. */
 typedef struct GcEphemeron {
-  Table *table;   /* NULL: done with */
+  Table *table;   /* NULL if the entry is done */
   GCObject *key;
-  uint32_t node;  /* where it was when it was noted */
-  uint32_t next;  /* index + 1 in the same bucket; 0 ends it */
+  uint32_t node;  /* the entry's node when it was noted */
+  uint32_t next;  /* index + 1 of the next entry in the bucket; 0 ends it */
 } GcEphemeron;
 
 #define GC_EPHEMERON_SEGMENT 512u /* buckets */
-#define GC_EPHEMERON_LEAST 64u    /* before the first segment */
+#define GC_EPHEMERON_LEAST 64u    /* buckets before the first segment */
 typedef struct GcEphemerons {
   GcEphemeron *items;
   size_t n, capacity;
-  GcVector reached;    /* keys, whose entries are to be followed */
-  bool reached_lost;   /* there are more, which it had no room for */
-  /* of buckets, behind `first`; a bucket: index + 1 of the first entry, 0: none */
+  GcVector reached;    /* keys that were reached and whose entries are to be followed */
+  bool reached_lost;   /* `reached` had no room for some keys */
+  /* buckets after those in `first`; a bucket is index + 1 of its first entry, or 0 */
   uint32_t **segments;
-  uint32_t directory;  /* room in it */
+  uint32_t directory;  /* capacity of `segments` */
   uint32_t size, mask; /* buckets in use, as in StringTable */
   uint32_t first[GC_EPHEMERON_LEAST];
 } GcEphemerons;
 
-/* When a cycle begins and by when it is to have ended, in bytes of one measure
+/* When a cycle begins and by when it should have ended, in bytes of one measure
    (gc_pace.c). */
 typedef struct GcGoal {
   size_t threshold, goal;
   size_t base;  /* the measure at the end of the last cycle */
-  size_t paced; /* at the last slice */
+  size_t paced; /* the measure at the last slice */
 } GcGoal;
 
-/* Figures since the domain began; for recordings and tests. */
+/* Figures since the domain began, for recordings and tests. */
 typedef struct GcStats {
   uint64_t minors, majors, slices, finalizers;
   uint64_t promoted_bytes; /* by minor collections */
-  uint64_t asked_bytes;    /* of allocations, as far as they are recorded (gc_record_asked) */
+  uint64_t asked_bytes;    /* of allocations that were recorded (gc_record_asked) */
 } GcStats;
 
-/* The part that grows now is in use. While its growth alone makes a step due, the step
- * waits until something new is made: a program that has filled a table may drop it before
- * it makes the next. */
+/* What the debt makes due. GC_DUE_WITH_NEW: only the growth of a part in use makes a step
+ * due. The step waits until something new is made, since a program that has filled a
+ * table may drop it before it makes the next. */
 typedef enum GcDue { GC_NOT_DUE, GC_DUE_WITH_NEW, GC_DUE } GcDue;
 
-/* Of the thread that ran the domain last (gc_time.h). */
+/* Times of the thread that ran the domain last (gc_time.h). */
 typedef struct GcTime {
-  uint64_t seen;    /* eventring_off_cpu_begin, as of the end of its last span; 0: not read yet */
+  uint64_t seen;    /* eventring_off_cpu_begin at the last span's end; 0: not read */
   uintptr_t thread; /* pthread_self */
-  uint32_t open;    /* spans that are measured now, nested */
+  uint32_t open;    /* nested spans that are measured now */
 } GcTime;
 
-/* By clock_ticks: when minor collections scanned threads, and when what was allocated was
- * counted. */
+/* Values of clock_ticks at minor collections and when allocated bytes were counted. */
 typedef struct GcTicks {
-  uint32_t scanned;     /* when the last piece of one began; at first: when the domain began */
-  uint32_t all_scanned; /* the same of the last one that left no thread to the next */
-  uint32_t counted;     /* see counted_bytes */
+  uint32_t scanned;     /* when the last piece began; at first when the domain began */
+  uint32_t all_scanned; /* `scanned` of the last collection that left out no thread */
+  uint32_t counted;     /* when Gc.counted_bytes was set */
 } GcTicks;
 
-/* What a frame (gc_frame.c) begins only if there is time for it: a quantum of a phase of the
- * cycle (by its number), of a minor marking; what that begins and ends with; finalizers. */
+/* Units that a frame (gc_frame.c) begins only if there is time: a quantum of a phase of
+ * the cycle (by the number of the phase) or of a minor marking; a minor marking's roots
+ * and end; finalizers. */
 typedef enum GcUnit {
   GC_UNIT_MINOR = GC_PHASE_COUNT,
   GC_UNIT_ROOTS,
@@ -235,213 +234,222 @@ typedef struct Gc {
   uint8_t line_bit;     /* 1 or 2: what marks a line in the current cycle */
   uint8_t phase;        /* GcPhase */
   uint8_t mode;         /* GcMode */
-  uint8_t stopped;      /* by gc_stop */
+  uint8_t stopped;      /* gc_stop was called */
   uint8_t running;      /* inside the collector or a finalizer: gc_check does nothing */
-  uint8_t in_finalizers; /* gc_run_finalizers calls them: its span is open */
-  uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
+  uint8_t in_finalizers; /* gc_run_finalizers calls finalizers: its span is open */
+  uint8_t emergency;    /* an allocation failed: the next gc_check collects everything */
   uint8_t memory_due;   /* the last emergency found too little memory: an error is due */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
-  /* What the fast paths of marking do not do themselves (gc_set_aside): promotion of objects
-   * that have one of these bits; while not 0, all but strings of the type below. */
+  /* Objects that the fast paths of marking leave to slower ones (gc_set_aside):
+   * promote_aside: objects with one of these bits; grey_aside: if not 0, all objects but
+   * strings of type plain_string. */
   uint8_t promote_aside, grey_aside;
   uint8_t plain_string; /* TYPE_SHORT_STRING, or no type */
-  uint16_t waits_for_strings; /* of the present cycle (gc.c) */
-  uint16_t piece; /* elements of a large part that are scanned at once: GC_PIECE, less in a frame */
+  uint16_t waits_for_strings; /* slices in which the present cycle has waited (gc.c) */
+  uint16_t piece; /* elements of a large part scanned at once: GC_PIECE or less */
   uint8_t rest_last; /* the last step reclaimed what minor collections had left */
-  uint8_t strings_may_be_dead; /* one that the intern table finds (gc_note_dead_strings) */
+  uint8_t strings_may_be_dead; /* the intern table may hold some (gc_note_dead_strings) */
   /* parameters of the incremental mode: percent, percent, log2 of bytes */
   int pause, stepmul, stepsize;
   int minor_mul, major_mul;     /* of the generational mode: percent */
   /* Pacing (gc_pace.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
-  size_t busy_bytes;    /* allocated at more than a slow rate: the nursery grows with it */
-  size_t counted_bytes; /* allocated when that was counted last */
+  size_t busy_bytes;    /* allocated at more than a slow rate; sets the nursery's size */
+  size_t counted_bytes; /* bytes allocated in all when busy_bytes was updated last */
   size_t trigger;       /* debt from which on a step is due */
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;
-  size_t most_old;      /* bytes of old objects beyond which a cycle is finished at once */
-  /* of old objects at the end of the last major, without what was alive for a finalizer
-     only */
+  size_t most_old;      /* bytes of old objects above which a cycle is finished at once */
+  /* bytes of old objects at the end of the last cycle, without those that only a
+   * finalizer kept alive */
   size_t live_bytes;
-  double death_rate;    /* share of what was promoted before that which died until then */
-  size_t unsure_bytes;  /* of those, what was promoted during that cycle and is likely to be dead */
-  /* stats.promoted_bytes when this cycle began, the last one ended */
+  double death_rate;    /* share of bytes promoted between cycles that died */
+  size_t unsure_bytes;  /* of live_bytes, promoted during that cycle and likely dead */
+  /* stats.promoted_bytes when this cycle began, and when the last one ended */
   uint64_t promoted_before, promoted_at_end;
-  /* marked in this cycle for finalizers only, what is held outside included */
+  /* marked in this cycle for finalizers only, including memory held outside the heap */
   size_t revived_bytes;
   size_t due;           /* work that growth has made due and slices have not done yet */
   size_t live_at_begin; /* heap.live_bytes when this cycle began */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
-  size_t marked_strings; /* short ones, by it and, while it goes on, by minor collections */
-  /* Bytes in lines, for heap.live_bytes: of objects promoted by this minor collection
-   * [0] and of those marked by this major cycle [1], those promoted since it
-   * began included; and of their parts. */
+  /* short strings marked by this cycle and, while it goes on, by minor collections */
+  size_t marked_strings;
+  /* Bytes in lines, for heap.live_bytes: of objects, and of their parts. [0] counts what
+   * this minor collection has promoted, [1] what this major cycle has marked and what was
+   * promoted since it began. */
   size_t object_bytes[2], part_bytes[2];
   size_t code_bytes[2]; /* of prototypes with their parts, counted likewise */
-  size_t code;          /* of those alive at the last look and promoted since */
-  size_t young_code;    /* made since the last minor collection */
-  size_t stack_bytes[2], stacks; /* the same of threads, with their slots and frames */
-  size_t slice_work;    /* done in this slice */
-  size_t step_work;     /* in this step of the collector: bytes examined (doc/COLLECTOR.md) */
-  uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
+  size_t code;          /* of prototypes alive at the last count or promoted since */
+  size_t young_code;    /* of prototypes made since the last minor collection */
+  /* code_bytes and code, but of threads with their slots and frames */
+  size_t stack_bytes[2], stacks;
+  size_t slice_work;    /* work done in this slice */
+  size_t step_work;     /* bytes examined in this step (doc/COLLECTOR.md) */
+  uint64_t slices_before;  /* stats.slices at the last minor collection that was due */
   GcTime time;
   GcTicks ticks;
   /* Minor collections in pieces (gc_minor.c) */
-  uint8_t minor_begun;     /* one is under way */
-  uint8_t minor_ends;      /* its next piece is to be the last, if that can be */
+  uint8_t minor_begun;     /* a minor collection is under way */
+  uint8_t minor_ends;      /* its next piece is to be the last, if that is possible */
   uint8_t minor_thread_left; /* this piece has left slots of a thread for the next */
-  uint8_t thread_pieces;   /* pieces that have, one after the other */
+  uint8_t thread_pieces;   /* successive pieces that have left such slots */
   const CallInfo *waits_for; /* a frame that collections wait for (gc.c) */
-  size_t waits_from;       /* debt since when */
-  size_t debt_before;      /* when the last piece ended */
+  size_t waits_from;       /* debt when the wait began */
+  size_t debt_before;      /* debt when the last piece ended */
   size_t owed_kib;         /* of steps that the program asked for, below LEAST_STEP_KIB */
   /* bytes of large strings that may yet stay young in this minor collection */
   size_t stay_most;
   /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
   size_t minor_most;
-  size_t minor_look;       /* at which it looks at the clock next; at most minor_most */
-  size_t minor_least;      /* before which time does not end it */
+  size_t minor_look;       /* work at the next look at the clock; at most minor_most */
+  size_t minor_least;      /* work before which time does not end the piece */
   /* Time of a step (gc_pace.c) */
-  uint64_t step_until;     /* by monotonic_ns: it begins no more work then; 0: it is not bounded */
-  uint64_t step_off_cpu;   /* eventring_off_cpu_begin, as of when step_until was set */
+  uint64_t step_until;     /* monotonic_ns at which no more work begins; 0: no bound */
+  uint64_t step_off_cpu;   /* eventring_off_cpu_begin when step_until was set */
   /* Frames (gc_frame.c) */
-  uint64_t frame_begun;    /* by monotonic_ns */
-  uint64_t deadline;       /* of the frame, by monotonic_ns; 0: none runs */
-  uint64_t unit_begun;     /* by the same clock */
-  uint64_t unit_off_cpu;   /* eventring_off_cpu_begin then */
-  uint32_t unit_ns[GC_UNIT_NONE]; /* what the longest of each kind took lately */
-  uint32_t frame_ns[GC_UNIT_NONE]; /* and in this frame; 0: there was none */
-  uint8_t unit;            /* GcUnit that runs */
+  uint64_t frame_begun;    /* monotonic_ns at the start of the frame */
+  uint64_t deadline;       /* monotonic_ns at its end; 0: no frame runs */
+  uint64_t unit_begun;     /* monotonic_ns at the start of the unit */
+  uint64_t unit_off_cpu;   /* eventring_off_cpu_begin at the start of the unit */
+  uint32_t unit_ns[GC_UNIT_NONE]; /* time of the longest recent unit of each kind */
+  uint32_t frame_ns[GC_UNIT_NONE]; /* the longest in this frame; 0: there was none */
+  uint8_t unit;            /* the GcUnit that runs */
   /* Markings */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
   GcVector promoted;   /* minor: promoted, not yet scanned */
   GcVector grey;       /* major: marked, not yet scanned */
   GcPartials partial;  /* major: objects of which pieces are yet to be scanned */
-  GcPartials minor_partial; /* the same for the minor marking */
+  GcPartials minor_partial; /* minor: objects of which pieces are yet to be scanned */
   GcVector remembered; /* old objects that were written to */
-  lua_State *remembered_threads; /* and threads, linked by next_remembered */
+  lua_State *remembered_threads; /* threads that ran, linked by next_remembered */
   size_t remembered_threads_n;
   GcCards cards;
-  GcVector new_interned; /* short strings made since the last minor */
-  /* those made before it which it has left in the intern table, if they are still young: they
-   * are dead, and their blocks wait (gc_sweep.c) */
+  GcVector new_interned; /* short strings made since the last minor collection */
+  /* Short strings that the last minor collection has left in the intern table. Those that
+   * are still young are dead, and their blocks wait to be reclaimed (gc_sweep.c). */
   GcVector dead_strings;
-  GcVector finalizable; /* objects with finalizers in order of registration; NULL: none any more */
+  GcVector finalizable; /* objects with finalizers, in order of registration, or NULL */
   size_t finalizable_old;     /* the first n are old */
-  /* of the others, those in [separate_at, separate_end) are yet to be examined by a minor
-   * collection that has begun to, from the last on; separate_end 0: none has */
+  /* places of young objects, [separate_at, separate_end), that a minor collection has yet
+   * to examine, from the last one on; separate_end is 0 if none has begun to */
   size_t separate_at, separate_end;
-  /* the major marking has examined the first sifted_from, and keeps those that it reached
-   * in the first sifted_to places */
+  /* the major marking has examined the first sifted_from objects, and keeps those that it
+   * reached in the first sifted_to places */
   size_t sifted_from, sifted_to;
   GcCandidates candidates;
-  /* dead ones of this major cycle, to be revived; before them those of earlier cycles that
-   * the queue had no room for */
+  /* dead objects that this major cycle revives, after those of earlier cycles for which
+   * the queue had no room */
   GcVector found;
-  size_t revived;             /* the first n of them are grey or black */
-  GcVector finalizers;        /* to be called, from finalizers_first on */
+  size_t revived;             /* the first n of `found` are grey or black */
+  GcVector finalizers;        /* objects to finalize, from finalizers_first on */
   size_t finalizers_first;
   GcEphemerons minor_ephemerons, major_ephemerons;
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: found while marking, not examined yet */
   GcWeakLeft weak_left;
-  size_t minor_ephemerons_settled; /* the first n of minor_weak.ephemerons */
+  size_t minor_ephemerons_settled; /* items of minor_weak.ephemerons that are settled */
   GcWeakMark minor_weak_done;
-  uint8_t minor_resumed;  /* this piece is not the first: the program ran meanwhile */
-  uint8_t minor_rechecks; /* of this minor collection (gc_weakness_changed) */
+  uint8_t minor_resumed;  /* this piece is not the first: the program ran in between */
+  uint8_t minor_rechecks; /* times that this minor collection began its checks again */
   /* tables in which the major marking has found a weak key that it had not reached */
   GcVector clearing;
-  uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */
-  /* What found no room in these (gc_overflow.c) */
-  uint8_t overflow_minor, overflow_major; /* an object with its bit set may wait for that marking */
-  uint8_t overflow_large;                 /* one of them may be large */
+  uint32_t clearing_from; /* node of the last one to go on from in GC_PHASE_CLEAR */
+  /* Records that found no room (gc_overflow.c) */
+  /* an object with its bit set may wait for that marking */
+  uint8_t overflow_minor, overflow_major;
+  uint8_t overflow_large;                 /* such an object may be large */
   uint8_t interned_lost;                  /* new_interned is not complete */
-  /* where the major marking's pass over the bits stands; NULL: none */
+  /* chunk and word at which the major marking's pass over the bits goes on; NULL: no
+   * pass */
   struct Chunk *overflow_chunk;
-  uint32_t overflow_word;                 /* and where in it */
+  uint32_t overflow_word;
   /* Sweep */
   uint32_t sweep_bucket;
   uint32_t sweep_block;
   struct Chunk *sweep_chunk;
   struct LargeHeader *sweep_large;
   uint64_t cycle; /* number of the current (or last) major cycle */
-  uint32_t stress_count; /* gc_checks until the next slice or verification, in stress builds */
-  uint32_t verify_count;
+  uint32_t stress_count; /* steps of the collector in stress builds */
+  uint32_t verify_count; /* steps until the next verification there */
   uint32_t stress_inserts; /* new keys of large tables (table.c) */
   GcStats stats;
 } Gc;
 
 /* ---- collecting (gc.c) --------------------------------------------------- */
 
-/* What is due: a minor collection, a slice of the major cycle, finalizers. Called by
-   gc_check. */
+/* Takes the step that is due: a minor collection or a slice of the major cycle, and
+   finalizers. Called by gc_check. */
 void gc_step(lua_State *L);
-/* The same where an error was caught: raises none of its own. */
+/* Takes the step that is due where an error was caught; raises no error of its own. */
 void gc_recover(lua_State *L);
-/* A whole major cycle, from a fresh start, and its finalizers. */
+/* Runs a whole major cycle from a fresh start, and its finalizers. */
 void gc_full(lua_State *L);
-/* Before an allocation of `size` bytes, where rules 1 and 2 hold: collects what is due,
- * and everything if the system would refuse it. `growing`: for a part of a table that is
- * in use. Call it through gc_make_room, gc_make_room_to_grow. */
+/* Collects what is due before an allocation of `size` bytes, where rules 1 and 2 hold,
+ * and collects everything if the system would refuse the memory. `growing`: for a part of
+ * a table that is in use. Call it through gc_make_room or gc_make_room_to_grow. */
 void gc_collect_for(lua_State *L, size_t size, bool growing);
-/* After a refusal, where rules 1 and 2 hold: collects everything; false where that must not be.
- * Finalizers do not run and stacks do not move. */
+/* Collects everything after memory was refused, where rules 1 and 2 hold. Returns false
+ * where collecting is not allowed. Finalizers do not run and stacks do not move. */
 bool gc_collect_in_need(lua_State *L);
 void gc_stop(Domain *d);
 void gc_restart(Domain *d);
-/* Bytes in use: live at the last collection and allocated since. */
+/* Returns the bytes in use: live at the last collection or allocated since. */
 size_t gc_count(Domain *d);
-/* Work as if `kib` KiB had been allocated (0: one basic step); true when a major cycle
- * ended. Collects although stopped. */
+/* Works as if `kib` KiB had been allocated (0: one basic step); returns true if a major
+ * cycle ended. Collects although stopped. */
 bool gc_step_by(lua_State *L, size_t kib);
-/* Collects for at most `ns` nanoseconds, in units that are begun only if they are likely to
- * fit; returns whether work is left. Collects although stopped (gc_frame.c). */
+/* Collects for at most `ns` nanoseconds, in units that are begun only if they are likely
+ * to fit; returns whether work is left. Collects although stopped (gc_frame.c). */
 bool gc_frame(lua_State *L, uint64_t ns);
-/* Sets the mode, returns the former one. In incremental mode minor collections
- * run too (they are what keeps dead temporaries cheap). */
+/* Sets the mode; returns the former mode. In incremental mode minor collections run too,
+ * which keeps dead temporaries cheap. */
 GcMode gc_set_mode(lua_State *L, GcMode mode);
 bool gc_is_running(Domain *d); /* not stopped */
-/* What is due has changed. */
+/* Computes the trigger again, after what is due has changed. */
 void gc_set_trigger(Domain *d);
-/* A parameter of pacing has changed. */
+/* Computes the goals again, after a parameter of pacing has changed. */
 void gc_pace_set_goals(Domain *d);
 
-/* The prototype is complete. */
+/* Counts the bytes of a prototype, which must be complete. */
 void gc_note_code(Domain *d, const Prototype *p);
-/* Bytes of an object with its parts, and of what a userdata is stated to hold outside the
- * heap. Changes nothing; any time. */
+/* Returns the bytes of an object with its parts, and those that a userdata is stated to
+ * hold outside the heap. Changes nothing; may be called at any time. */
 size_t gc_object_bytes(const GCObject *o);
 /* Records what memory the domain takes (events of class domain). */
 void gc_record_memory(Domain *d);
-/* Records the words asked for since it was called last: at each minor collection, and when
- * the domain or the process ends, so that the sum is exact then. Owner. */
+/* Records the words asked for since the last call. The owner calls it at each minor
+ * collection and when the domain or the process ends, so that the sum is exact then. */
 void gc_record_asked(Domain *d);
 
 bool gc_init(Domain *d); /* false: no memory */
-/* Whether marking begins or ends, or the heap is hosted from now on: what is marked aside. */
+/* Sets which objects are marked aside, when marking begins or ends or the heap becomes
+ * hosted. */
 void gc_set_aside(Domain *d);
 void gc_close(Domain *d);
 
 /* ---- memory outside the heap (gc_external.c) ----------------------------- */
 
-/* The userdata holds `bytes` bytes outside the heap from now on. Never collects; raises
- * LUA_ERRMEM when it held none and there is no memory to note that it does. */
+/* Notes that the userdata holds `bytes` bytes outside the heap from now on. Never
+ * collects; raises LUA_ERRMEM when the userdata held none and there is no memory for the
+ * note. */
 void gc_set_external(lua_State *L, Userdata *u, size_t bytes);
-/* The same; false instead of raising. */
+/* Notes external bytes like gc_set_external, but returns false instead of raising. */
 bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes);
-/* It holds the number of bytes in the counter. This domain adds to the counter before it
- * calls this; others subtract from it. The counter lasts until 0 is set. Never raises;
- * collects at the next safepoint. */
+/* Makes the userdata hold the number of bytes in the counter. This domain adds to the
+ * counter before it calls this function; other domains subtract from it. The counter must
+ * last until the userdata's bytes are set to 0. Never raises; collects at the next
+ * safepoint. */
 void gc_follow_external(lua_State *L, Userdata *u, const size_t *bytes);
 
-/* A luaL_Buffer's memory is about to change its size in bytes; false: the domain may not
- * use as much. It is in use, so it is no reason for a collection. */
+/* Counts the memory of a luaL_Buffer that is about to change its size in bytes; returns
+ * false if the domain may not use as much. The memory is in use, so no collection is
+ * due. */
 bool gc_note_buffer(Domain *d, size_t before, size_t now);
-/* It has: the userdata that holds it, for the sampler. */
+/* Notes for the sampler that a buffer has changed its size; `owner` is its userdata. */
 void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now);
-/* Has malloc give back to the system what it keeps of Heap.malloc_freed: after a full collection,
-   and when the sampler has freed its stacks. */
+/* Gives the freed memory that malloc keeps (Heap.malloc_freed) back to the system, after
+ * a full collection and when the sampler has freed its stacks. */
 void gc_trim_malloc(Domain *d);
 
 /* ---- finalizers (gc_finalize.c) ------------------------------------------ */
@@ -449,33 +457,34 @@ void gc_trim_malloc(Domain *d);
 /* Notes that the table or userdata has a metatable with __gc. Called by
  * setmetatable; a second call does nothing until the finalizer has been called. */
 void gc_register_finalizer(lua_State *L, GCObject *o);
-/* Calls at most `most` pending finalizers, in a span of its own; outside any span of the
+/* Calls at most `most` pending finalizers, in a span of its own, outside any span of the
  * collector. */
 void gc_run_finalizers(lua_State *L, size_t most);
-/* The finalizer that runs, if one does, will not return: it ends the process or closes
- * the domain. Ends the span. */
+/* Ends the span of finalizers, if one runs that will not return since it ends the process
+ * or closes the domain. */
 void gc_leave_finalizers(Domain *d);
-/* At domain_close: calls all finalizers, last registered first. */
+/* Calls all finalizers at domain_close, last registered first. */
 void gc_finalize_all(lua_State *L);
 
 /* ---- barriers (inline halves: gc_inline.h) ------------------------------- */
 
 void gc_remember(Domain *d, GCObject *parent);
 void gc_remember_slot(Domain *d, Table *t, const void *slot);
-/* The parts of the table were replaced by new ones or changed their places. Before,
- * all that was put into the new node part or into a grown array went through
- * gc_barrier_reinserted. `moved`: not all values are where they were in the array part. */
+/* Notes that the parts of the table were replaced or changed their places. All values put
+ * into a new node part or a grown array must have gone through gc_barrier_reinserted.
+ * `moved`: not all values are where they were in the array part. */
 void gc_table_resized(lua_State *L, Table *t, bool moved);
-/* Gives the table another metatable, or none (NULL); a barrier for that is the caller's. */
+/* Gives the table another metatable, or none (NULL). The caller needs a barrier for
+ * it. */
 void gc_set_metatable(lua_State *L, Table *t, Table *mt);
-/* The thread runs from now on, or its stack was written to. */
+/* Notes that the thread runs from now on, or that its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
-/* `slots` more slots of its stack may be in use. */
+/* Notes that `slots` more slots of the running thread's stack may be in use. */
 void gc_stack_widened(lua_State *L, size_t slots);
-/* A slot of this frame of the thread, which is not the current one, was written to. */
+/* Notes that a slot of a frame that is not the thread's current one was written to. */
 void gc_frame_changed(lua_State *L, CallInfo *ci);
-/* A part of the object (code, constants, CallInfo, ...) was allocated or replaced: its
- * lines must be marked again. */
+/* Notes that a part of the object (code, constants, CallInfo, ...) was allocated or
+ * replaced, so that its lines must be marked again. */
 void gc_part_changed(lua_State *L, void *owner);
 
 /* Takes the entry out of the node; the key's address stays for `next`. */
@@ -483,15 +492,15 @@ void gc_clear_node(Node *n);
 
 /* ---- strings ------------------------------------------------------------- */
 
-/* A new short string was put into the intern table: gc_note_interned (gc_inline.h) where
- * it has no room. */
+/* Notes a new short string in the intern table when gc_note_interned (gc_inline.h) has no
+ * room for it. */
 void gc_note_interned_slow(Domain *d, String *s);
 void gc_resurrect_string(Domain *d, String *s);
 
 /* ---- large parts (called by heap.c) -------------------------------------- */
 
 void gc_large_part_gone(Domain *d, struct LargeHeader *large);   /* frees it */
-/* its address is about to change */
+/* Notes that the address of a large part is about to change. */
 void gc_large_part_moving(Domain *d, struct LargeHeader *large);
 
 /* ---- verifier (gc_verify.c) ---------------------------------------------- */
@@ -499,7 +508,7 @@ void gc_large_part_moving(Domain *d, struct LargeHeader *large);
 /* Checks every invariant of the heap from the roots; aborts with a message that
  * names the object and the rule when one is broken. */
 void gc_verify(Domain *d, const char *when);
-/* Before a scan of the thread's slots from `watermark` on (gc_thread.c): the n below it
- * refer to no young object. */
+/* Checks, before a scan of the thread's slots from `watermark` on (gc_thread.c), that the
+ * n slots below it refer to no young object. */
 void gc_verify_watermark(Domain *d, const lua_State *co, const TValue *watermark, size_t n);
 #endif

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).
- *
- * The barrier logs objects: a clean object that comes to refer to a young one,
- * or to any object while a major cycle marks, is put into the remembered set and is no
- * longer clean, so it is logged once; the next minor collection rescans it whole.
- *
- * A table with a large part stays clean, because a store into the large part
- * must mark its card even when the table is logged for its small part. LargeHeader.logged
- * says that it is logged; if that note is lost with the part, the table is logged twice.
- */
+/* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).  The
+ * barrier logs objects. When a clean object comes to refer to a young one, or to any
+ * object while a major cycle marks, the barrier puts it into the remembered set and
+ * clears GC_CLEAN, so it is logged once. The next minor collection rescans the object
+ * whole.  A table with a large part stays clean, because a store into the large part must
+ * mark its card even when the table is logged for its small part. LargeHeader.logged says
+ * that the table is logged; if that header goes with the part, the table is logged
+ * twice. */
 #include "gc_internal.h"
 
 #include "gc.h"
@@ -16,13 +14,13 @@
 #include "heap.h"
 #include "thread.h"
 
-#define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
-/* and for each slot that the thread has used: it may unwind and use them again */
+#define THREAD_DEBT 1024  /* scanning a stack costs as much as these bytes of a nursery */
+/* The same for each slot that the thread has used: it may unwind and use them again. */
 #define SLOT_DEBT 8
-/* and that an object or card in the remembered set is: two cache misses or more */
+/* The same for an object or card in the remembered set: two cache misses or more. */
 #define REMEMBERED_DEBT 160
-#define NODE_DEBT 280       /* and that a card of nodes is: keys are examined as well */
-#define WEAK_DEBT 400      /* and one of slots or nodes that may be weak */
+#define NODE_DEBT 280     /* for a card of nodes: keys are examined as well */
+#define WEAK_DEBT 400     /* for a card of slots or nodes that may be weak */
 
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
@@ -30,8 +28,8 @@ static LargeHeader *large_part(const Table *t) {
   return NULL;
 }
 
-/* The next minor collection must not have too much to examine: a program that stores and
- * does not allocate runs it at its next safepoint. */
+/* Adds to the debt, so that the next minor collection does not have too much to examine.
+ * A program that stores and does not allocate collects at its next safepoint. */
 static void add_debt(Domain *d, size_t bytes) {
   d->heap.scan_debt += bytes;
   heap_note_taken(d);
@@ -70,20 +68,22 @@ NOINLINE void gc_remember(Domain *d, GCObject *parent) {
   }
 }
 
-/* The part is scanned whole by the next minor collection. */
+/* Makes the next minor collection scan the part whole, since its cards are not
+ * recorded. */
 static NOINLINE void lose_cards(Domain *d, Table *t, void *part) {
   heap_large_of(part)->fresh = 2;
   add_debt(d, heap_large_of(part)->size);
   remember_table(d, t);
 }
 
-/* A table that has a metatable may be weak. */
+/* Returns the debt of a card. A table that has a metatable may be weak. */
 static size_t card_debt(const Table *t, uint32_t node) {
   if (t->metatable != NULL) return WEAK_DEBT;
   return node ? NODE_DEBT : REMEMBERED_DEBT;
 }
 
-/* The first mark on a card. False: it is not needed, since the whole part is scanned. */
+/* Records the first mark on a card. Returns false if the card needs no mark, since the
+ * whole part will be scanned. */
 static NOINLINE bool note_card(Domain *d, Table *t, void *part, uint32_t card, uint32_t node) {
   add_debt(d, card_debt(t, node));
   if (GC_TRY_PUSH(d, &d->gc.cards, (GcCard){t, card, node})) return true;
@@ -108,11 +108,12 @@ NOINLINE void gc_remember_slot(Domain *d, Table *t, const void *slot) {
   remember_table(d, t);
 }
 
-/* New small parts and fresh large arrays are scanned with the table. A large array that
- * was grown kept its cards, and what was put into a new large node part went through
- * gc_barrier_reinserted: young objects are on marked cards. But values that have moved
- * (from node to node, or between the two parts) may be where the major marking has been
- * already: then it scans the table again, piece by piece. */
+/* Logs a table whose parts were replaced. New small parts and fresh large arrays are
+ * scanned with the table. A large array that was grown kept its cards, and values put
+ * into a new large node part went through gc_barrier_reinserted, so young objects are on
+ * marked cards. But values that have moved (from node to node, or between the two parts)
+ * may be where the major marking has already been; in that case it scans the table again,
+ * piece by piece. */
 void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;
@@ -125,8 +126,8 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
     gc_regrey(d, (GCObject *)t);
 }
 
-/* What a marking has only noted of a weak table is followed when the table is no longer
- * weak, or weak in another way. */
+/* Replaces the metatable. If the table is no longer weak, or weak in another way, what a
+ * marking has only noted of the table is followed. */
 void gc_set_metatable(lua_State *L, Table *t, Table *mt) {
   Domain *d = L->domain;
   Weakness before = t->metatable != NULL ? gc_weakness(d, t) : WEAK_NONE;

@@ -3,36 +3,37 @@
  *
  * The value of an ephemeron is followed once its key is alive, which may make another key
  * alive, and so on. Passing over all ephemerons until nothing changes takes time
- * quadratic in the length of a chain. So those that wait are indexed by their keys:
+ * quadratic in the length of a chain. So the waiting ephemerons are indexed by their
+ * keys:
  *
  *   wait      the entry is put into GcEphemerons, its key gets GC_AWAITED;
  *   trigger   a marking that reaches an object with that bit (gc_promote,
  *             gc_make_grey) takes the bit away and puts the object on `reached`;
  *   follow    the values of the key's entries are visited.
  *
- * Each is done once for an entry: the time is linear, and can be spent in pieces. Only an
- * entry whose value the marking may have to follow waits: a number, or an object that was
- * reached already, needs no record. An entry that the marking visits again while it
- * waits, because its table was written to, gets no second record (if it is among the
+ * Each step is done once for an entry, so the time is linear and can be spent in pieces.
+ * An entry needs a record only if the marking may have to follow its value: a value that
+ * is a number, or an object that was reached already, needs none. A waiting entry whose
+ * table was written to may be visited again; it gets no second record (if it is among the
  * first LOOK_BACK entries of its key).
  *
  * Entries whose key is dead when a marking has ended are cleared. A minor collection does
  * that at once, for the slots that it noted. The major marking notes each table in which
- * it has found a key that was not reached (Gc.clearing, once: TABLE_CLEARING) and walks
- * through its nodes in slices (GC_PHASE_CLEAR). In the meantime the program goes on with
- * tables that have dead keys, whose memory is still there. It cannot look one up, having
- * no reference to it, but a traversal could find one: so traversals pass over them
- * (gc_node_is_dead). No dead key gets to where the walk has been: a rehash drops them,
- * and an insertion that would move one to another node clears it instead (table.c). If
- * the table ceases to be weak in that time, a minor marking ignores them, and the entries
- * are still removed.
+ * it has found an unreached key (Gc.clearing, once: TABLE_CLEARING) and walks through the
+ * nodes of the table in slices (GC_PHASE_CLEAR). In the meantime the program goes on with
+ * tables that hold dead keys, whose memory is not freed yet. The program has no reference
+ * to a dead key and cannot look it up, but a traversal could find it, so traversals skip
+ * dead keys (gc_node_is_dead). No dead key gets to a node that the walk has passed: a
+ * rehash drops dead keys, and an insertion that would move one to another node clears it
+ * instead (table.c). If the table ceases to be weak in that time, a minor marking ignores
+ * the dead keys, and their entries are still removed.
  *
- * There is one index for each kind of marking. The bit serves both: a key awaited by a
- * minor marking is young, one awaited by the major marking is old and white.
+ * There is one index for each kind of marking. GC_AWAITED serves both: a key awaited by a
+ * minor marking is young, a key awaited by the major marking is old and white.
  *
- * The program may change tables while the major marking waits, so the table and the key
- * identify an entry, and the node only says where it was; what is stored again is noted
- * again.
+ * The program may change tables while the major marking waits. So the table and the key
+ * identify an entry, and the node number only says where the entry was; an entry that is
+ * stored again is noted again.
  *
  * The index grows by linear hashing, as the intern table does (str.c): by at most one
  * bucket for each entry. When memory is short, the chains get longer.
@@ -45,12 +46,12 @@
 #include "gc.h"
 #include "gc_inline.h"
 
-#define LOAD 2          /* entries a bucket, above which one is added */
-#define ENTRY_WORK 96   /* work of following one */
-#define AWAIT_WORK 128  /* of letting one wait */
-#define LOOK_WORK 16    /* of examining a node for a dead key */
-#define CLEAR_WORK 32   /* and of clearing it */
-#define LOOK_BACK 16
+#define LOAD 2          /* entries a bucket, above which a bucket is added */
+#define ENTRY_WORK 96   /* work of following an entry */
+#define AWAIT_WORK 128  /* work of recording an entry that waits */
+#define LOOK_WORK 16    /* work of examining a node for a dead key */
+#define CLEAR_WORK 32   /* work of examining and clearing a node */
+#define LOOK_BACK 16    /* entries of a bucket that are searched for a duplicate */
 #define PREFETCH_AHEAD 8
 
 static GcEphemerons *index_of(Domain *d, ScanKind kind) {
@@ -105,7 +106,8 @@ static bool add_segment(Domain *d, GcEphemerons *e) {
   return e->segments[n] != NULL;
 }
 
-/* Moves what belongs into the new bucket from the one that it splits off from. */
+/* Adds a bucket and moves the entries that belong there from the bucket that it
+ * splits. */
 static void split_bucket(Domain *d, GcEphemerons *e) {
   if (are_full(e) && !add_segment(d, e)) return;
   uint32_t added = e->size++;
@@ -169,7 +171,7 @@ void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
   if (!GC_TRY_PUSH(d, &e->reached, key)) e->reached_lost = true;
 }
 
-/* No entry waits any more. The bits of dead keys go with the keys. */
+/* Forgets all entries that wait. The bits of dead keys go with the keys. */
 void gc_forget_awaited(Domain *d, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   e->reached.n = 0;
@@ -202,14 +204,15 @@ void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
     visit(d, n->v.gc, SCAN_MINOR);
 }
 
-/* Follows the value of one entry, which stays in its chain, marked as done. */
+/* Follows the value of one entry and marks the entry as done; it stays in its chain. */
 static void follow_entry(Domain *d, GcEphemeron *entry, ScanKind kind) {
   const Node *n = gc_node_of(entry->table, entry->key, entry->node);
-  entry->table = NULL; /* done with */
+  entry->table = NULL; /* done */
   if (n != NULL) gc_follow_value(d, n, kind);
 }
 
-/* Some key is not on `reached`: those that were reached do not have the bit any more. */
+/* Follows all entries whose key was reached, when some key had no room on `reached`: such
+ * keys do not have GC_AWAITED any more. */
 static size_t follow_lost(Domain *d, GcEphemerons *e, ScanKind kind) {
   e->reached_lost = false;
   for (size_t i = 0; i < e->n; i++) {
@@ -256,8 +259,8 @@ static size_t clear_node_if_dead(Domain *d, Node *n) {
   return CLEAR_WORK;
 }
 
-/* From Gc.clearing_from on, up to the end or until `work` is done; returns the work
- * done. */
+/* Clears dead nodes from Gc.clearing_from up to the end or until `work` is done; returns
+ * the work done. */
 static size_t clear_some_nodes(Domain *d, Table *t, size_t work) {
   uint32_t i = d->gc.clearing_from, n = table_node_count(t);
   size_t done = 0;

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_external.c: memory outside the heap that userdata hold.
  *
- * The collector cannot see memory such as a buffer of C, a handle of a library or what
- * ffi.gc is to free. A program that drops small userdata with large buffers would fill
- * the machine before a collection is due. So the owner states how much it holds
- * (lua_external_memory), and from then on the bytes count like bytes of the heap.
+ * The collector cannot see memory such as a buffer of C, a handle of a library or memory
+ * that ffi.gc is to free. A program that drops small userdata with large buffers would
+ * fill the machine before a collection is due. So the owner states how much it holds
+ * (lua_external_memory), and from then on these bytes count like bytes of the heap.
  *
- * Data. Userdata.external is a LargeHeader without an allocation behind it,
- * LargeHeader.size is the number of bytes stated. It is in the lists of large
- * allocations, and is a part of its owner as a large array is a part of a table: made
- * young, promoted and marked when its owner is scanned, freed by a minor collection or
- * the sweep that does not find it marked. So all that counts, limits and paces
- * allocations (debt, bytes of old objects, goals, the bound, a domain's limit) counts
- * these bytes too, and the death of an owner costs only that of the header. A program
- * that states nothing pays a test for each userdata that is scanned.
+ * Data. Userdata.external is a LargeHeader without an allocation behind it;
+ * LargeHeader.size is the number of bytes stated. The header is in the lists of large
+ * allocations and is a part of its owner, as a large array is a part of a table. It is
+ * made young, is promoted and marked when its owner is scanned, and is freed by a minor
+ * collection or by the sweep that does not find it marked. So everything that counts,
+ * limits and paces allocations (debt, bytes of old objects, goals, the bound, a domain's
+ * limit) counts these bytes too, and the death of an owner costs only the freeing of the
+ * header. A program that states nothing pays one test for each userdata that is scanned.
  *
- * Differences to a large part: no work to mark (Heap.external_bytes, in work_left of
- * gc_pace.c), no pages to give back when swept; not among the bytes asked for.
+ * Differences from a large part: marking it is no work (Heap.external_bytes, in work_left
+ * of gc_pace.c), the sweep has no pages to give back, and its bytes are not among the
+ * bytes asked for.
  *
  * Memory that other threads free (messages that other domains receive) is in a counter
- * that the record follows: upwards when the owner adds to it, downwards when a major
- * cycle marks it.
+ * that LargeHeader.size follows: upwards when the owner adds to the counter, downwards
+ * when a major cycle marks the header.
  *
- * Buffers of strings under construction (luaL_Buffer) are malloc's too. They are in use
- * until they are given back, so a collection cannot free them: they only count in
- * `collectgarbage "count"` and towards a domain's limit. The sampler takes them for memory
- * that the buffer's userdata holds.
+ * Buffers of strings under construction (luaL_Buffer) are allocated by malloc too. They
+ * are in use until they are given back, so a collection cannot free them: they only count
+ * in `collectgarbage "count"` and towards a domain's limit. The sampler counts them as
+ * memory that the buffer's userdata holds.
  *
  * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found
- * the owner dead, while an object of the heap goes with the next cycle. Room in
- * proportion to what waits for finalizers would add up from cycle to cycle. So such bytes
- * are noted (`revived`): they do not count as live at the end of the cycle
- * (Gc.revived_bytes), and when they are stated to be gone, the goals that were set above
- * them come down.
+ * the owner dead, while an object of the heap goes with the next cycle. If the goals left
+ * room in proportion to memory that waits for finalizers, it would add up from cycle to
+ * cycle. So such bytes are noted (LargeHeader.revived): they do not count as live at the
+ * end of the cycle (Gc.revived_bytes). When their owner states that they are gone, the
+ * goals that were set above them are lowered.
  */
 #include "gc_internal.h"
 
@@ -45,10 +46,11 @@
 #include "thread.h"
 #include "throw.h"
 
-#define MOST_BYTES ((size_t)1 << 46) /* of one owner */
-#define MOST_IN_ALL ((size_t)1 << 60) /* what is stated need not be true, but sums must not wrap */
+#define MOST_BYTES ((size_t)1 << 46) /* one owner */
+/* All owners: a statement need not be true, but sums must not wrap. */
+#define MOST_IN_ALL ((size_t)1 << 60)
 
-/* When another thread has reduced it. */
+/* Lowers the size to the counter's value if another thread has reduced the counter. */
 static void follow_counter(Domain *d, LargeHeader *held) {
   size_t now = __atomic_load_n(held->now, __ATOMIC_RELAXED);
   if (now < held->size) heap_large_set_external(d, held, now);
@@ -64,12 +66,14 @@ void gc_mark_external(Domain *d, Userdata *u, ScanKind kind) {
   heap_large_promote(&d->heap, held, d->gc.line_bit);
 }
 
-/* Has this cycle found out what is alive for finalizers only, and not used it yet? */
+/* Tells whether this cycle has found what only finalizers keep alive and has not used the
+ * number yet. */
 static bool revived_now(const Gc *gc) {
   return gc->phase >= GC_PHASE_REVIVE && gc->phase <= GC_PHASE_FINISH;
 }
 
-/* An owner that is stated to hold more than before is alive again. */
+/* Lowers the goals, or Gc.revived_bytes, when an owner that waited for its finalizer
+ * states fewer bytes. An owner that states more than before is alive again. */
 static void note_revived(Domain *d, LargeHeader *held, size_t bytes) {
   Gc *gc = &d->gc;
   size_t freed = bytes < held->size ? held->size - bytes : 0;
@@ -112,7 +116,7 @@ void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
   error_memory(L);
 }
 
-/* A decrease needs no action: the next cycle sees it. */
+/* Follows the counter upwards. A decrease needs no action: the next cycle sees it. */
 void gc_follow_external(lua_State *L, Userdata *u, const size_t *bytes) {
   Domain *d = L->domain;
   size_t now = __atomic_load_n(bytes, __ATOMIC_RELAXED);
@@ -136,12 +140,13 @@ bool gc_note_buffer(Domain *d, size_t before, size_t now) {
 
 void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now) {
   if (likely(!L->domain->heap.watched)) return;
-  void *record = owner + 1; /* stands for its memory */
+  void *record = owner + 1; /* the key of the buffer's memory in the sampler */
   if (now > before) memprof_took_external(L, record, now - before, owner);
   else if (now == 0) memprof_part_gone(L->domain, record);
 }
 
-/* malloc keeps up to 64 MiB when a long buffer was freed, for the next one. */
+/* Trims malloc's heap, which keeps up to 64 MiB of a freed long buffer for the next
+ * one. */
 void gc_trim_malloc(Domain *d) {
   if (d->heap.malloc_freed < TRIM_LEAST) return;
   d->heap.malloc_freed = 0;

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_finalize.c: finalizers (__gc).
  *
- * An object is registered when it gets a metatable with __gc (GC_FINALIZE says
- * so) and is then in Gc.finalizable, in order of registration, until a
- * collection finds it dead. It is then brought back with all that it refers
- * to and moves to the queue Gc.finalizers, whose objects are roots; those that
- * one collection finds are queued last registered first. The queue is emptied at the next
- * gc_check by calling the finalizers, in the span run_finalizers (no span of the
- * collector) and with the collector switched off. Before its call the object is an
- * ordinary one again, so it may be registered again.
+ * An object is registered when it gets a metatable with __gc (GC_FINALIZE says so). It is
+ * then in Gc.finalizable, in order of registration, until a collection finds it dead. The
+ * collection resurrects the object with all that it refers to and moves it to the queue
+ * Gc.finalizers, whose objects are roots. The objects that one collection finds are
+ * queued last registered first. The next gc_check empties the queue by calling the
+ * finalizers, in the span run_finalizers (no span of the collector) and with the
+ * collector switched off. Before the call of its finalizer the object becomes an ordinary
+ * one, so it may be registered again.
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection examines
- * the others only. The major marking, when nothing else is grey, goes through the old
- * ones in pieces and notes those that it has not reached as candidates; only these are
- * examined in the undivided steps that follow, a bounded number in each. The dead are in
- * Gc.found until all that they refer to is marked, in slices. Their places stay empty
- * until the next cycle closes the gaps.
+ * only the objects after them. The major marking, when nothing else is grey, goes through
+ * the old ones in pieces and notes those that it has not reached as candidates. Only
+ * candidates are examined in the undivided steps that follow, a bounded number in each.
+ * The dead are in Gc.found until all that they refer to is marked, in slices. Their
+ * places stay empty until the next cycle closes the gaps.
  *
  * Without memory for these records (gc_overflow.c), registering is an error, and a dead
- * object that cannot be noted lives until a later collection. Objects that the queue has
- * no room for wait in Gc.found, which becomes the queue when that is empty. At
- * domain_close, where nothing can be postponed, the objects that are left become the
- * queue where they are.
+ * object that cannot be noted lives until a later collection. Objects for which the queue
+ * has no room wait in Gc.found, which becomes the queue when the queue is empty. At
+ * domain_close, where nothing can be postponed, Gc.finalizable itself becomes the queue.
  */
 #include "gc_internal.h"
 
@@ -33,7 +32,7 @@
 #include "throw.h"
 
 #define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
-#define REVIVE_WORK 96    /* work of making one grey again */
+#define REVIVE_WORK 96    /* work of making one object grey again */
 
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
@@ -57,10 +56,10 @@ static void reverse_vector(void **items, size_t n) {
   }
 }
 
-#define OBJECTS_AT_ONCE 64 /* between two checks of the work */
+#define OBJECTS_AT_ONCE 64 /* examined between two checks of the work */
 
-/* Queues the object if it is dead; its place is empty then. True: it was brought back, as is
- * one that the queue has no room for. */
+/* Resurrects the object if it is dead (returns true), and queues it; its place is then
+ * empty. An object for which the queue has no room keeps its place. */
 static bool separate_young_object(Domain *d, void **place) {
   GCObject *o = *place;
   if (o == NULL || !is_young(o)) return false;
@@ -69,7 +68,8 @@ static bool separate_young_object(Domain *d, void **place) {
   return true;
 }
 
-/* From the last one on, which makes the order that they are called in. */
+/* Separates dead objects from the last one on, which is the order of their finalizers.
+ * Returns false if the piece is over before all are examined. */
 static bool separate_down(Domain *d, bool *revived) {
   Gc *gc = &d->gc;
   void **items = gc->finalizable.items;
@@ -85,7 +85,7 @@ static bool separate_down(Domain *d, bool *revived) {
   return true;
 }
 
-/* Nothing before `separate_end` is young now. */
+/* Closes the gaps before `separate_end`, where no object is young now. */
 static void close_gaps(Gc *gc) {
   void **items = gc->finalizable.items;
   size_t kept = gc->finalizable_old;
@@ -98,7 +98,8 @@ static void close_gaps(Gc *gc) {
   gc->separate_at = gc->separate_end = 0;
 }
 
-/* What is registered while the program runs between two pieces comes in a turn of its own. */
+/* Queues and resurrects the dead among the young objects. Objects registered between two
+ * pieces are examined in a round of their own. */
 bool gc_separate_young(Domain *d, bool *revived) {
   Gc *gc = &d->gc;
   bool done = true;
@@ -115,7 +116,8 @@ bool gc_separate_young(Domain *d, bool *revived) {
   return done;
 }
 
-/* The mode may have changed since a piece that separated some: their places stay empty. */
+/* Keeps all young objects alive. A piece in generational mode may have separated some,
+ * whose places stay empty. */
 bool gc_keep_young_finalizable(Domain *d) {
   Gc *gc = &d->gc;
   gc->separate_at = gc->separate_end = 0;
@@ -131,13 +133,13 @@ bool gc_keep_young_finalizable(Domain *d) {
 
 void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 
-/* An object keeps its place (a lower one) in the order, or gets an empty one for the time
- * that it is a candidate. */
+/* Moves the object down to the next place in the order. A candidate is not stored there;
+ * the place stays empty until it is decided whether the candidate is dead. */
 static void sift_object(Domain *d, GCObject *o) {
   Gc *gc = &d->gc;
   bool white = !is_young(o) && !is_marked(d, o);
   if (white && GC_TRY_PUSH(d, &gc->candidates, (GcCandidate){o, gc->sifted_to})) {
-    gc->sifted_to++; /* its place is empty */
+    gc->sifted_to++; /* the candidate's place is empty */
     return;
   }
   if (white) visit(d, o, SCAN_MAJOR);
@@ -161,8 +163,7 @@ size_t gc_sift_finalizable(Domain *d) {
   return n * OBJECT_WORK;
 }
 
-/* Everything was examined and nothing is young: the places behind those that are kept are
- * empty. */
+/* Cuts off the empty places at the end. All objects were examined and none is young. */
 void gc_sift_end(Domain *d) {
   Gc *gc = &d->gc;
   rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n &&
@@ -170,7 +171,8 @@ void gc_sift_end(Domain *d) {
   gc->finalizable.n = gc->finalizable_old = gc->sifted_from = gc->sifted_to;
 }
 
-/* From the last candidate on, which makes the order that finalizers are called in. */
+/* Separates dead candidates from the last one on, which is the order of their
+ * finalizers. */
 bool gc_separate_some(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   GcCandidates *c = &gc->candidates;
@@ -206,8 +208,8 @@ static void exchange_objects(GcVector *a, GcVector *b) {
   *b = c;
 }
 
-/* Behind those that wait already. What finds no room is queued later, when the queue is
- * empty. */
+/* Appends the found objects to the queue. Those that find no room are queued later, when
+ * the queue is empty. */
 void gc_queue_found(Domain *d) {
   Gc *gc = &d->gc;
   GcVector *queue = &gc->finalizers, *found = &gc->found;
@@ -216,12 +218,13 @@ void gc_queue_found(Domain *d) {
   while (moved < found->n && GC_TRY_PUSH(d, queue, found->items[moved])) moved++;
   found->n -= moved;
   if (moved > 0) memmove(found->items, found->items + moved, found->n * sizeof *found->items);
-  gc->revived = found->n; /* roots of the next cycle */
+  gc->revived = found->n; /* these are roots of the next cycle */
 }
 
 /* ---- calling ------------------------------------------------------------- */
 
-/* Those that are in Gc.found while nothing is marked are left from earlier cycles. */
+/* Takes the first object from the queue. Objects that are in Gc.found while nothing is
+ * marked are left from earlier cycles and become the queue when it is empty. */
 static GCObject *next_in_queue(Domain *d) {
   Gc *gc = &d->gc;
   GCObject *o = gc->finalizers.items[gc->finalizers_first++];
@@ -237,7 +240,8 @@ static Table *metatable_of_object(GCObject *o) {
   return o->type == LUA_TTABLE ? ((Table *)o)->metatable : ((Userdata *)o)->metatable;
 }
 
-/* Its metatable may have lost the finalizer since. */
+/* Calls the finalizer of the object, unless its metatable has lost the finalizer
+ * since. */
 static void call_one(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
   const TValue *f = table_fast_metamethod(d, metatable_of_object(o), META_GC);
@@ -273,7 +277,8 @@ void gc_leave_finalizers(Domain *d) {
   d->gc.in_finalizers = 0;
 }
 
-/* Candidates go back to their places, then the objects that are left become the queue. */
+/* Puts candidates back into their places and makes all objects that are left the
+ * queue. */
 static void queue_all(Domain *d) {
   Gc *gc = &d->gc;
   GcVector *all = &gc->finalizable;
@@ -290,11 +295,12 @@ static void queue_all(Domain *d) {
   gc->finalizable_old = gc->sifted_from = gc->sifted_to = 0;
 }
 
-/* Those that wait already are called first: then the queue is empty. */
+/* Calls the finalizers of objects that wait already, which empties the queue, and then
+ * those of all other objects. */
 void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
-  /* a finalizer may be what closes the domain; the others are still called */
+  /* a finalizer may be the code that closes the domain; the other finalizers still run */
   gc_leave_finalizers(d);
   d->gc.running = 0;
   do {

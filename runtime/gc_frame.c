@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_frame.c: collecting until a deadline.
  *
- * gc_frame does what is left to do in units, each of about GC_QUANTUM of work, and reads the
- * clock between them. A unit is begun if the longest that one of its kind took lately fits
- * into the time that is left. So the frame does not exceed its time, unless a unit takes
- * longer than any before it, or the system takes the processor away.
+ * gc_frame does the work that is left in units, each of about GC_QUANTUM of work, and
+ * reads the clock between units. It begins a unit if the longest recent unit of the same
+ * kind fits into the time that is left. So the frame does not exceed its time, unless a
+ * unit takes longer than any before it, or the system takes the processor away.
  *
- *   unit      a quantum of a minor marking; its roots; its end; a quantum of a phase of the
- *             cycle; a few finalizers
- *   estimate  Gc.unit_ns, what the longest of its kind took, in CPU time. It shrinks between
- *             frames, never within one: by an eighth of the difference to the longest of the
- *             last frame that had one of its kind, or by an eighth where half a frame was too
- *             short for it, since it might never begin. So the longest is remembered for some
- *             dozens of frames. Where CPU time is not measured, what a unit lost to other threads
- *             counts up to MOST_UNIT_NS.
- *   pieces    large parts are scanned GC_FRAME_PIECE elements at a time instead of GC_PIECE
- *             (Gc.piece): each of them may be two cache misses, and 1024 took 0.1 to 0.4 ms.
+ *   unit      a quantum of a minor marking; its roots; its end; a quantum of a phase of
+ *             the cycle; or a few finalizers
+ *   estimate  Gc.unit_ns, the CPU time of the longest unit of a kind. It shrinks between
+ *             frames, never within one: by an eighth of its difference to the longest
+ *             unit of the last frame that had one of this kind. It also shrinks by an
+ *             eighth if half a frame was too short for the unit, which might never begin
+ *             otherwise. So the longest unit is remembered for some dozens of frames.
+ *             Where CPU time is not measured, wall time up to MOST_UNIT_NS counts.
+ *   pieces    large parts are scanned GC_FRAME_PIECE elements at a time, not GC_PIECE
+ *             (Gc.piece): each element may be two cache misses, and 1024 elements took
+ *             0.1 to 0.4 ms.
  *
- * The end of a minor collection takes the time of what it has to free at once, which is known
- * before (gc_minor.c). The undivided steps at the end of marking begin when nothing is young
- * and nothing grey: the frame has seen to that first, and no program runs in between.
+ * The end of a minor collection takes as long as the memory that it frees at once needs,
+ * which is known in advance (gc_minor.c). The undivided steps at the end of marking begin
+ * when nothing is young and nothing grey: the frame has done that work first, and the
+ * program does not run in between.
  *
- * A frame begins a minor collection when it is worth one (WORTH_PART), and a cycle when one
- * is due. It does this also while the collector is stopped.
+ * A frame begins a minor collection when it is worth one (WORTH_PART), and a cycle when
+ * one is due. It does this also while the collector is stopped.
  */
 #include "clock.h"
 #include "gc.h"
@@ -33,14 +35,14 @@
 
 #define FIRST_UNIT_NS 30000 /* the estimate before anything was measured */
 #define MOST_UNIT_NS 300000
-#define LEAVE_NS 5000 /* for the way out of the collector */
-#define WORTH_PART 8  /* of a nursery */
+#define LEAVE_NS 5000 /* for leaving the collector */
+#define WORTH_PART 8  /* a nursery's part that is worth a minor collection: one eighth */
 #define FINALIZERS_AT_ONCE 4
 
 /* ---- time ---------------------------------------------------------------- */
 
-/* Of the unit that runs, which passed `ns`. The clocks are asked only for one that changes
- * something. */
+/* Returns the CPU time of the unit that runs, which has taken `ns` of wall time. Called
+ * only for a unit that may raise an estimate, since it reads clocks. */
 static uint32_t cpu_time_of_unit(const Gc *gc, uint64_t ns) {
   if (gc->unit_off_cpu == 0) return ns < MOST_UNIT_NS ? (uint32_t)ns : MOST_UNIT_NS;
   uint64_t off_cpu = eventring_off_cpu_since(gc->unit_off_cpu);
@@ -50,13 +52,14 @@ static uint32_t cpu_time_of_unit(const Gc *gc, uint64_t ns) {
 
 static void measure_unit(Gc *gc, uint64_t ns) {
   uint32_t *longest = &gc->frame_ns[gc->unit];
-  if (gc->unit == GC_UNIT_END || ns <= *longest) return; /* END: as long as what it looks through */
+  /* no estimate for END: its time depends on what it examines */
+  if (gc->unit == GC_UNIT_END || ns <= *longest) return;
   uint32_t cpu = cpu_time_of_unit(gc, ns);
   if (cpu > *longest) *longest = cpu;
   if (cpu > gc->unit_ns[gc->unit]) gc->unit_ns[gc->unit] = cpu;
 }
 
-/* The last frame is over: its longest count less from now on. */
+/* Lowers the estimates towards the longest units of the last frame, which is over. */
 static void forget_some(Gc *gc) {
   for (int i = 0; i < GC_UNIT_NONE; i++) {
     uint32_t *known = &gc->unit_ns[i], last = gc->frame_ns[i];
@@ -127,7 +130,7 @@ static bool is_work_left(const Domain *d) {
   return is_worth_a_minor(d) || gc_rest_is_left(d) || is_cycle_left(d) || d->gc.finalizers.n > 0;
 }
 
-/* False: there was no time for all of it. */
+/* Runs a part of a minor collection; returns false if there was no time for all of it. */
 static bool collect_young(Domain *d) {
   if (!gc_unit_begins(&d->gc, GC_UNIT_MINOR, 0)) return false;
   return gc_minor_some(d, EV_REASON_FRAME, d->gc.step_work + GC_QUANTUM);
@@ -159,7 +162,7 @@ void gc_frame_init(Gc *gc) {
 bool gc_frame(lua_State *L, uint64_t ns) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
-  gc_time_record(d); /* so that what was off the processor is known of each frame of the program */
+  gc_time_record(d); /* time off the processor, by frames of the program */
   if (gc->running || ns == 0) return is_work_left(d);
   begin_frame(gc, ns);
   gc_enter(L);

@@ -23,19 +23,19 @@ ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size, MemprofKind kind) {
   return p;
 }
 
-/* Everything is to be collected at the next gc_check. */
+/* Makes the next gc_check collect everything. */
 ALWAYS_INLINE void gc_note_emergency(Domain *d) {
   d->gc.emergency = 1;
   d->gc.pending = GC_DUE;
 }
 
-/* What this debt makes due. */
+/* Returns what a debt of that many bytes makes due. */
 ALWAYS_INLINE GcDue gc_due(const Gc *gc, const Heap *h, size_t debt) {
   if (debt < gc->trigger) return GC_NOT_DUE;
   return debt - h->growing_bytes >= gc->trigger ? GC_DUE : GC_DUE_WITH_NEW;
 }
 
-/* Bytes were taken: a collection may be due. */
+/* Notes a step that is due because bytes were taken from the heap. */
 ALWAYS_INLINE void heap_note_taken(Domain *d) {
   const Heap *h = &d->heap;
   size_t debt = heap_debt(h);
@@ -45,7 +45,7 @@ ALWAYS_INLINE void heap_note_taken(Domain *d) {
     gc_note_emergency(d);
 }
 
-/* A place where a collection may run (rules 1 and 2 of gc.h). */
+/* Runs a collection step if one is due (rules 1 and 2 of gc.h must hold). */
 ALWAYS_INLINE void gc_check(lua_State *L) {
 #ifdef SAROS_STRESS
   gc_step(L);
@@ -54,30 +54,30 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
-/* For places where nothing new is made: would a gc_check do something that should not
-   wait? */
+/* Tells whether a step is due that should not wait for a new allocation; for places where
+   nothing new is made. */
 ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {
   return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing;
 }
 
-/* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold.
- * The system is asked for large ones only. */
+/* Makes room for an allocation of unknown size; call it before the allocation, where
+ * rules 1 and 2 of gc.h hold. Only for large sizes is the system asked for memory. */
 ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
   if (unlikely(size >= L->domain->heap.ask_from)) gc_collect_for(L, size, false);
 }
 
-/* The same for a part of a table that is in use. */
+/* Makes room, like gc_make_room, for a part of a table that is in use. */
 ALWAYS_INLINE void gc_make_room_to_grow(lua_State *L, size_t size) {
   if (unlikely(size > HEAP_SMALL_MAX)) gc_collect_for(L, size, true);
 }
 
-/* A gc_check for what a failed allocation wants collected, and nothing else: where an
- * error was caught. Until then its own message might find no room. */
+/* Collects only what a failed allocation wants collected. Called where an error was
+ * caught; before that, the error's own message might find no room. */
 ALWAYS_INLINE void gc_check_emergency(lua_State *L) {
   if (unlikely(L->domain->gc.emergency)) gc_recover(L);
 }
 
-/* parent now refers to child. */
+/* Notes that `parent` now refers to `child`. */
 ALWAYS_INLINE void gc_barrier_object(lua_State *L, void *parent, void *child) {
   uint8_t gc = ((GCObject *)parent)->gc;
   if (gc & GC_CLEAN) {
@@ -87,13 +87,13 @@ ALWAYS_INLINE void gc_barrier_object(lua_State *L, void *parent, void *child) {
   }
 }
 
-/* parent now holds the value. */
+/* Notes that `parent` now holds the value. */
 ALWAYS_INLINE void gc_barrier(lua_State *L, void *parent, const TValue *value) {
   if (is_collected(value)) gc_barrier_object(L, parent, value->v.gc);
 }
 
-/* The table now holds the value in a slot of its parts. (A new key too: call it
- * for the key with the node as slot.) */
+/* Notes that the table now holds the value in a slot of its parts. For a new key call it
+ * with the key as value and the node as slot. */
 ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, const TValue *value) {
   if (is_collected(value) && (t->gc & GC_CLEAN)) {
     Domain *d = L->domain;
@@ -101,9 +101,9 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
   }
 }
 
-/* A node of the table got the contents of another one. This matters if cards are marked
- * rather than the table logged, and if the major marking has already scanned one of the
- * two places. */
+/* Notes that a node of the table got the contents of another node. This matters if cards
+ * are marked and the table is not logged, or if the major marking has already scanned one
+ * of the two nodes. */
 ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
   Domain *d = L->domain;
   if ((t->gc & GC_CLEAN) &&
@@ -111,8 +111,8 @@ ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
     gc_remember_slot(d, t, to);
 }
 
-/* The same while a resize fills new parts, before gc_table_resized; n holds key and
-   value. */
+/* Notes a value that a resize puts into a new part, before gc_table_resized is called.
+ * The function for a node notes its key and its value. */
 ALWAYS_INLINE void gc_barrier_reinserted(lua_State *L, Table *t, const void *slot,
                                          const TValue *value) {
   if ((t->gc & GC_CLEAN) && is_collected(value) && (value->v.gc->gc & GC_YOUNG))
@@ -125,8 +125,8 @@ ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node
     gc_remember_slot(L->domain, t, n);
 }
 
-/* While the entries of ephemerons with dead keys are being removed, they count as
- * absent. */
+/* Tells whether the node has a dead key. While entries of ephemerons with dead keys are
+ * being removed, such an entry counts as absent. */
 ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
   if (likely(d->gc.phase != GC_PHASE_CLEAR) || !(n->key_tag & TAG_COLLECTED)) return false;
   uint8_t gc = n->key.gc->gc;
@@ -134,7 +134,7 @@ ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
          ((gc ^ d->gc.mark_sense) & GC_MARK);
 }
 
-/* A short string was made; there may be room to note it. */
+/* Tells whether Gc.new_interned has room for a short string that was made. */
 ALWAYS_INLINE bool gc_interned_has_room(const Domain *d) {
 #ifdef SAROS_STRESS
   return (void)d, false;
@@ -146,8 +146,8 @@ ALWAYS_INLINE void gc_note_interned(Domain *d, String *s) {
   else gc_note_interned_slow(d, s);
 }
 
-/* The intern table returns a string that was there. It may be dead from the end of a
- * marking on, until it is unlinked. */
+/* Keeps alive a string that the intern table already held and returns now. The string may
+ * be dead from the end of a marking until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
   if (unlikely(d->gc.strings_may_be_dead)) gc_resurrect_string(d, s);
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_mark.c: marking of the major cycle.
  *
- * Incremental update: the marking starts from the roots, goes on in slices, and
- * ends with one undivided step. Between slices the program may hide a white
- * object in a black one only through the write barrier, which logs the black one;
- * the next minor collection turns grey what it refers to. Stacks have no
- * barrier, but threads that ran are in the remembered set.
+ * Incremental update: the marking starts from the roots, goes on in slices, and ends with
+ * one undivided step. Between slices the program can hide a white object in a black one
+ * only through the write barrier, which logs the black object; the next minor collection
+ * turns grey the objects that it refers to. Stacks have no barrier, but threads that ran
+ * are in the remembered set.
  *
- * Each undivided step begins with a minor collection. After it nothing is young and all
- * that was logged has been followed; only what that found is left to mark. If that is
- * much (the program can move objects out of sight), the step ends there and is tried
- * again after further slices. Then weak tables and finalizers are settled. When objects
- * with finalizers have died, that takes more than one such step: they are found a bounded
- * number at a time, and what they refer to is marked in slices before weak keys are
- * examined.
+ * Each undivided step begins with a minor collection. After it nothing is young and every
+ * logged object has been followed; only the objects found by that are left to mark. If
+ * they are many (the program can move objects out of sight), the step ends there and is
+ * tried again after further slices. Then weak tables and finalizers are settled. When
+ * objects with finalizers have died, that takes more than one such step: dead objects are
+ * found a bounded number at a time, and what they refer to is marked in slices before
+ * weak keys are examined.
  *
  * Large tables, prototypes and deep threads are put on Gc.partial and scanned Gc.piece
  * slots at a time; the objects found are scanned before the next piece, so the mark stack
  * stays small and a slice short.
  *
- * Work is measured in bytes of the objects and parts scanned; with
- * OBJECT_WORK for each object, since a small one costs a cache miss.
+ * Work is measured in bytes of the objects and parts scanned, plus OBJECT_WORK for each
+ * object, since a small one costs a cache miss.
  */
 #include "gc_internal.h"
 
@@ -31,8 +31,8 @@
 #define VALUES_IN_FRAME 512
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
-/* In a hosted heap lines are found by looking for the block. Whatever is not promoted or
- * made grey on the fast paths is so in the common way, which is right for all. */
+/* Sets which objects the fast paths of marking leave to the general one. In a hosted heap
+ * all are left to it, since their lines are found by looking for the block. */
 void gc_set_aside(Domain *d) {
   bool hosted = heap_is_hosted(&d->heap);
   d->gc.promote_aside = hosted ? GC_AWAITED | GC_YOUNG : GC_AWAITED;
@@ -49,7 +49,8 @@ NOINLINE size_t gc_mark_aside(Domain *d, const void *p, size_t size) {
   return size;
 }
 
-/* Half of all objects, and nothing comes after them. */
+/* Marks a short string: half of all objects are short strings, and they refer to
+ * nothing. */
 ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   size_t size = heap_round(offsetof(String, data) + s->short_len + 1u);
   s->gc ^= GC_MARK;
@@ -59,7 +60,7 @@ ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   d->gc.marked_strings++;
 }
 
-/* The line of a string that is not plain. */
+/* Marks a short string in a hosted heap. */
 static void mark_hosted_string(Domain *d, String *s) {
   size_t size = string_bytes(s);
   s->gc ^= GC_MARK;
@@ -84,9 +85,10 @@ static NOINLINE void make_grey_aside(Domain *d, GCObject *o) {
   else if (is_marking(d) || o->type == TYPE_LONG_STRING) make_any_grey(d, o);
 }
 
-/* When marking is over, what is white is dead. A minor marking may still reach it, in a
- * table that was an ephemeron table when it was marked and has yet to be cleared, and
- * ignores it; strings are brought back (gc_resurrect_string). */
+/* Marks an old white object and makes it grey if it refers to others. When marking is
+ * over, white objects are dead. A minor marking may still reach one, in a table that was
+ * an ephemeron table when it was marked and has yet to be cleared; such an object is
+ * ignored. Dead strings are brought back elsewhere (gc_resurrect_string). */
 void gc_make_grey(Domain *d, GCObject *o) {
   if (o->type == d->gc.plain_string) {
     mark_short_string(d, (String *)o);
@@ -127,7 +129,8 @@ void gc_start_marking(Domain *d) {
   gc_scan_roots_major(d);
 }
 
-/* What is left when nothing is grey. Returns the work; 0: there is none. */
+/* Looks for more to mark when nothing is grey. Returns the work done, 0 if nothing is
+ * left. */
 static size_t look_further(Domain *d) {
   size_t work = gc_refill_grey(d);
   if (work == 0) work = gc_follow_reached(d, SCAN_MAJOR);
@@ -160,14 +163,15 @@ bool gc_mark_some(Domain *d, size_t work) {
 
 /* ---- the end of marking -------------------------------------------------- */
 
-/* After this what is white is dead: unreachable except through weak references. False:
- * the program had moved much to where it is found only now, so marking must go on first.
- * That ends, since what is marked stays marked. */
+/* Marks until white objects are dead: unreachable except through weak references. Returns
+ * false if the program had hidden so much that marking must go on in slices first.
+ * Marking ends nevertheless, since marked objects stay marked. */
 static bool reach_exactly(Domain *d, bool divided) {
   bool in_frame = divided && d->gc.deadline != 0;
   size_t most = in_frame ? GC_QUANTUM : GC_MINOR_WORK, work = in_frame ? GC_QUANTUM : ATOMIC_WORK;
   most = divided ? d->gc.step_work + most : SIZE_MAX;
-  if (!gc_minor_some(d, EV_REASON_ATOMIC, most)) return false; /* it follows the roots too */
+  /* a minor collection follows the roots for the major marking too */
+  if (!gc_minor_some(d, EV_REASON_ATOMIC, most)) return false;
   if (in_frame && !gc_unit_begins(&d->gc, d->gc.phase, 0)) return false;
   return gc_mark_some(d, divided ? work : SIZE_MAX);
 }
@@ -182,8 +186,9 @@ static void end_marking(Domain *d) {
   d->gc.stacks = d->gc.stack_bytes[SCAN_MAJOR];
 }
 
-/* Each step removes entries whose values cannot be reached at that moment. The program
- * may read others in between: they are alive then, and reach_exactly marks them. */
+/* Removes entries whose values cannot be reached at that moment, some at each step. The
+ * program may read other values in between: they are alive then, and reach_exactly marks
+ * them. */
 static bool clear_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work;
@@ -191,14 +196,15 @@ static bool clear_values(Domain *d, size_t most) {
   size_t at_once = gc->deadline != 0 ? VALUES_IN_FRAME : VALUES_AT_ONCE;
   bool done = gc_clear_some_values(d, most == SIZE_MAX ? SIZE_MAX : at_once);
   PROBE_END(d, WEAK);
-  gc->slice_work += gc->step_work - before; /* the next such step has a slice to itself */
+  gc->slice_work += gc->step_work - before; /* so the next such step gets its own slice */
   return done;
 }
 
-/* Order, as the language prescribes: what only dead objects with finalizers refer to is
- * removed from weak values before those are brought back, from weak keys after
- * (GC_PHASE_CLEAR). Values that are found after that lose their entries when they are not
- * brought back. */
+/* Clears weak values and finds dead objects with finalizers, in the order of the
+ * language. Objects that only dead objects with finalizers refer to are removed from weak
+ * values before these are resurrected, and from weak keys afterwards (GC_PHASE_CLEAR).
+ * Weak values noted after the first clearing lose their entries if the resurrection has
+ * not marked them. */
 static GcPhase separate_dead(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most)))
@@ -218,8 +224,8 @@ GcPhase gc_mark_atomic(Domain *d, size_t most) {
   return next;
 }
 
-/* The program ran since the last step. It may have got a dead object, as a key of a weak
- * table: that is alive then. */
+/* Takes a further undivided step. The program ran since the last one and may have got
+ * hold of a dead object, as a key of a weak table: the object is alive then. */
 GcPhase gc_mark_separate(Domain *d, size_t most) {
   PROBE_BEGIN(d, MARK_ATOMIC);
   GcPhase next = reach_exactly(d, most != SIZE_MAX) ? separate_dead(d, most) : GC_PHASE_REVIVE;

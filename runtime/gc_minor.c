@@ -1,36 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_minor.c: minor collections.
  *
- * A minor collection marks what was allocated since the last one: from the
- * roots and the remembered set through young objects only.  What it reaches is
- * promoted at once; everything else that is young is dead, and its lines, never
- * marked, are free again.  Its cost is that of the survivors, of the running
- * stacks and of what was written to; dead objects cost nothing (dead short
- * strings and registered finalizers are examined one by one).
+ * A minor collection marks what was allocated since the last one: from the roots and the
+ * remembered set through young objects only. What it reaches is promoted at once;
+ * everything else that is young is dead, and its lines, never marked, are free again. The
+ * cost is that of the survivors, of the running stacks and of what was written to; dead
+ * objects cost nothing (but dead short strings and registered finalizers are examined one
+ * by one).
  *
- * While a major cycle marks, promoted objects are black, so the old white ones
- * that they or the remembered ones refer to turn grey here.
+ * While a major cycle marks, promoted objects are black, so the old white objects that
+ * they or the remembered ones refer to turn grey here.
  *
  * In pieces. A collection that finds much to do (a large part that was made at once, deep
  * stacks, many records of the barrier) is not done in one step. A piece ends when it has
- * done its work (Gc.minor_most); then the program runs until the next piece. Until the
- * last ones nothing is reclaimed, no weak reference is cleared, and what is young stays
+ * done its work (Gc.minor_most); then the program runs until the next piece. Before the
+ * last pieces nothing is reclaimed, no weak reference is cleared, and what is young stays
  * young: a piece only promotes early what can be reached.
  *
- *   What is promoted but not scanned waits on Gc.promoted and Gc.minor_partial. It is
- *   clean, though it may refer to young objects; it is scanned before anything is
- *   reclaimed. Stores into it go through the barrier like any other. Records and slots of
- *   threads (gc_thread.c) that a piece has no time for stay. Each piece first finishes
- *   what the previous one has left, then scans the roots, the running threads and what
- *   was logged meanwhile. If nothing is left to be scanned after that, everything
- *   reachable has been promoted, and what is young is dead: dead weak references are cleared
- *   and dead objects with finalizers are queued. The piece that comes to the end of this is
- *   the last; others leave the rest to the next one, which goes on with it when it has again
- *   promoted everything reachable. Each piece does more than the program allocates between
- *   two, so the last piece is reached. Weak ranges stay noted from piece to piece: slots that
- *   get other contents are logged and noted again. Before they are cleared, those of tables
- *   that have become strong are followed (gc_check_weak_minor). What was promoted by an early
+ *   Promoted objects that were not scanned yet wait on Gc.promoted and Gc.minor_partial.
+ *   They are clean, though they may refer to young objects; they are scanned before
+ *   anything is reclaimed. Stores into them go through the barrier like any other.
+ *   Records and slots of threads (gc_thread.c) for which a piece has no time stay.
+ *
+ *   Each piece first finishes the work that the previous one has left, then scans the
+ *   roots, the running threads and the objects logged in between. If nothing is left to
+ *   scan after that, everything reachable has been promoted, and what is young is dead:
+ *   dead weak references are cleared and dead objects with finalizers are queued. The
+ *   piece that completes this is the last. Any other piece leaves the rest to the next
+ *   one, which goes on when it has again promoted everything reachable. Each piece does
+ *   more than the program allocates between two pieces, so the last piece is reached.
+ *
+ *   Weak ranges stay noted from piece to piece: slots that get other contents are logged
+ *   and noted again. Before the ranges are cleared, those of tables that have become
+ *   strong are followed (gc_check_weak_minor). An object that was promoted by an early
  *   piece and dies before the last one is found by the next major cycle.
+ *
  *   Slices of a cycle wait while a collection is under way, unless memory is short; the
  *   undivided steps at the end of a cycle contain a whole minor collection.
  *
@@ -47,22 +51,23 @@
 #include "memprof.h"
 #include "thread.h"
 
-/* bytes that an object or a card is worth, beside those that are scanned */
+/* work of an object or a card, beyond the bytes that are scanned */
 #define REMEMBERED_WORK 64
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
 #define PREFETCH_AHEAD 8 /* cards */
 #ifdef SAROS_STRESS
 #define LEAST_PIECE ((size_t)4 << 10)
 #else
-#define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
+#define LEAST_PIECE ((size_t)192 << 10) /* work after the roots, and after the set */
 #endif
-/* that each piece does, whatever time it takes: before the roots, and behind them */
+/* Work that each piece does before the roots, and again after them, whatever time it
+ * takes. */
 #define LEAST_TIMED ((size_t)32 << 10)
-#define UNLINK_WORK ((size_t)256 << 10) /* at once, of strings that the last one has left */
+#define UNLINK_WORK ((size_t)256 << 10) /* at once, on strings left from the last one */
 #define STRING_WORK 32 /* of unlinking a string that was just made */
-#define SPARE_WORK ((size_t)512 << 10) /* of the end of a collection, beyond that of a piece */
-#define FEW_STRINGS 256 /* that the end unlinks, whatever time has passed */
-/* for a dead string to be unlinked, a block that was allocated from to be examined */
+#define SPARE_WORK ((size_t)512 << 10) /* of a collection's end, beyond that of a piece */
+#define FEW_STRINGS 256 /* with fewer the end is not postponed for time */
+/* Time of unlinking a dead string, and of examining a block that was allocated from. */
 #define STRING_NS 40
 #define BLOCK_NS 100
 
@@ -76,7 +81,8 @@ static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   if (has_references(o)) GC_PUSH_PROMOTED(d, o);
 }
 
-/* Returns whether nothing is left to do. */
+/* Handles what the fast path of promotion leaves out; returns whether the object is
+ * done. */
 static NOINLINE bool promote_aside(Domain *d, GCObject *o) {
   if (o->gc & GC_AWAITED) gc_reached(d, o, SCAN_MINOR);
   if (!heap_is_hosted(&d->heap)) return false;
@@ -132,7 +138,7 @@ void gc_drain_minor(Domain *d) {
 
 /* ---- pieces -------------------------------------------------------------- */
 
-#define DRAINED_AT_ONCE 32 /* objects, between two checks of the work */
+#define DRAINED_AT_ONCE 32 /* objects scanned between two checks of the work */
 #define DRAINED_IN_FRAME 8
 
 bool gc_drain_some(Domain *d) {
@@ -150,15 +156,15 @@ bool gc_drain_some(Domain *d) {
 
 /* ---- the remembered set -------------------------------------------------- */
 
-/* Bytes of the part if it was allocated since the last minor collection: then one
- * of its lines is not in use yet, unless it is within a line with other survivors. */
+/* Returns the bytes of the part if it was allocated since the last minor collection, else
+ * 0. A new part has an unmarked line, unless all its lines hold other survivors too. */
 static size_t new_part(Heap *h, const void *part, size_t size) {
   if (size == 0 || heap_is_large(size)) return 0;
   bool new = heap_line_of(h, part) == 0 || heap_line_of(h, (const char *)part + size - 1) == 0;
   return new ? size : 0;
 }
 
-/* Of an old object only new parts count as promoted. */
+/* Scans an old object again. Of its parts only new ones count as promoted. */
 void gc_rescan(Domain *d, GCObject *o) {
   Table *t = (Table *)o;
   size_t counted = d->gc.part_bytes[SCAN_MINOR], stacks = d->gc.stack_bytes[SCAN_MINOR];
@@ -170,18 +176,20 @@ void gc_rescan(Domain *d, GCObject *o) {
   d->gc.stack_bytes[SCAN_MINOR] = stacks;
 }
 
-/* A thread that was interrupted by a call on another one, rather than by a
- * yield, goes on to run without being resumed. */
+/* Tells whether the thread may run again without being resumed: a call on another thread,
+ * not a yield, has interrupted it. */
 static bool stays_logged(const lua_State *co) {
   return co->status == LUA_OK && co->ci != &co->base_ci;
 }
 
-/* It was scanned with the roots. */
+/* Tells whether the thread runs or has called the collector: it is scanned with the
+ * roots. */
 static bool thread_runs(const Domain *d, const lua_State *co) {
   return co == d->current || co == d->gc.caller;
 }
 
-/* Those that a piece has no time for stay where they are. */
+/* Scans the remembered threads. A thread for which the piece has no time stays
+ * remembered. */
 static void scan_remembered_threads(Domain *d) {
   Gc *gc = &d->gc;
   lua_State *co = gc->remembered_threads, *next;
@@ -197,8 +205,9 @@ static void scan_remembered_threads(Domain *d) {
   }
 }
 
-/* Old records lie all over the heap, and so does what they refer to: the object is
- * prefetched first, then its parts, then the objects in the first slots of these. */
+/* Prefetches a remembered object. Old objects lie all over the heap, and so do the
+ * objects that they refer to. So the object is prefetched first, then its parts, then the
+ * objects in the first slots of the parts. */
 static void prefetch_object(const GcVector *remembered, size_t i) {
   if (i < remembered->n) __builtin_prefetch(remembered->items[i]);
 }
@@ -224,7 +233,7 @@ static void prefetch_values(const GcVector *remembered, size_t i) {
     if (t->node[k].tag & TAG_COLLECTED) __builtin_prefetch(t->node[k].v.gc);
 }
 
-/* The first `done` records are done. */
+/* Removes the first `done` records from the array. */
 static void forget_first(void *items, size_t *n, size_t item_size, size_t done) {
   *n -= done;
   if (*n > 0) memmove(items, (char *)items + done * item_size, *n * item_size);
@@ -260,9 +269,9 @@ static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
   else gc_scan_weak_minor(d, w, (GcWeakRange){t, i, i + 1, 1});
 }
 
-/* The memory of a card; NULL when the part is gone. It may have been replaced since the
- * card was marked: then the new one is fresh or small and was scanned with its table, or
- * its cards were marked again; a superfluous scan does no harm. */
+/* Returns the memory of a card, NULL when the part is gone. The part may have been
+ * replaced since the card was marked. Then the new part is fresh or small and was scanned
+ * with its table, or its cards were marked again; a superfluous scan does no harm. */
 static char *card_data(const GcCard *c, uint8_t **marks) {
   const Table *t = c->table;
   char *part = c->node ? (char *)t->node : (char *)t->array;
@@ -285,7 +294,7 @@ static void scan_card(Domain *d, const GcCard *c) {
   }
 }
 
-/* Cards are all over their parts, and so are their bytes. */
+/* Prefetches a card's mark and memory, since cards are all over their parts. */
 static void prefetch_card(const GcCard *c) {
   uint8_t *marks;
   const char *data = card_data(c, &marks);
@@ -306,7 +315,7 @@ static void scan_cards(Domain *d) {
   forget_first(cards->items, &cards->n, sizeof *cards->items, i);
 }
 
-/* A stack has no barrier: what runs now is scanned again next time. */
+/* Remembers the running threads for the next collection, since stacks have no barrier. */
 static void remember_running(Domain *d) {
   lua_State *chains[2] = {d->current, d->gc.caller};
   for (int i = 0; i < 2; i++)
@@ -347,11 +356,11 @@ static bool settle_last(Domain *d) {
   return settled;
 }
 
-/* Weak references and finalizers, in the order that the language prescribes: weak values
- * go before finalization, weak keys after (see gc_mark_atomic). False: what is to be looked
- * through, or what ephemerons or the dead with finalizers refer to, is too much for this
- * piece. The next one goes on with what is left, when it has again promoted all that can be
- * reached: the program may have got hold of something that was dead until then. */
+/* Settles weak references and finalizers in the order that the language prescribes: weak
+ * values go before finalization, weak keys after it (see gc_mark_atomic). Returns false
+ * if this is too much for the piece. The next piece goes on when it has again promoted
+ * all that can be reached, since the program may have got hold of an object that was
+ * dead. */
 static bool settle_weak(Domain *d) {
   const GcWeakLists *weak = &d->gc.minor_weak;
   bool any = weak->values.n + weak->ephemerons.n + weak->all.n > 0, revived;
@@ -360,7 +369,8 @@ static bool settle_weak(Domain *d) {
   return (!any && !revived) || settle_last(d);
 }
 
-/* The end is not postponed twice: its work would only grow. */
+/* Tells whether the end of the collection fits into the piece. It is postponed at most
+ * once, since its work would only grow. */
 static bool end_fits_in_piece(Gc *gc) {
   size_t work = gc_work_done(gc) + gc->new_interned.n * STRING_WORK;
   bool has_time = gc->new_interned.n < FEW_STRINGS || !gc_time_is_up(gc);
@@ -369,7 +379,8 @@ static bool end_fits_in_piece(Gc *gc) {
   return false;
 }
 
-/* In a frame the end is begun if there is time for it. */
+/* Tells whether the end of the collection may begin; in a frame, whether there is
+ * time. */
 static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->minor_most == SIZE_MAX) return true;
@@ -379,13 +390,14 @@ static bool end_fits(Domain *d) {
   return gc_unit_begins(gc, GC_UNIT_END, strings * STRING_NS + blocks * BLOCK_NS);
 }
 
-/* In incremental mode the end of a cycle decides on what has a finalizer (gc.c). */
+/* Keeps young objects with finalizers alive in incremental mode, where only the end of a
+ * cycle decides on them (gc.c). */
 static bool keep_finalizable(Domain *d) {
   return d->gc.mode != GC_MODE_INCREMENTAL || gc_keep_young_finalizable(d);
 }
 
-/* True when all that is reachable was promoted, and what the language wants done with the
- * dead was done. */
+/* Promotes what is reachable. Returns true when that is complete and weak references and
+ * finalizers are settled. */
 static bool promote_reachable(Domain *d) {
   PROBE_BEGIN(d, MINOR_PROMOTE);
   bool done = keep_finalizable(d) && gc_drain_some(d) &&
@@ -418,7 +430,8 @@ static void count_promoted(Domain *d, size_t before) {
   gc->stacks += gc->stack_bytes[SCAN_MINOR];
   gc->stack_bytes[SCAN_MAJOR] += gc->stack_bytes[SCAN_MINOR];
   gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = 0;
-  /* Blocks swept since the last piece lowered `before`, never in between. */
+  /* Blocks swept since the last piece lowered `before` already; none is swept in a
+   * piece. */
   gc->stats.promoted_bytes += heap_old_bytes(&d->heap) - before;
   PROBE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
 }
@@ -439,19 +452,19 @@ static void begin_piece(Domain *d) {
   gc->ticks.scanned = clock_ticks();
 }
 
-/* However large the roots were, and whatever time they took, there is time for what they or
- * the remembered objects refer to, and for weak references: it is more than the program
- * allocates between two pieces, so the last piece is reached. */
+/* Extends the piece, however large the roots were and whatever time they took, so that it
+ * can scan what the roots or the remembered objects refer to, and weak references. That
+ * is more than the program allocates between two pieces, so the last piece is reached. */
 static void go_on(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->deadline != 0) return; /* it goes on as long as there is time */
+  if (gc->deadline != 0) return; /* a frame's piece goes on as long as there is time */
   size_t done = gc_work_done(gc);
   gc->minor_least = done + LEAST_TIMED;
   if (gc->minor_most < done + LEAST_PIECE) gc_piece_ends_at(gc, done + LEAST_PIECE);
 }
 
-/* What earlier pieces have left comes first, so each piece promotes something if there is
- * anything. */
+/* Marks for one piece; returns true when the collection can end. What earlier pieces have
+ * left comes first, so each piece promotes something if anything is left. */
 static bool mark_piece(Domain *d) {
   Gc *gc = &d->gc;
   gc->minor_resumed = gc->minor_begun;

@@ -5,50 +5,53 @@
  * Marking, barriers and tables work without memory for records. Each record that cannot
  * be made is replaced by something that needs no memory and costs time or exactness:
  *
- *   mark stacks (Gc.promoted, Gc.grey),     a bit for the object, see below
+ *   mark stacks (Gc.promoted, Gc.grey),  a bit for the object, see below
  *   remembered set
  *   Gc.remembered_threads                is a list through the threads themselves
- *   Gc.partial                           the object is scanned at once (gc_scan.c, gc_thread.c)
- *   Gc.cards                             the part is scanned whole (LargeHeader.fresh is 2)
- *   Gc.new_interned                      the whole intern table is looked through (gc_sweep.c)
+ *   Gc.partial                           the object is scanned at once (gc_scan.c,
+ *                                        gc_thread.c)
+ *   Gc.cards                             the part is scanned whole (`fresh` becomes 2)
+ *   Gc.new_interned                      the whole intern table is examined (gc_sweep.c)
  *   weak slots, ephemerons that wait     this marking follows them as strong references
- *   GcEphemerons.reached                 all entries that wait are looked through
+ *   GcEphemerons.reached                 all entries that wait are examined
  *   Gc.candidates, Gc.found              the object lives until a later cycle
- *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
+ *   Gc.finalizers                        the dead wait in Gc.found for an empty queue
  *   Gc.finalizable, Gc.fixed             are allocated where an error can be raised
  *
  * The bits. A chunk's header has a bit for each 8 bytes of the chunk, in pages that are
- * not touched while no bit is set; for a large object LargeHeader.logged is that bit. It
- * means: this object is to be scanned. There are three reasons, which share the bit:
+ * not touched while no bit is set. For a large object LargeHeader.logged is the bit. A
+ * set bit means that the object is to be scanned. Three reasons share the bit:
  *
- *   promoted  a minor marking has promoted it and has yet to scan it;
+ *   promoted  a minor marking has promoted the object and has yet to scan it;
  *   logged    the barrier has logged it, and the next minor collection has to scan it;
- *   grey a major marking has marked it (or has to scan it again) and has yet to scan it.
+ *   grey      a major marking has marked it (or must rescan it) and has yet to scan it.
  *
- * Gc.overflow_minor says that there may be one with one of the first two reasons,
- * Gc.overflow_major that there may be one with the last.
+ * Gc.overflow_minor says that there may be a promoted or logged object with a bit,
+ * Gc.overflow_major that there may be a grey one.
  *
  * A minor collection clears the bits of all objects and scans these by the minor marking,
- * in passes over the chunks, until no new object was promoted in a pass. That is right
- * for each reason: a promoted or logged object needs just that and is clean then;
- * scanning another object does no harm. A grey one counts as scanned by the major marking
- * too, because the minor one turns what is white grey, unless the minor marking leaves a
- * part of it out: large parts of tables, and slots below the watermark of a thread
- * (scans_all). Such objects go to Gc.grey, or get their bit again as grey ones. So after
- * a minor collection each set bit is that of a grey object which is clean or a thread;
- * outside of marking no bit is set.
+ * in passes over the chunks, until a pass has promoted no new object. That is right for
+ * each reason. A promoted or logged object needs just this scan and is clean afterwards,
+ * and a scan of any other object does no harm. A grey object counts as scanned by the
+ * major marking too, because the minor marking turns white objects grey. The exceptions
+ * are objects of which the minor marking leaves a part out: large parts of tables, and
+ * slots below the watermark of a thread (scans_all). Such objects go to Gc.grey, or get
+ * their bit again as grey ones. So after a minor collection each set bit belongs to a
+ * grey object that is clean or a thread; outside of marking no bit is set.
  *
- * When Gc.grey is empty, the major marking moves objects with the bit there; it has room
- * for 64 from the beginning. Objects that are not marked or are logged are left to the
- * next minor collection (Gc.overflow_minor). Each undivided step at the end of marking
- * begins with one, after which all can be moved. So marking ends.
+ * When Gc.grey is empty, the major marking moves objects with a bit there; Gc.grey has
+ * room for 16 from the beginning (LEAST_RECORDS in gc.c). Objects that are not marked or
+ * are logged are left to the next minor collection (Gc.overflow_minor). Each undivided
+ * step at the end of marking begins with a minor collection, after which all objects with
+ * a bit can be moved. So marking ends.
  *
- * Both end: a pass follows another one only if an object was promoted or marked in between.
- * In most heaps a pass with a mark stack of 64 is enough.
+ * Both kinds of passes end, since a pass follows another one only if an object was
+ * promoted or marked in between. In most heaps one pass with a mark stack of 64 is
+ * enough.
  *
- * An object does not die while its bit is set: while the program runs only logged objects
- * have one. Each of them was reachable after the last minor collection, and the end of
- * marking of each cycle contains a minor collection.
+ * An object does not die while its bit is set. While the program runs, only logged
+ * objects have a bit. Each of them was reachable after the last minor collection, and the
+ * end of marking of each cycle contains a minor collection.
  */
 #include "gc_internal.h"
 
@@ -59,12 +62,12 @@
 #define WORD_BITS 64
 #define BLOCK_WORDS (HEAP_BLOCK_SIZE / HEAP_GRANULE / WORD_BITS)
 #define PASS_WORK 512   /* work of examining a chunk */
-#define LARGE_WORK 64   /* and a large allocation */
+#define LARGE_WORK 64   /* work of examining a large allocation */
 
 _Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX,
                "a large object begins behind its LargeHeader");
 
-/* The words of Chunk.overflow that are of blocks that exist. */
+/* Returns the number of words of Chunk.overflow that belong to blocks in use. */
 static size_t words_of(const Chunk *c) { return c->nblocks * BLOCK_WORDS; }
 
 /* ---- setting bits -------------------------------------------------------- */
@@ -110,12 +113,12 @@ static bool has_large_part(const Table *t) {
   return heap_is_large(array_bytes(t)) || heap_is_large(node_bytes(t));
 }
 
-/* Does the minor marking follow all references of an old object? */
+/* Tells whether the minor marking follows all references of an old object. */
 static bool scans_all(const GCObject *o) {
   return o->type != LUA_TTHREAD && (o->type != LUA_TTABLE || !has_large_part((const Table *)o));
 }
 
-/* Threads are logged in another way. */
+/* Rescans the object and makes it clean, except a thread, which is logged in a list. */
 static void scan_minor(Domain *d, GCObject *o) {
   gc_rescan(d, o);
   if (o->type != LUA_TTHREAD) o->gc |= GC_CLEAN;
@@ -128,13 +131,13 @@ static void scan_chunk_minor(Domain *d, Chunk *c) {
   for (size_t i = 0; i < words_of(c); i++) {
     uint64_t bits = c->overflow[i];
     if (bits == 0) continue;
-    c->overflow[i] = 0; /* what is set from now on is for the next pass */
+    c->overflow[i] = 0; /* bits that are set from now on are for the next pass */
     for (; bits != 0; bits &= bits - 1) scan_minor(d, object_at(c, i, bits));
   }
 }
 
 static bool take_large_bit(LargeHeader *large) {
-  if (large->cards != NULL || !large->logged) return false; /* of a part it means something else */
+  if (large->cards != NULL || !large->logged) return false; /* a part: not this bit */
   large->logged = 0;
   return true;
 }
@@ -166,15 +169,16 @@ static bool is_logged(const GCObject *o) {
   return !(o->gc & GC_CLEAN) || (o->type == LUA_TTABLE && is_logged_table((const Table *)o));
 }
 
-/* Is the bit set only because the object is grey? If not, the next minor collection has
- * to reach it, even if the bit was not set for that. */
+/* Tells whether the bit is set only because the object is grey. If not, the next minor
+ * collection has to reach the object, even if the bit was not set for that reason. */
 static bool is_only_grey(Domain *d, const GCObject *o) {
   bool only = is_marked(d, o) && (o->type == LUA_TTHREAD || !is_logged(o));
   if (!only) d->gc.overflow_minor = 1;
   return only;
 }
 
-/* As many as a word has bits: an empty Gc.grey has room for them. */
+/* Moves the grey objects of one word to Gc.grey, which is empty. A word has at most 32:
+ * the smallest object is a closure of 16 bytes. */
 static void move_word(Domain *d, Chunk *c, size_t i) {
   GcVector *grey = &d->gc.grey;
   for (uint64_t bits = c->overflow[i]; bits != 0; bits &= bits - 1) {
@@ -193,7 +197,7 @@ static void move_large(Domain *d) {
     GCObject *o = (GCObject *)(large + 1);
     if (large->cards != NULL || !large->logged || !is_only_grey(d, o)) continue;
     if (grey->n == grey->capacity) {
-      d->gc.overflow_major = 1; /* more in another pass */
+      d->gc.overflow_major = 1; /* another pass moves the others */
       return;
     }
     large->logged = 0;
@@ -221,8 +225,8 @@ static void end_chunk(Gc *gc) {
   gc->overflow_word = 0;
 }
 
-/* From where the pass stands to the first ones found; new chunks come first in the list
- * and have no bits that this pass must see. */
+/* Continues the pass until it finds objects. New chunks come first in the list and have
+ * no bits that this pass must see. Returns the work done. */
 static size_t continue_pass(Domain *d) {
   Gc *gc = &d->gc;
   size_t looked = 0;
