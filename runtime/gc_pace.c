@@ -14,8 +14,8 @@
  *   old        bytes of the lines of old objects. They may grow by p percent of L, or by
  *              LEAST_GROWTH if that is more; p is `major_mul` in generational mode,
  *              `pause` - 100 in incremental mode. This bounds the memory of every program
- *              in both modes. The goal is a part of that growth. It depends on how much of
- *              what was promoted since the cycle before has died. Where the heap only
+ *              in both modes. The goal is a part of that growth. It depends on how much
+ *              of what was promoted since the cycle before has died. Where the heap only
  *              grows, a cycle finds nothing, so in a large heap the work is spread over
  *              most of the growth. Where the new replaces the old, or will once a small
  *              heap has grown up, the peak is as high as the goal, so the goal is nearer.

@@ -10,8 +10,8 @@
  *   flag. So the highest frame with the flag was there at the last scan. Only this frame
  *   and the frames above it can have run since, and all slots below it still refer to old
  *   objects. Slots below it can be written from elsewhere in two ways: through an open
- *   upvalue, which has a write barrier of its own, and by debug.setlocal, which clears the
- *   flags (gc_frame_changed).
+ *   upvalue, which has a write barrier of its own, and by debug.setlocal, which clears
+ *   the flags (gc_frame_changed).
  *
  *   Pieces. A thread may have put much on its stack since the last scan: a piece of a
  *   minor collection notes a slot and leaves the slots above it to the next piece, which
@@ -22,13 +22,13 @@
  *   Short-lived large strings. A large string in a variable of the running function has
  *   usually been replaced by the next minor collection. If such strings were promoted,
  *   the program would need a major cycle for each few megabytes of them. So a string that
- *   nothing else refers to stays young. Its frame is above the watermark of the next scan,
- *   which promotes it unless the function still runs, or runs again.
+ *   nothing else refers to stays young. Its frame is above the watermark of the next
+ *   scan, which promotes it unless the function still runs, or runs again.
  *
  *   The window. All slots from stack_last + EXTRA_STACK on are nil. Each scan sets the
  *   slots between the top and there to nil, so that no slot of any stack ever refers to
- *   reclaimed memory, and narrows the window to a little more than what the frames may use
- *   without asking.
+ *   reclaimed memory, and narrows the window to a little more than what the frames may
+ *   use without asking.
  *
  * A minor scan while a major cycle marks leaves the slots below the watermark to the
  * major marking, which goes through the whole thread in pieces: slots upwards, frames
@@ -38,9 +38,9 @@
  *
  * A few frames beyond the current one are kept for reuse.
  *
- * When it ran. A minor collection scans a thread if it ran since the last one. So the scan
- * notes the two collections between which the thread ran (ran_after, ran_before). They
- * tell for how long a coroutine is suspended, and cost nothing where coroutines are
+ * When it ran. A minor collection scans a thread if it ran since the last one. So the
+ * scan notes the two collections between which the thread ran (ran_after, ran_before).
+ * They tell for how long a coroutine is suspended, and cost nothing where coroutines are
  * switched.
  */
 #include "gc_internal.h"
@@ -139,9 +139,9 @@ static void leave_rest(Domain *d, lua_State *co) {
 }
 
 /* Sets the slots between the top and the window's end to nil and narrows the window;
- * returns the work. A Lua frame below the watermark calls from within its registers, so
- * none of them reaches further than those of the frame there; other frames have noted
- * what they asked for (`reach`). A piece does some of the slots. */
+ * returns the work. A Lua frame calls from within its registers, so Lua frames below the
+ * watermark reach no further than UINT8_MAX + 1 slots from the function there; other
+ * frames have noted what they asked for (`reach`). A piece does some of the slots. */
 static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallInfo *watermark) {
   TValue *end = co->stack_last + EXTRA_STACK, *from = co->top;
   if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;

@@ -34,9 +34,8 @@ typedef struct Verifier {
   size_t n, capacity;
   const GCObject *parent; /* object being examined */
   bool parent_clean;      /* a young child breaks a rule */
-  bool parent_black;
-  size_t values_at, ephemerons_at, all_at; /* positions in the lists of noted weak
-                                            * ranges */
+  bool parent_black;      /* if the parent is clean, a white child breaks a rule, too */
+  size_t values_at, ephemerons_at, all_at; /* positions in the lists of Gc.minor_weak */
 } Verifier;
 
 /* ---- reporting ----------------------------------------------------------- */

@@ -2,16 +2,16 @@
 /* runtime/gc_weak.c: weak tables.
  *
  * A marking that meets a weak table follows its strong references and notes the slots of
- * the weak ones (GcWeakRange) in one of three lists. Each kind of marking has lists of its
- * own. The major marking notes whole parts. The minor marking notes only what may have to
- * be removed because it refers to a young object that is not known to be alive yet: single
- * entries of large parts, small parts as a whole. At its end, a marking does:
+ * the weak ones (GcWeakRange) in one of three lists. Each kind of marking has lists of
+ * its own. The major marking notes whole parts. The minor marking notes only what may
+ * have to be removed because it refers to a young object that is not known to be alive
+ * yet: single entries of large parts, small parts as a whole. At its end, a marking does:
  *
- *   settle       the value of an ephemeron is followed once its key is alive; an ephemeron
- *                whose key is not reached yet waits for it (gc_ephemeron.c);
+ *   settle       the value of an ephemeron is followed once its key is alive; an
+ *                ephemeron whose key is not reached yet waits for it (gc_ephemeron.c);
  *   clear values entries whose value is dead, from tables with weak values; in the major
- *                cycle a bounded number in each undivided step, which first marks all that
- *                the program has read since the last one;
+ *                cycle a bounded number in each undivided step, which first marks all
+ *                that the program has read since the last one;
  *   clear keys   entries whose key is dead, from tables with weak keys; in the major
  *                cycle in slices (GC_PHASE_CLEAR). gc_ephemeron.c clears ephemerons. The
  *                entries of tables with weak keys and values are cleared one by one: a
@@ -31,10 +31,11 @@
  * old values: the minor collection settles the table for it (settle_left), since it may
  * have just promoted the table black.
  *
- * Tables may become strong, or weak in another way, while markings are under way. The major
- * marking scans such a table again (gc_set_metatable). A minor collection in pieces compares
- * its noted ranges with the tables before it clears anything, and again when setmetatable
- * has changed a table since; a later change of __mode in a metatable is not seen.
+ * Tables may become strong, or weak in another way, while markings are under way. The
+ * major marking scans such a table again (gc_set_metatable). A minor collection in pieces
+ * compares its noted ranges with the tables before it clears anything, and again when
+ * setmetatable has changed a table since; a later change of __mode in a metatable is not
+ * seen.
  *
  * To weak tables, strings are values, not objects: they are never removed.
  */
@@ -210,9 +211,8 @@ static void settle_slot(Domain *d, Table *t, uint32_t i) {
  * values. */
 static void leave_entry(Domain *d, Table *t, uint32_t i) {
   const Node *n = &t->node[i];
-  bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR); /* or
-                                                                                   * a
-                                                                                   * string */
+  /* a white key may also be a string */
+  bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR);
   if (!white) leave_value(d, t, i, 1);
   else if (!GC_TRY_PUSH(d, &d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i}))
     follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
