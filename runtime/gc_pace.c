@@ -59,11 +59,9 @@
 #define PROMOTED_WEIGHT 64 /* the weight of a promoted byte: it might have died later */
 #define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
 #define SLICES_PER_NURSERY 8
-#define LEAST_INTERVAL ((size_t)8 << 10) /* the least one, after a slice whose time was
-                                          * up */
+#define LEAST_INTERVAL ((size_t)8 << 10) /* after a slice whose time was up */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
-#define SMALL_STEP_NS 250000 /* the same in a small heap: the survivors of a nursery are
-                              * one step */
+#define SMALL_STEP_NS 250000 /* in a small heap: a nursery's survivors are one step */
 #define SPREAD 4 /* slices that work off most of what has become due */
 #define INTERVAL_MOST ((size_t)128 << 10)  /* bytes of debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */

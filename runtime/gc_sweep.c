@@ -172,11 +172,12 @@ static bool keep_for_later(Domain *d) {
   return true;
 }
 
-/* Tells whether this minor collection has more young bytes than usual. A usual nursery is
- * in the cache: its strings are reclaimed at once, so that its blocks are used again at
- * once. (Reclaiming them later, a program that only makes strings took 1.2 to 1.4 times
- * as long, and 2.5 times the memory, since no cycle sweeps before they are unlinked.) A
- * few strings are unlinked before the next minor collection. */
+/* Tells whether dead strings may wait: there is a deadline, or more young memory than a
+ * usual nursery, or so few strings that they are unlinked before the next minor
+ * collection. A usual nursery is in the cache, so it is reclaimed at once, and its blocks
+ * are used again at once. (Reclaimed later, a program that only makes strings took 1.2 to
+ * 1.4 times as long, and 2.5 times the memory, since no cycle sweeps before the strings
+ * are unlinked.) */
 static bool is_more_than_usual(const Domain *d) {
   size_t usual = 2 * d->gc.nursery_bytes;
   if (usual > MOST_USUAL) usual = MOST_USUAL;

@@ -55,12 +55,10 @@
 #define SPARE_FRAMES 64  /* frames kept beyond the current one */
 #define PIECE_FRAMES 256
 #define SLOTS_AT_ONCE 16384 /* the least slots that a piece of a minor collection scans */
-/* pieces of one collection: a program that changes more in each is not followed
- * further */
+/* pieces of one collection: a program that always changes more is not followed */
 #define MOST_PIECES 64
 #define NIL_AT_ONCE 65536   /* slots that a piece sets to nil */
-#define SMALL_THREAD 256 /* the most slots in use, and frames, that the major marking
-                          * scans at once */
+#define SMALL_THREAD 256 /* slots, frames: scanned at once by the major marking */
 #define VERIFIED_SLOTS 256
 
 ALWAYS_INLINE size_t all_slots(const lua_State *co) {

@@ -52,8 +52,7 @@
 #define CLEAR_WORK 48  /* to remove an entry whose key is dead */
 #define LOOK_WORK 64   /* to look whether an object that an entry refers to is young */
 #define CHECK_WORK 64  /* to look at a table that was noted */
-#define MOST_RECHECKS 64 /* most times that one minor collection checks noted ranges
-                          * again */
+#define MOST_RECHECKS 64 /* rechecks of noted ranges in one minor collection */
 #define PREFETCH_AHEAD 8
 
 Weakness gc_weakness(Domain *d, const Table *t) {
@@ -355,8 +354,7 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
     any |= may_go;
   }
   if (any && !large) note_minor(d, w, (GcWeakRange){r.table, r.from, r.from + n, r.node});
-  /* old objects that the minor marking reaches turn grey: that serves the major marking,
-   * too */
+  /* old objects that this marking reaches turn grey, also for the major marking */
   if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
 }
 

@@ -115,8 +115,7 @@
 
 /* ---- chunks -------------------------------------------------------------- */
 
-/* Adds blocks up to places[n]. Their lines are free: their parts of the header are
- * zero. */
+/* Adds blocks up to places[n], whose parts of the header are zero: lines are free. */
 static void add_blocks(Heap *h, Chunk *c, uint32_t n) {
   for (uint32_t i = c->nblocks; i < n; i++) {
     set_up_block(c, i);
@@ -258,9 +257,7 @@ void *heap_new_home(void) {
   return c->used ? memset(home, 0, HEAP_HOME_MOST) : home;
 }
 
-#define HEADER_TOUCHED (HEAP_BLOCK_SIZE - offsetof(Chunk, blocks)) /* bytes of the header,
-                                                                    * in a chunk of few
-                                                                    * blocks */
+#define HEADER_TOUCHED (HEAP_BLOCK_SIZE - offsetof(Chunk, blocks)) /* with few blocks */
 
 /* Returns the bytes with pages of a first chunk whose heap was never collected: its
  * header, the blocks taken, and the part of the current one before the cursor. Other
@@ -433,8 +430,7 @@ static bool any_run(const LineBits *runs) {
 static const uint8_t hole_lines[HEAP_HOLE_CLASSES] = {1,  2,  3,  4,  6,  8,  12,
                                                       16, 24, 32, 48, 64, 96, 128};
 
-/* Returns the first bit from `i` on that is set, or that is clear if `flip` is all
- * ones. */
+/* Returns the first bit from `i` on that is set, or clear if `flip` is all ones. */
 ALWAYS_INLINE uint32_t next_bit(const LineBits *bits, uint32_t i, uint64_t flip) {
   while (i < HEAP_BLOCK_LINES) {
     uint64_t w = (bits->w[i / 64] ^ flip) >> (i % 64);
@@ -560,8 +556,8 @@ static bool is_warm_free(const Heap *h) {
   return f != NULL && f->epoch == h->epoch && !f->released;
 }
 
-/* Takes a block for small objects: a warm one, with the longest holes first; else a cold
- * one that is partly in use, with the shortest holes first; else a free one. */
+/* Takes a block for small objects: a warm recyclable one, with the longest holes first; else
+ * a warm free one; else a cold one, with the shortest holes first; else any free one. */
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
   if (h->warm.used != 0)
@@ -1173,8 +1169,7 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   if (b->state == BLOCK_FREE || b->state == BLOCK_VACANT) return;
   if (!clear_lines(block_lines(b), line_bit)) return;
   examine_block(h, b);
-  if (b->state == BLOCK_CONSUMED) return; /* it holds young objects: the next minor
-                                           * collection files it */
+  if (b->state == BLOCK_CONSUMED) return; /* filed by the next minor collection */
   poison_free_lines(b);
   if (b->state == BLOCK_RECYCLABLE) remove_recyclable(h, b);
   file_block(h, b, false);

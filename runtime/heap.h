@@ -27,8 +27,8 @@
 #define HEAP_CHUNK_LINES (1u << (HEAP_CHUNK_SHIFT - HEAP_LINE_SHIFT))
 /* The places of blocks in the first chunk of a heap, until it has grown. */
 #define HEAP_FIRST_BLOCKS 6u
-/* Bytes; larger allocations stand alone. Where it is small, all but small objects are
- * malloc's, so that AddressSanitizer sees what is wrong with their use. */
+/* The most bytes of a small allocation. Stress builds make this little: larger allocations
+ * then come from malloc, so that AddressSanitizer sees wrong uses of them. */
 #ifndef HEAP_SMALL_MAX
 #ifdef SAROS_STRESS
 #define HEAP_SMALL_MAX ((size_t)512)
@@ -62,12 +62,10 @@ typedef struct Block {
   struct Block *next, *prev; /* in the list of its state */
   uint8_t state;       /* BlockState */
   uint8_t released;    /* is free, and its pages are given back to the system */
-  uint8_t idle;        /* while free: Heap.idle_mark of the walk that noted it; 0 if none
-                        * has */
+  uint8_t idle;        /* while free: Heap.idle_mark of the walk that noted it, or 0 */
   uint8_t hole_class;  /* while recyclable: class of its longest hole */
   uint8_t released_pages; /* while recyclable: a bit for each page that was given back */
-  uint8_t warm;        /* while recyclable: whether it is in Heap.warm, not in
-                        * Heap.cold */
+  uint8_t warm;        /* while recyclable: it is in Heap.warm, not in Heap.cold */
   uint16_t free_lines; /* as of its last examination */
   /* number of the minor collection that examined it last, which distinguishes warm from
    * cold; while consumed: of the last one before it was taken */
@@ -99,13 +97,11 @@ typedef struct Chunk {
   Block blocks[HEAP_CHUNK_BLOCKS]; /* [0] is unused */
   struct Chunk *next;              /* in Heap.chunks */
   uint32_t free_blocks;            /* number of blocks that are BLOCK_FREE */
-  bool used;                       /* the memory was used before the heap got it, and is
-                                    * not zero */
+  bool used;                       /* memory was used before, and is not zero */
   bool overflowed;                 /* a bit of `overflow` may be set */
   bool hosted;                     /* its memory is the allocator's */
   uint8_t vacant_blocks;           /* number of blocks that are BLOCK_VACANT */
-  uint8_t skipped;                 /* bytes of the allocator's memory before the header of
-                                    * a hosted chunk */
+  uint8_t skipped;                 /* allocator's bytes before a hosted header */
   uint8_t nblocks;                 /* blocks[1..nblocks - 1] exist */
   uint8_t mapped_blocks;           /* places of blocks that have addresses; 0 if hosted */
   uint32_t touched;                /* bytes that had pages when it became a first chunk */
@@ -124,12 +120,9 @@ typedef struct LargeHeader {
   struct LargeHeader *prev, *next; /* circular list: Heap.large_young or Heap.large_old */
   size_t size;                     /* bytes asked for */
   union {
-    uint8_t *cards;                /* of a part: one byte for each card; NULL for
-                                    * objects */
-    const size_t *now;             /* if external: the counter that `size` follows
-                                    * (atomic); NULL if none */
-    uint64_t died;                 /* if dying: when it died (mapping_now); `size` is the
-                                    * epoch then */
+    uint8_t *cards;                /* part: one byte for each card; object: NULL */
+    const size_t *now;             /* external: counter of `size` (atomic), or NULL */
+    uint64_t died;                 /* dying: mapping_now then; `size` is the epoch */
   };
   uint8_t mark;                    /* like a line byte: 0 while young */
   /* 1 for a part whose contents no collection has scanned yet; 2 if its cards are
@@ -142,10 +135,8 @@ typedef struct LargeHeader {
   uint8_t in_extent;
   /* part that was all zero when allocated, and that grows by zero bytes */
   uint8_t zeroed;
-  uint8_t external;                /* stands for memory outside the heap: nothing follows
-                                    * the header (gc_external.c) */
-  uint8_t revived;                 /* external, and its owner lives only for its
-                                    * finalizer */
+  uint8_t external;                /* memory outside the heap (gc_external.c) */
+  uint8_t revived;                 /* external; owner lives for its finalizer only */
   /* object that stays young in this minor collection unless it is promoted */
   uint8_t stays;
   size_t mapped;                   /* bytes of its own mapping; 0 if it has none */
@@ -176,8 +167,7 @@ typedef struct Heap {
   /* young parts that were freed: for each size, a list linked by their first word */
   void *outgrown[HEAP_OUTGROWN_CLASSES];
   bool has_outgrown;                     /* some of the lists may not be empty */
-  BlockClasses warm; /* recyclable blocks examined by the last minor collection, and so in
-                      * the cache */
+  BlockClasses warm; /* those examined by the last minor collection: in the cache */
   BlockClasses cold;
   BlockList free;     /* free blocks, warm ones first */
   BlockList consumed; /* consumed blocks, the last taken first */
@@ -190,23 +180,18 @@ typedef struct Heap {
   uint32_t nblocks;           /* number of blocks in all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks; /* hosted ones first */
-  Chunk *mapped; /* the first in `chunks` that is not hosted: tools look for threads from
-                  * here on */
+  Chunk *mapped; /* first one not hosted: tools look for threads from here on */
   Chunk *home;   /* the first chunk, if the heap itself lies in it; else NULL */
   /* the other half of the last huge page, to become the next chunk; or NULL */
   Chunk *twin;
-  uint8_t ahead; /* HeapAhead: whether the heap takes pages that were made present
-                  * (mapping_ahead.h) */
-  /* a chunk that was never touched, for when there is no other memory (grow_heap); or
-   * NULL */
+  uint8_t ahead; /* HeapAhead: use of pages that were made present (mapping_ahead.h) */
+  /* an untouched chunk, for when there is no other memory (grow_heap); or NULL */
   Chunk *spare;
   struct Extent *extents;     /* list of extents (heap_extent.c) */
   size_t extent_bytes;        /* bytes of all extents */
-  size_t extent_idle;         /* bytes in extents that are free and not given back to the
-                               * system */
+  size_t extent_idle;         /* free bytes in extents, not given back to the system */
   Chunk **trim_link;          /* link to the chunk where giving back continues */
-  struct Extent **trim_extent; /* link to the extent where it continues, after the
-                                * chunks */
+  struct Extent **trim_extent; /* link to the extent where it continues later */
   uint32_t trim_keep;         /* number of free blocks that are kept */
   uint8_t idle_mark;          /* 1 or 2 in turns: mark of the present period of walks */
   uint64_t idle_since;        /* begin of that period, in ns of mapping_now */
@@ -214,37 +199,31 @@ typedef struct Heap {
   /* list head: mappings that are given back piece by piece, the latest first */
   LargeHeader dying;
   size_t dying_bytes;       /* bytes mapped for `dying` */
-  size_t used_lines;        /* lines in use; of consumed blocks, as of their last
-                             * examination */
+  size_t used_lines;        /* lines in use, as of the last examination of blocks */
   size_t young_bytes;       /* bytes of the holes taken since the last minor collection */
   /* bytes allocated large since the last minor collection and not freed by their owner,
    * growth of old parts included */
   size_t large_debt;
-  size_t largest_part;      /* bytes of the largest part of a table since the last cycle
-                             * ended */
-  /* bytes of the largest part that made all free memory be given back (heap_large.c) */
+  size_t largest_part;      /* bytes of a table's largest part since the last cycle */
+  /* bytes of the part for which free memory was given back last (heap_large.c) */
   size_t largest_huge;
-  bool huge_again;          /* since then, a table's part of similar size got a mapping */
-  size_t latest_large;      /* bytes of the last object of LATEST_LEAST bytes or more,
-                             * which are not debt yet */
-  /* the part of LATEST_LEAST bytes or more that was made or grew last; NULL if it is
-   * gone */
+  bool huge_again;          /* a part not much larger has got a mapping since */
+  size_t latest_large;      /* bytes of the last object of LATEST_LEAST or more: no debt yet */
+  /* part of LATEST_LEAST or more that was made or grew last; NULL if it is gone */
   const LargeHeader *growing;
   size_t growing_bytes;     /* bytes of the debt that `growing` took (GcDue) */
   /* debt for each object, card and thread that the next minor collection must examine */
   size_t scan_debt;
   size_t young_large_bytes; /* bytes of young large allocations */
   size_t old_large_bytes, old_large_count;
-  size_t buffer_bytes;      /* bytes of luaL_Buffer, which are malloc's
-                             * (gc_note_buffer) */
+  size_t buffer_bytes;      /* malloc's bytes for luaL_Buffer (gc_note_buffer) */
   size_t malloc_freed;      /* bytes of buffers, and of stacks of the sampler, that were
                              * freed and that malloc may keep (gc_trim_malloc) */
   size_t external_bytes;    /* bytes of young and old large allocations that lie outside
                              * the heap (gc_external.c) */
   /* bytes of old objects and parts in blocks, counted when promoted or marked */
   size_t live_bytes;
-  uint64_t allocated_bytes; /* bytes taken since the domain began, up to the last minor
-                             * collection */
+  uint64_t allocated_bytes; /* bytes taken up to the last minor collection */
   uint64_t asked_bytes;     /* bytes asked for at the cursor since the domain began,
                              * without those in `hole` */
   /* Bytes to the end of sample_elsewhere_at. Bytes asked for elsewhere (second cursor,
@@ -266,13 +245,11 @@ typedef struct Heap {
   lua_Alloc allocf;
   void *alloc_ud;
   BlockList vacant;         /* blocks of hosted chunks that have no memory */
-  Block **hosted;           /* hash table by address of the hosted blocks that have
-                             * memory */
+  Block **hosted;           /* hash table by address: hosted blocks with memory */
   size_t hosted_mask;       /* number of places in `hosted`, less one */
   size_t nhosted;           /* number of blocks in `hosted` */
   Block *hosted_last;       /* block found last; or NULL */
-  void *reserve;            /* list of memory for blocks, for when there is no other; or
-                             * NULL */
+  void *reserve;            /* linked memory of spare blocks; or NULL */
   uint32_t nreserve;
   bool needs_holes;         /* the reserve is enough only with the long holes: taking one
                              * of the last is an emergency */
@@ -343,8 +320,7 @@ LargeHeader *heap_large_detached(size_t size);
 /* Adds the object to the heap, as if it were just allocated there. Returns the object, or
  * NULL if the heap has no room for it. */
 void *heap_large_adopt(Domain *d, LargeHeader *large);
-void heap_large_discard(LargeHeader *large); /* frees one that was not adopted; NULL
-                                              * allowed */
+void heap_large_discard(LargeHeader *large); /* if not adopted; NULL allowed */
 
 /* ---- for the collector --------------------------------------------------- */
 
@@ -371,8 +347,7 @@ void heap_reclaim_young(Heap *h);
  * heap_examine_waiting; the heap does not allocate from them until then. */
 void heap_reclaim_young_later(Heap *h);
 bool heap_examine_waiting(Heap *h, size_t most); /* `most` blocks; true if none is left */
-/* Tells whether a young object is dead and in a block that waits. Not in a hosted
- * heap. */
+/* Tells whether a young object is dead and in a block that waits. Not if hosted. */
 bool heap_waits(Heap *h, const void *object);
 /* Clears the lines of the block that do not have the bit. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
@@ -455,8 +430,7 @@ void heap_hosted_vacate(Heap *h, Block *b);
 /* Frees the header at *link, all of whose blocks are vacant. */
 void heap_hosted_drop(Heap *h, Chunk **link);
 void heap_hosted_keep_reserve(Heap *h);
-/* Notes that a block of class HEAP_LONG_HOLE or more was taken, while
- * Heap.needs_holes. */
+/* Notes that a block of class HEAP_LONG_HOLE or more was taken, if Heap.needs_holes. */
 void heap_hosted_hole_taken(Domain *d);
 /* Whether, after everything was collected, there is enough for what is allocated until
  * the next gc_check. HOSTED_SHORT: an error is due. HOSTED_EMPTY: each gc_check is an
@@ -496,8 +470,9 @@ ALWAYS_INLINE uint64_t heap_asked_elsewhere(const Heap *h) {
 ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
   return heap_asked_at_cursor(h) + heap_asked_elsewhere(h);
 }
-/* Sets the limit of the fast path. The distance to the next sample is in bytes asked for,
- * so it stays right when only the cursor, or only the count, has moved. */
+/* Sets the limit of the fast path. The next sample is due after a number of bytes asked
+ * for, so its place changes when the cursor moves without bytes being asked for, or the
+ * reverse. */
 ALWAYS_INLINE void heap_plant(Heap *h) {
   uint64_t left = h->sample_at - heap_asked_at_cursor(h);
   size_t room = (size_t)(h->hole.end - h->cursor);

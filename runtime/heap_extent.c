@@ -12,9 +12,8 @@
  *
  * Invariants
  *   - A granule in use is touched. A granule that is not touched is zero and has no
- *   memory.
- *     (Where huge pages were requested and there are none, some granules count as touched
- *     that are not.)
+ *     memory. (Where huge pages were requested and there are none, some granules count
+ *     as touched that are not.)
  *   - Bits of `idle` are granules that were free at a walk of an earlier period and have
  *     not been taken since (heap_trim.c).
  *   - Heap.extent_idle is the number of bytes of free granules that are touched.
@@ -34,8 +33,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
 #endif
 
-#define EXTENT_SIZE ((size_t)8 << 20) /* bytes of the largest extent, and the alignment of
-                                       * all */
+#define EXTENT_SIZE ((size_t)8 << 20) /* bytes of the largest; alignment of all */
 #define EXTENT_LEAST ((size_t)1 << 20)
 #define GRANULE_SHIFT 8
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
@@ -47,8 +45,7 @@
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
 #define TRIM_AT_ONCE ((size_t)1 << 20)
-#define LOOK_COST ((size_t)4096) /* examining an extent counts as giving back so many
-                                  * bytes */
+#define LOOK_COST ((size_t)4096) /* examining an extent counts as so many */
 
 typedef struct Extent {
   struct Extent *next;
@@ -195,7 +192,7 @@ static size_t next_size(const Heap *h, uint32_t n) {
 static Extent *new_extent(Heap *h, uint32_t n) {
   size_t size = next_size(h, n), taken;
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
-  bool reused = e != NULL; /* an address kept for any use */
+  bool reused = e != NULL; /* a kept mapping: not zero */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
   bool huge = !reused && size == EXTENT_SIZE && mapping_prefer_huge(e, size);
   memset(e, 0, sizeof *e);

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/heap_large.c: large allocations, each on its own behind a LargeHeader.
  *
- * Young and old ones are in a list each. Large parts have a byte a card of 128
- * bytes, a bit of it for each 16, for the write barrier.
+ * Young and old allocations are in a list each. Large parts have a byte for each card of
+ * 128 bytes, with a bit for each 16 of them, for the write barrier.
  *
- * Up to HUGE_FROM bytes they lie in extents (heap_extent.c), the cards behind the data.
- * In stress builds, and while they are in no heap, they come from malloc. Bigger ones
- * have a mapping of their own, and so have their cards, so that no single operation on
- * them takes time in proportion to their size:
+ * Allocations of up to HUGE_FROM bytes lie in extents (heap_extent.c), the cards behind
+ * the data. In stress builds, and while they are in no heap, they come from malloc.
+ * Bigger allocations have a mapping of their own, and so have their cards, so that no
+ * single operation on them takes time in proportion to their size:
  *
  *   allocating  new memory is zero, which is nil: the owner asks heap_part_is_zeroed and
  *               does not fill it. Pages are touched by use alone, and are pages of 2 MiB
  *               where the system has them: a part that grows so large is mostly filled.
  *   growing     mremap: neither data nor cards are copied.
- *   freeing     returning pages costs the system some 0.1 us each, touching new ones 0.3 us or
- *               more. So a dead mapping joins Heap.dying, and waits there: a second where
- *               all of these are a few (DYING_MOST), four minor collections otherwise. A
- *               new allocation of the right size takes it, what a table's part needs to
- *               be zero is cleared then; so does a part that grows, which is copied: a
- *               table that grows to the same size again and again touches no new page.
- *               heap_large_release cuts pieces from the end of those that waited long
- *               enough at each step of the collector, and a huge allocation that finds
- *               none cuts as much as it takes, as far as they are more than a few: the
- *               dying never outgrow the living by more than that. A mapping of an object
- *               (a string, a userdata) is kept for the next use in any domain if it is
- *               not too big (mappings.h), and cut or made larger where strings grow by
- *               concatenation.
+ *   freeing     returning pages costs the system some 0.1 us each, touching new ones
+ *               0.3 us or more. So a dead mapping joins Heap.dying and waits there: for a
+ *               second if all dead mappings are a few (DYING_MOST), else for four minor
+ *               collections. A new allocation of the right size takes it; for a table's
+ *               part it is cleared as far as it must be zero. So does a part that grows,
+ *               by copying: a table that grows to the same size again and again touches
+ *               no new page. At each step of the collector heap_large_release cuts pieces
+ *               from the end of mappings that waited long enough. A huge allocation that
+ *               none fits cuts as many bytes as it takes, while there are more than a
+ *               few: dead mappings never outgrow live ones by more than that. The mapping
+ *               of an object (a string, a userdata) is kept for the next use in any
+ *               domain if it is not too big (mappings.h), and cut or made larger where
+ *               strings grow by concatenation.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
  */

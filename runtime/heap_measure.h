@@ -18,8 +18,7 @@ typedef struct HeapMemory {
   MemoryAmount free;  /* memory to allocate from */
   MemoryAmount own;   /* the heap's tables of lines, blocks and cards */
   MemoryAmount dead;  /* parts that died, kept for a new use */
-  MemoryAmount loose; /* bytes of `live` and `young` that come from malloc, unless
-                       * `hosted` */
+  MemoryAmount loose; /* part of live and young from malloc, unless `hosted` */
   bool hosted;
   /* bytes that userdata hold outside the heap, as they state; those that follow a counter
    * of messages, which are measured where they lie */
@@ -35,8 +34,7 @@ void heap_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m);
 
 /* Adds what is in extents and belongs to no large allocation (heap_extent.c). */
 void extent_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m);
-size_t extent_round(size_t size); /* bytes that an allocation of `size` takes in an
-                                   * extent */
+size_t extent_round(size_t size); /* bytes that `size` takes in an extent */
 /* Adds `bytes` that begin at p. */
 void heap_measure_range(struct eventring_pages *pages, MemoryAmount *amount, const void *p,
                         size_t bytes);

@@ -20,8 +20,7 @@
 #include "mappings.h"
 
 #define TRIM_LOOK 4096      /* examining a chunk counts as giving back so many bytes */
-#define PATIENCE_BLOCKS 256 /* free blocks beyond those to keep that may stay for a
-                             * while */
+#define PATIENCE_BLOCKS 256 /* free blocks beyond those kept that may stay a while */
 #define PATIENCE_NS UINT64_C(1000000000)
 
 static void unmap_chunk(Heap *h, Chunk **link) {
