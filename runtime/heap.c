@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/heap.c: the mark-region heap of a domain. (Long: all ways to allocate inline the
- * same few functions. Chunks, large objects, trimming and measuring have files of their
- * own.)
+/* runtime/heap.c: the mark-region heap of a domain. (Long: all ways to allocate inline
+ * the same few functions. Chunks, large objects, trimming and measuring have files of
+ * their own.)
  *
  * Design
  * ------
@@ -556,8 +556,9 @@ static bool is_warm_free(const Heap *h) {
   return f != NULL && f->epoch == h->epoch && !f->released;
 }
 
-/* Takes a block for small objects: a warm recyclable one, with the longest holes first; else
- * a warm free one; else a cold one, with the shortest holes first; else any free one. */
+/* Takes a block for small objects: a warm recyclable one, with the longest holes first;
+ * else a warm free one; else a cold one, with the shortest holes first; else any free
+ * one. */
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
   if (h->warm.used != 0)
@@ -1073,7 +1074,7 @@ static void file_block(Heap *h, Block *b, bool warm) {
 
 static void examine_block(Heap *h, Block *b) {
   uint32_t free_lines = count_free_lines(block_lines(b));
-  h->used_lines += (size_t)b->free_lines - free_lines; /* modulo arithmetic when lines were freed */
+  h->used_lines += (size_t)b->free_lines - free_lines; /* may wrap around */
   b->free_lines = (uint16_t)free_lines;
 }
 

@@ -27,8 +27,8 @@
 #define HEAP_CHUNK_LINES (1u << (HEAP_CHUNK_SHIFT - HEAP_LINE_SHIFT))
 /* The places of blocks in the first chunk of a heap, until it has grown. */
 #define HEAP_FIRST_BLOCKS 6u
-/* The most bytes of a small allocation. Stress builds make this little: larger allocations
- * then come from malloc, so that AddressSanitizer sees wrong uses of them. */
+/* The most bytes of a small allocation. Stress builds make this little: larger
+ * allocations then come from malloc, so that AddressSanitizer sees wrong uses of them. */
 #ifndef HEAP_SMALL_MAX
 #ifdef SAROS_STRESS
 #define HEAP_SMALL_MAX ((size_t)512)
@@ -208,7 +208,7 @@ typedef struct Heap {
   /* bytes of the part for which free memory was given back last (heap_large.c) */
   size_t largest_huge;
   bool huge_again;          /* a part not much larger has got a mapping since */
-  size_t latest_large;      /* bytes of the last object of LATEST_LEAST or more: no debt yet */
+  size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: no debt yet */
   /* part of LATEST_LEAST or more that was made or grew last; NULL if it is gone */
   const LargeHeader *growing;
   size_t growing_bytes;     /* bytes of the debt that `growing` took (GcDue) */

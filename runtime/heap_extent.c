@@ -68,7 +68,7 @@ static uint64_t mask_of(uint32_t from, uint32_t n) {
   return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << from;
 }
 
-/* Calls `each` for the words that hold bits [i, i + n): its arguments are word and mask. */
+/* Calls `each` with word and mask for the words that hold bits [i, i + n). */
 #define FOR_WORDS(i, n, each) \
   for (uint32_t at_ = (i), end_ = (i) + (n), n_; at_ < end_; at_ += n_) { \
     n_ = 64 - at_ % 64 < end_ - at_ ? 64 - at_ % 64 : end_ - at_; \
