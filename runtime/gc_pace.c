@@ -59,7 +59,7 @@
 #define PROMOTED_WEIGHT 64 /* the weight of a promoted byte: it might have died later */
 #define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
 #define SLICES_PER_NURSERY 8
-#define LEAST_INTERVAL ((size_t)8 << 10) /* after a slice whose time was up */
+#define LEAST_INTERVAL ((size_t)8 << 10) /* least debt after a slice cut short */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
 #define SMALL_STEP_NS 250000 /* in a small heap: a nursery's survivors are one step */
 #define SPREAD 4 /* slices that work off most of what has become due */

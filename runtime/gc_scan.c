@@ -5,7 +5,8 @@
  * whole when the part is fresh. Both markings scan objects with many elements (parts of
  * tables, prototypes, userdata) piece by piece: the object is noted in Gc.minor_partial
  * or Gc.partial, and gc_scan_piece_minor or gc_scan_piece_major scans the next Gc.piece
- * elements. */
+ * elements.
+ */
 #include "gc_internal.h"
 
 #include "gc.h"

@@ -16,7 +16,8 @@
  * Blocks also wait, to be examined in pieces, where there are very many of them
  * (GC_BLOCKS_AT_ONCE) without many strings.
  *
- * Work is counted in Gc.slice_work, in units comparable to bytes marked. */
+ * Work is counted in Gc.slice_work, in units comparable to bytes marked.
+ */
 #include "gc_internal.h"
 
 #include <string.h>

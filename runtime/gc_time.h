@@ -5,7 +5,8 @@
  * The ends of the spans minor, major and major_slice carry the time off the processor
  * within the span. The counter off_cpu carries the time before the span, so that tools
  * know how much of the watched time the thread had at all. Neither is written when it is
- * 0, so a program that nobody interrupts records none of it. */
+ * 0, so a program that nobody interrupts records none of it.
+ */
 #ifndef SAROS_RUNTIME_GC_TIME_H
 #define SAROS_RUNTIME_GC_TIME_H
 

@@ -7,7 +7,8 @@
  * and the object that referred to it.
  *
  * It may be called whenever no collection is half done: after each phase of a slice and
- * after each minor collection. */
+ * after each minor collection.
+ */
 #include "gc_internal.h"
 
 #include <malloc.h>

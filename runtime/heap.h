@@ -167,7 +167,7 @@ typedef struct Heap {
   /* young parts that were freed: for each size, a list linked by their first word */
   void *outgrown[HEAP_OUTGROWN_CLASSES];
   bool has_outgrown;                     /* some of the lists may not be empty */
-  BlockClasses warm; /* those examined by the last minor collection: in the cache */
+  BlockClasses warm; /* recyclable, examined by the last minor collection: in the cache */
   BlockClasses cold;
   BlockList free;     /* free blocks, warm ones first */
   BlockList consumed; /* consumed blocks, the last taken first */
@@ -207,8 +207,9 @@ typedef struct Heap {
   size_t largest_part;      /* bytes of a table's largest part since the last cycle */
   /* bytes of the part for which free memory was given back last (heap_large.c) */
   size_t largest_huge;
-  bool huge_again;          /* a part not much larger has got a mapping since */
-  size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: no debt yet */
+  bool huge_again;          /* a part not much larger got a mapping after that */
+    /* bytes of the last object of LATEST_LEAST or more, which are no debt yet */
+  size_t latest_large;
   /* part of LATEST_LEAST or more that was made or grew last; NULL if it is gone */
   const LargeHeader *growing;
   size_t growing_bytes;     /* bytes of the debt that `growing` took (GcDue) */
@@ -229,10 +230,8 @@ typedef struct Heap {
   /* Bytes to the end of sample_elsewhere_at. Bytes asked for elsewhere (second cursor,
    * large, used again) are subtracted; below 0 the block is sampled. */
   int64_t elsewhere_left;
-  size_t most_bytes;        /* most bytes of chunks and large allocations together; 0 if
-                             * there is no bound */
-  size_t limit_bytes;       /* bytes that a domain may use; 0 if there is no limit
-                             * (heap_set_limit) */
+  size_t most_bytes;        /* bound on bytes of chunks and large allocations, or 0 */
+  size_t limit_bytes;       /* bytes that a domain may use (heap_set_limit), or 0 */
   size_t limit_trigger;     /* bytes in use at which a collection is to find out whether
                              * the domain exceeds its limit */
   /* The most bytes of an object in blocks whose lines are found by masking its address:
@@ -255,15 +254,15 @@ typedef struct Heap {
                              * of the last is an emergency */
   size_t recollect_at;      /* debt at which everything is collected again, since the last
                              * emergency could not fill the reserve; 0 if it is full */
-  /* Sampling (memprof.c). The block that makes heap_asked_at_cursor, or
-   * heap_asked_elsewhere, exceed the number is sampled; SAMPLE_NEVER if none is. */
+  /* Sampling (memprof.c). The block that makes heap_asked_at_cursor exceed sample_at,
+   * or heap_asked_elsewhere exceed sample_elsewhere_at, is sampled; SAMPLE_NEVER if none
+   * is. */
   uint64_t sample_at, sample_elsewhere_at;
   /* Sampled parts by address (heap_part_index): a bit for each place in the sampler's
-   * table, 0 if that is empty. */
+   * table, 0 if the place is empty. */
   uint64_t *sampled_parts;
   uint32_t sampled_parts_mask;
-  bool watched;             /* blocks are sampled or tracked: allocating and freeing
-                             * report to the sampler */
+  bool watched;             /* blocks are sampled or tracked: the sampler is told */
   bool orphans;             /* parts were sampled whose table is made next */
 } Heap;
 

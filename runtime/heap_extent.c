@@ -18,7 +18,8 @@
  *     not been taken since (heap_trim.c).
  *   - Heap.extent_idle is the number of bytes of free granules that are touched.
  *
- * Only the domain's own thread comes here. */
+ * Only the domain's own thread comes here.
+ */
 #include <string.h>
 #include <sys/mman.h>
 

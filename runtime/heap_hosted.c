@@ -22,11 +22,11 @@
  * proportion to its size. A refused block is taken from the reserve. For any other
  * refused request all free blocks, then as much of the reserve as is needed, are given
  * back to the allocator, which is asked again. In both cases an emergency is noted: the
- * next gc_check collects everything, and fills the reserve again. If it cannot get two
- * blocks, the error is raised then, rather than by an allocation that finds no memory, so
- * that it comes after a collection: a reserve is enough until the next gc_check, even if
- * the program goes on after the error (heap_hosted_need). When it is empty, each gc_check
- * is an emergency, since what was alive at the last one may be dead.
+ * next gc_check collects everything, and fills the reserve again. If the reserve cannot
+ * get two blocks, the error is raised then, rather than by an allocation that finds no
+ * memory, so that it comes after a collection: a reserve is enough until the next
+ * gc_check, even if the program goes on after the error (heap_hosted_need). When it is
+ * empty, each gc_check is an emergency, since what was alive at the last one may be dead.
  *
  * Where the reserve could not be filled, everything is collected again once a little more
  * was allocated (Heap.recollect_at): blocks are wholly free then, before survivors have
@@ -34,15 +34,16 @@
  * holes, the holes will do, and taking one of the last is an emergency
  * (Heap.needs_holes).
  *
- * An allocation larger than the reserve asks before it is made, where a collection may
- * run (gc_make_room). The collector itself never depends on memory: objects do not move,
- * and its records can do without (gc_overflow.c).
+ * A request larger than the reserve is first checked where a collection may run
+ * (gc_make_room). The collector itself never depends on memory: objects do not move, and
+ * its records can do without (gc_overflow.c).
  *
  * A heap may become hosted later (lua_setallocf). Memory that it has mapped before stays
  * mapped and in use. Memory that came from malloc is the allocator's from then on. The
  * reference demands the same of allocators: the new one takes what the former gave.
  *
- * Only the domain's own thread comes here. */
+ * Only the domain's own thread comes here.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +57,9 @@
 #define RESERVE_MOST 8  /* blocks */
 #define RESERVE_SHARE 4 /* of the heap's blocks, one in so many */
 #define LONG_HOLES 3    /* long holes and free blocks that are enough together */
-#define ROOM_SHARE 4    /* of the heap, one part in so many: with so much room in holes of
-                         * any length one block is enough */
-#define RECOLLECT_SHARE 8 /* of the heap, the part allocated before everything is
-                           * collected again: one in so many */
-#define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: after an error the program may
-                                                 * have dropped what was alive */
+#define ROOM_SHARE 4    /* of the heap, 1 in so many: with this room in any holes one block is enough */
+#define RECOLLECT_SHARE 8 /* of the heap, 1 in so many is allocated before collecting all again */
+#define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: the error may have freed some */
 #define LEAST_PLACES 16 /* the least places of the hash table */
 #define ALLOCATOR_ALIGN 16 /* of the allocator's memory, like malloc's */
 

@@ -8,7 +8,8 @@
  * was allocated from since the last minor collection, lines that are not live count as
  * young as far as holes were filled (Heap.young_bytes), and as free beyond that.
  *
- * Only the domain's own thread comes here. */
+ * Only the domain's own thread comes here.
+ */
 #include "heap_measure.h"
 
 #include <string.h>

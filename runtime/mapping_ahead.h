@@ -15,7 +15,8 @@
  * The thread touches pages by stores, not by madvise: madvise would hold the lock of all
  * mappings, and each mmap and munmap of the program would wait for it.
  *
- * Any thread may call all of this. */
+ * Any thread may call all of this.
+ */
 #ifndef SAROS_RUNTIME_MAPPING_AHEAD_H
 #define SAROS_RUNTIME_MAPPING_AHEAD_H
 

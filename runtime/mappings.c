@@ -2,7 +2,8 @@
 /* runtime/mappings.c: mappings kept for their next use (design: mappings.h).
  *
  * In debug builds a kept mapping cannot be accessed: an access through a stale pointer
- * fails as if the mapping had been unmapped. */
+ * fails as if the mapping had been unmapped.
+ */
 #include "mappings.h"
 
 #include <pthread.h>

@@ -13,7 +13,8 @@
  * in full. Kept mappings count for no domain's limit.
  *
  * Any thread may call all of this. One lock is held, only while a short array is searched
- * and never during a system call. */
+ * and never during a system call.
+ */
 #ifndef SAROS_RUNTIME_MAPPINGS_H
 #define SAROS_RUNTIME_MAPPINGS_H
 
@@ -22,8 +23,7 @@
 #include <stdint.h>
 
 #define MAPPING_UNIT ((size_t)64 << 10)  /* a multiple of any page size */
-#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes with pages that are kept, for all
-                                          * domains */
+#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes with pages kept for all domains */
 
 /* Returns fresh memory, all zero, aligned to `align` (a power of two); NULL if the system
  * has none even after all kept mappings were dropped. */
