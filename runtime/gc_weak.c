@@ -370,8 +370,8 @@ static bool check_ranges(Domain *d, const GcWeakRanges *list, uint32_t *done, We
   return true;
 }
 
-/* Checks whether noted tables are still weak in the same way. The range of a table that
- * is not is followed, which keeps more alive than necessary. */
+/* Checks whether noted tables are still weak in the same way. If a table is not, its
+ * range is followed, which keeps more alive than necessary. */
 bool gc_check_weak_minor(Domain *d) {
   const GcWeakLists *lists = &d->gc.minor_weak;
   GcWeakMark *done = &d->gc.minor_weak_done;
@@ -381,9 +381,10 @@ bool gc_check_weak_minor(Domain *d) {
          check_ranges(d, &lists->all, &done->checked_all, WEAK_BOTH);
 }
 
-/* Restarts these checks when setmetatable has changed a table. A program that does so
- * again and again does not keep the collection from ending: beyond MOST_RECHECKS it may
- * lose entries that had no other reference, as the language allows. */
+/* Restarts the checks of noted ranges when setmetatable has changed a table. A program
+ * that does so again and again does not keep the collection from ending: beyond
+ * MOST_RECHECKS it may lose entries that had no other reference, as the language allows.
+ * */
 void gc_weakness_changed(Domain *d) {
   GcWeakMark *done = &d->gc.minor_weak_done;
   if (done->checked_values + done->checked_ephemerons + done->checked_all == 0) return;

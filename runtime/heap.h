@@ -208,7 +208,7 @@ typedef struct Heap {
   /* bytes of the part for which free memory was given back last (heap_large.c) */
   size_t largest_huge;
   bool huge_again;          /* a part not much larger got a mapping after that */
-    /* bytes of the last object of LATEST_LEAST or more, which are no debt yet */
+  /* bytes of the last object of LATEST_LEAST or more, which are no debt yet */
   size_t latest_large;
   /* part of LATEST_LEAST or more that was made or grew last; NULL if it is gone */
   const LargeHeader *growing;
@@ -351,7 +351,7 @@ bool heap_waits(Heap *h, const void *object);
 /* Clears the lines of the block that do not have the bit. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
 /* Begins a walk that gives back the pages of free blocks beyond `keep`, and whole free
-   chunks. */
+ * chunks. */
 void heap_trim_start(Heap *h, uint32_t keep);
 /* Continues the walk, by about `most` bytes; with SIZE_MAX to its end, and gives back
  * blocks freed recently, too (heap_trim.c). Returns true when it is done. */
@@ -364,8 +364,8 @@ void heap_trim_parts(Heap *h);
  * 2 MiB may be taken for a moment; beyond that an allocation fails at once. 0 for no
  * limit. */
 void heap_set_limit(Heap *h, size_t bytes);
-/* Sets, after such a collection, when the next one is due; returns whether too much is
- * alive. */
+/* Sets, after an emergency collection at the limit, when the next one is due. Returns
+ * whether too much is alive. */
 bool heap_exceeds_limit(Heap *h);
 
 /* Tells whether the heap may take `bytes` more. */
