@@ -382,9 +382,8 @@ bool gc_check_weak_minor(Domain *d) {
 }
 
 /* Restarts the checks of noted ranges when setmetatable has changed a table. A program
- * that does so again and again does not keep the collection from ending: beyond
- * MOST_RECHECKS it may lose entries that had no other reference, as the language allows.
- * */
+ * that does so again and again cannot keep the collection from ending: beyond
+ * MOST_RECHECKS it may lose entries without another reference, as the language allows. */
 void gc_weakness_changed(Domain *d) {
   GcWeakMark *done = &d->gc.minor_weak_done;
   if (done->checked_values + done->checked_ephemerons + done->checked_all == 0) return;

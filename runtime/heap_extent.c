@@ -46,7 +46,7 @@
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
 #define TRIM_AT_ONCE ((size_t)1 << 20)
-#define LOOK_COST ((size_t)4096) /* examining an extent counts as so many */
+#define LOOK_COST ((size_t)4096) /* bytes that examining an extent counts as */
 
 typedef struct Extent {
   struct Extent *next;

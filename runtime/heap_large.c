@@ -21,12 +21,14 @@
  *               by copying: a table that grows to the same size again and again touches
  *               no new page. At each step of the collector heap_large_release cuts pieces
  *               from the end of mappings that waited long enough. A huge allocation that
- *               no dead mapping fits cuts as many bytes as it takes, but leaves a few: dead mappings never outgrow live ones by more than that. The mapping
- *               of an object (a string, a userdata) is kept for the next use in any
- *               domain if it is not too big (mappings.h), and cut or made larger where
- *               strings grow by concatenation.
+ *               no dead mapping fits cuts as many bytes as it takes, but leaves a few:
+ *               dead mappings never outgrow live ones by more than that. The mapping of
+ *               an object (a string, a userdata) is kept for the next use in any domain
+ *               if it is not too big (mappings.h), and cut or made larger where strings
+ *               grow by concatenation.
  *
- * The trailing bytes of the last page are kept zero: they become data when the allocation grows.
+ * The trailing bytes of the last page are kept zero: they become data when the allocation
+ * grows.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* runtime/heap_trim.c: giving free memory back to the system.
  *
  * Each major cycle ends with a walk over the chunks that notes which blocks are free. It
- * gives back those that were free at a walk of an earlier period (of a second at least)
+ * gives back blocks that were free at a walk of an earlier period (of a second at least)
  * and have not been taken since. So a program that needs the same memory in each cycle
  * keeps it: a call that takes pages away interrupts every processor that runs one of the
  * program's domains, and touching them again is slow. The memory that waits is limited to
