@@ -405,7 +405,7 @@ void heap_large_free(Heap *h, LargeHeader *large);
  * memory is short. heap_large_set_external sets its bytes (gc_external.c). */
 LargeHeader *heap_large_external(Heap *h);
 void heap_large_set_external(Domain *d, LargeHeader *large, size_t size);
-/* Gives back at most `bytes` of what was freed some time ago; all of it with SIZE_MAX. */
+/* Gives back at most `bytes` of what was freed some time ago, or all with SIZE_MAX. */
 void heap_large_release(Heap *h, size_t bytes);
 
 /* Maps a spare chunk if there is none and the system has memory; fills the reserve if
