@@ -186,9 +186,9 @@ static bool is_more_than_usual(const Domain *d) {
          d->gc.new_interned.n <= GC_STRINGS_AT_ONCE;
 }
 
-/* Tells whether dead strings are unlinked later. Not with a sampler, which must know
- * at once which of its strings have died, nor in a hosted heap, which finds blocks
- * slowly. */
+/* Tells whether dead strings are unlinked later. They are unlinked at once if
+ * there is a sampler, which must know which of its strings have died, or if the heap is
+ * hosted and so finds blocks slowly. */
 static bool reclaims_later(const Domain *d) {
   const Gc *gc = &d->gc;
   return gc->new_interned.n > gc_strings_at_once(d) && is_more_than_usual(d) &&

@@ -57,8 +57,8 @@
 #define RESERVE_MOST 8  /* blocks */
 #define RESERVE_SHARE 4 /* of the heap's blocks, one in so many */
 #define LONG_HOLES 3    /* long holes and free blocks that are enough together */
-#define ROOM_SHARE 4    /* of the heap, in holes of any length: one block is enough then */
-#define RECOLLECT_SHARE 8 /* of the heap, allocated before everything is collected again */
+#define ROOM_SHARE 4    /* of the heap, in holes of any length: one block is enough */
+#define RECOLLECT_SHARE 8 /* of the heap, allocated before all is collected again */
 #define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: the error may have freed some */
 #define LEAST_PLACES 16 /* the least places of the hash table */
 #define ALLOCATOR_ALIGN 16 /* of the allocator's memory, like malloc's */
