@@ -11,17 +11,17 @@
  * were live then, without what is lost in their lines) and from the parameters. The
  * measure that is nearer its goal counts.
  *
- *   old        bytes of the lines of old objects. They may grow by p percent of L, or LEAST_GROWTH
- *              if that is more; p is `major_mul` in generational mode, `pause` - 100 in
- *              incremental mode. This bounds the memory of every program in both modes.
- *              The goal is a part of the way that depends on how much of what was
- *              promoted since the cycle before has died: where the heap only grows a
- *              cycle finds nothing, so in a large one the work is spread over as much of
- *              the growth as there is; where the new replaces the old, or will when a
- *              small heap has grown up, the peak is as high as the goal.
+ *   old        bytes of the lines of old objects. They may grow by p percent of L, or by
+ *              LEAST_GROWTH if that is more; p is `major_mul` in generational mode,
+ *              `pause` - 100 in incremental mode. This bounds the memory of every program
+ *              in both modes. The goal is a part of that growth. It depends on how much
+ *              of what was promoted since the cycle before has died. Where the heap only
+ *              grows, a cycle finds nothing, so in a large heap the work is spread over
+ *              most of the growth. Where the new replaces the old, or will once a small
+ *              heap has grown up, the peak is as high as the goal, so the goal is nearer.
  *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
  *              percent of L have been allocated since the last one, and is to end after
- *              as much again, so that what is dead is found, and finalized, even when
+ *              as much again, so that dead objects are found and finalized even when
  *              nothing grows.
  *
  * A slice does a share of the work that is left in the cycle (marking and sweeping): the
@@ -51,37 +51,37 @@
 
 #define NURSERY_MIN ((size_t)64 << 10)
 #define NURSERY_MAX ((size_t)64 << 20)
-/* The default nursery of the incremental mode begins at NURSERY_FIRST and grows to GC_NURSERY: it
- * is a NURSERY_PART-th of what was allocated, without what was allocated at less than 2 MB a
- * second. What is promoted counts more. */
+/* The default nursery of the incremental mode begins at NURSERY_FIRST and grows to
+ * GC_NURSERY: it is one NURSERY_PART-th of the bytes allocated, not counting those
+ * allocated at less than 2 MB a second. Promoted bytes weigh more. */
 #define NURSERY_FIRST ((size_t)128 << 10)
 #define NURSERY_PART 256
-#define PROMOTED_WEIGHT 64 /* bytes that a promoted one stands for: it might have died later */
+#define PROMOTED_WEIGHT 64 /* the weight of a promoted byte: it might have died later */
 #define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
 #define SLICES_PER_NURSERY 8
-#define LEAST_INTERVAL ((size_t)8 << 10) /* after one whose time was up */
+#define LEAST_INTERVAL ((size_t)8 << 10) /* least debt after a slice cut short */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
-#define SMALL_STEP_NS 250000 /* the same of a small heap: what survives a nursery is one step */
+#define SMALL_STEP_NS 250000 /* in a small heap: a nursery's survivors are one step */
 #define SPREAD 4 /* slices that work off most of what has become due */
-#define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
+#define INTERVAL_MOST ((size_t)128 << 10)  /* bytes of debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */
-#define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
-/* Parts of the growth that is allowed, where nothing of what is promoted dies and where
- * all does. */
+#define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two cycles */
+/* The parts of the allowed growth at which a cycle begins and has its goal. STEADY holds
+ * where all that is promoted dies, GROWING where nothing does. */
 #define BEGIN_PART 0.125
 #define GOAL_STEADY_SMALL 0.25
 #define GOAL_STEADY_LARGE 0.75
 #define GOAL_GROWING_SMALL 0.5
 #define GOAL_GROWING_LARGE 0.875
-/* bytes of live objects: they are in the cache, a cycle takes a few ms */
+/* bytes of live objects that are in the cache: a cycle takes a few ms */
 #define SMALL_HEAP ((double)(8 << 20))
-/* it takes as long as the 100 ms over which the program is to have its share */
+/* bytes of live objects whose cycle takes as long as the 100 ms of the program's share */
 #define LARGE_HEAP ((double)(32 << 20))
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
-/* work of the cycle in a step that the program asks for */
+/* bytes of cycle work in a step that the program asks for */
 #define LEAST_STEP ((size_t)2 << 10)
-/* of what it asks for is such work, in generational mode */
+/* one in so many of the bytes asked for is cycle work, in generational mode */
 #define STEP_SHARE 8
 
 static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
@@ -99,7 +99,7 @@ static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
 
 static double interpolate(double from, double to, double part) { return from + (to - from) * part; }
 
-/* The part of the growth by which a cycle is to have ended. */
+/* Returns the part of the growth by which a cycle is to have ended. */
 static double goal_part(const Gc *gc) {
   double large = ((double)gc->live_bytes - SMALL_HEAP) / (LARGE_HEAP - SMALL_HEAP);
   large = large < 0 ? 0 : large > 1 ? 1 : large;
@@ -107,8 +107,8 @@ static double goal_part(const Gc *gc) {
                      interpolate(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large), gc->death_rate);
 }
 
-/* What was promoted while the cycle went on may be dead by now: the share of it that is
- * likely to be comes out of the room that the rest gives, up to half of that. */
+/* Sets thresholds and goals. Some of what was promoted during the cycle is probably dead:
+ * its estimated bytes are taken from the allowed growth, up to half of that growth. */
 void gc_pace_set_goals(Domain *d) {
   Gc *gc = &d->gc;
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
@@ -124,8 +124,8 @@ void gc_pace_set_goals(Domain *d) {
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
 }
 
-/* The share of what was promoted since the last cycle that has died, estimated from what
- * this one freed: 0 if the heap grows, 1 if the new replaces the old. */
+/* Estimates the share of what was promoted since the last cycle that has died, from the
+ * bytes that this cycle freed: 0 if the heap grows, 1 if the new replaces the old. */
 static double death_rate(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end,
@@ -134,8 +134,9 @@ static double death_rate(const Domain *d) {
   return freed >= promoted ? 1.0 : (double)freed / (double)promoted;
 }
 
-/* What was kept for finalizers goes in the next cycle, so it is given no room: otherwise
- * a program whose objects all have finalizers would take more with every cycle. */
+/* Ends a cycle. What finalizers kept alive dies in the next cycle, so it gives no room
+ * for growth: otherwise a program whose objects all have finalizers would take more with
+ * every cycle. */
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
   gc->death_rate = death_rate(d);
@@ -164,8 +165,8 @@ void gc_pace_begin_cycle(Domain *d) {
   d->gc.due = 0;
 }
 
-/* A table that is rehashed has a part of twice the size at once: a cycle need not make up
- * for it within one step. */
+/* Tells whether the old bytes exceed their bound. A rehashed table gets a part of twice
+ * the size at once: a cycle need not make up for that within one step. */
 bool gc_pace_is_over(const Domain *d) {
   return heap_old_bytes(&d->heap) > d->gc.most_old + d->heap.largest_part;
 }
@@ -174,8 +175,8 @@ static void lower_measure(size_t *measure, size_t bytes) {
   *measure -= bytes < *measure ? bytes : *measure;
 }
 
-/* They were there when the last cycle ended, and no room was given in proportion to them:
- * so their release gives no room to others. */
+/* Lowers the measures by bytes that were old when the last cycle ended. No room was given
+ * in proportion to these bytes, so their release gives no room to others. */
 void gc_pace_lower(Domain *d, size_t bytes) {
   Gc *gc = &d->gc;
   lower_measure(&gc->by_old.threshold, bytes);
@@ -185,7 +186,7 @@ void gc_pace_lower(Domain *d, size_t bytes) {
   lower_measure(&gc->most_old, bytes);
 }
 
-/* Bytes that may be allocated until the next cycle begins. */
+/* Returns how many bytes old objects grow by from the begin of a cycle to its goal. */
 size_t gc_pace_room(const Domain *d) { return d->gc.by_old.goal - d->gc.by_old.threshold; }
 
 /* ---- the work of a slice ------------------------------------------------- */
@@ -195,9 +196,9 @@ static size_t least_slice(const Gc *gc) {
   return least < 1024 ? 1024 : least > MOST_SLICE ? MOST_SLICE : least;
 }
 
-/* Of the cycle. What is promoted meanwhile is marked then; what large parts grow by is
- * not. Small objects cost more than their bytes: a quarter is added. What lies outside
- * the heap is nothing to mark. */
+/* Returns the work left in the cycle. Objects promoted during the cycle are marked at
+ * promotion; the growth of large parts is not. Small objects cost more than their bytes,
+ * so a quarter is added. Memory outside the heap is nothing to mark. */
 static size_t work_left(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t known = gc->live_at_begin + d->heap.old_large_bytes, external = d->heap.external_bytes,
@@ -207,7 +208,8 @@ static size_t work_left(const Domain *d) {
   return mark + mark / 4 + gc_sweep_work(d);
 }
 
-/* The share of what was left until the goal that the measure has grown by. */
+/* Returns the growth of the measure since the last slice, as a share of what was left
+ * until the goal. */
 static double advance_goal(GcGoal *g, size_t now) {
   size_t grown = now > g->paced ? now - g->paced : 0,
          left = g->goal > g->paced ? g->goal - g->paced : 0;
@@ -215,8 +217,8 @@ static double advance_goal(GcGoal *g, size_t now) {
   return grown >= left ? 1.0 : (double)grown / (double)left;
 }
 
-/* Would slices every `part` bytes of debt fail to end the cycle before
- * gc_pace_is_over? */
+/* Tells whether slices every `part` bytes of debt would fail to end the cycle before
+ * gc_pace_is_over. */
 static bool is_late(const Domain *d, size_t part) {
   size_t old = heap_old_bytes(&d->heap), left = old < d->gc.most_old ? d->gc.most_old - old : 0;
   return work_left(d) / MOST_SLICE > left / part;
@@ -228,8 +230,9 @@ static size_t slice_interval(const Domain *d) {
   return is_late(d, part) ? part / 2 : part;
 }
 
-/* What old objects grew by comes with the minor collections and is worked off over the first
- * slices behind them: while a divided one goes on there are none. */
+/* Returns the work of the next slice. Old objects grow at minor collections, and the
+ * first slices after a minor collection work that growth off: there are no slices during
+ * a divided one. */
 size_t gc_pace_slice(Domain *d) {
   Gc *gc = &d->gc;
   double by_old = advance_goal(&gc->by_old, heap_old_bytes(&d->heap)),
@@ -243,8 +246,9 @@ size_t gc_pace_slice(Domain *d) {
   return work;
 }
 
-/* Of collectgarbage("step", kib), of the cycle. In generational mode the minor collection
- * is the step: most of what is allocated dies there and is no work for the cycle. */
+/* Returns the cycle's work for collectgarbage("step", kib). In generational mode the
+ * minor collection is the step: most of what is allocated dies there and is no work for
+ * the cycle. */
 size_t gc_pace_step(const Domain *d, size_t kib) {
   if (d->gc.mode == GC_MODE_GENERATIONAL)
     return kib > 0 ? percent(kib << 10, d->gc.stepmul) / STEP_SHARE : LEAST_STEP;
@@ -253,8 +257,9 @@ size_t gc_pace_step(const Domain *d, size_t kib) {
 
 /* ---- when ---------------------------------------------------------------- */
 
-/* Work and debt stay in proportion: the proofs above count on no more. Twice as much work makes up
- * for the time in which slices wait for the pieces of minor collections. */
+/* Sets when the next slice is due after one that was cut short. Work and debt stay in
+ * proportion, which is all that the proofs above need. Twice as much work makes up for
+ * the time in which slices wait for pieces of minor collections. */
 void gc_pace_cut(Domain *d, size_t done, size_t wanted) {
   size_t interval = slice_interval(d) / 2;
   if (done < wanted) interval = (size_t)((double)interval * (double)done / (double)wanted);
@@ -271,7 +276,8 @@ void gc_time_starts(Domain *d) {
   gc->step_off_cpu = eventring_off_cpu_begin();
 }
 
-/* What other threads took is no time of the step. */
+/* Tells whether the step's time is up. Time for which the thread was off the processor
+ * does not count. */
 NOINLINE bool gc_time_passed_by(const Gc *gc) {
   uint64_t now = monotonic_ns();
   if (now < gc->step_until) return false;
@@ -291,13 +297,14 @@ void gc_set_trigger(Domain *d) {
   else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
   size_t recollect_at = d->heap.recollect_at;
   if (unlikely(recollect_at != 0) && recollect_at < gc->trigger) gc->trigger = recollect_at;
-  bool empty = gc->emergency && gc->memory_due; /* where nothing is made there is no error */
+  bool empty = gc->emergency && gc->memory_due; /* nothing is allocated: no error */
   bool now = (gc->emergency && !empty) || (gc->finalizers.n > 0 && !gc->stopped) ||
              unlikely(memprof_is_due(d));
   gc->pending = now ? GC_DUE : empty ? GC_DUE_WITH_NEW : gc_due(gc, &d->heap, debt);
 }
 
-/* In generational mode minor_mul 20, the default, stands for the default nursery. */
+/* Returns the nursery's size before it is limited to [*least, *most]. In generational
+ * mode the default minor_mul, 20, gives the default nursery. */
 static size_t suitable_nursery(const Gc *gc, size_t *least, size_t *most) {
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
   *least = generational || GC_NURSERY < NURSERY_FIRST ? NURSERY_MIN : NURSERY_FIRST;
@@ -311,8 +318,9 @@ void gc_pace_set_nursery(Gc *gc) {
   gc->nursery_bytes = bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* A collection of a nursery costs 6,000 instructions and what survives: too much for a program
- * that allocates all the time. One that does so now and then keeps little memory warm. */
+/* Grows the nursery with what was allocated. Collecting a nursery costs 6,000
+ * instructions plus its survivors: too much for a program that allocates all the time. A
+ * program that allocates now and then keeps little memory warm. */
 void gc_pace_grow_nursery(Domain *d, size_t promoted) {
   Gc *gc = &d->gc;
   if (gc->mode == GC_MODE_GENERATIONAL || gc->nursery_bytes >= GC_NURSERY) return;
@@ -324,7 +332,7 @@ void gc_pace_grow_nursery(Domain *d, size_t promoted) {
   gc_pace_set_nursery(gc);
 }
 
-/* The bound above, after a step of the collector. */
+/* Asserts the bound (top of this file) after a step of the collector. */
 void gc_pace_verify(const Domain *d) {
   rt_assert(!gc_pace_is_over(d));
   (void)d;

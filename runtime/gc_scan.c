@@ -2,9 +2,10 @@
 /* runtime/gc_scan.c: what an object refers to, type by type (see gc_internal.h).
  *
  * The minor marking scans a large part of a table only where its cards are marked, or
- * whole when the part is fresh. Both markings scan what has many elements (parts of
- * tables, prototypes, userdata) piece by piece: it is noted in Gc.minor_partial or
- * Gc.partial, and gc_scan_piece scans the next Gc.piece elements.
+ * whole when the part is fresh. Both markings scan objects with many elements (parts of
+ * tables, prototypes, userdata) piece by piece: the object is noted in Gc.minor_partial
+ * or Gc.partial, and gc_scan_piece_minor or gc_scan_piece_major scans the next Gc.piece
+ * elements.
  */
 #include "gc_internal.h"
 
@@ -42,8 +43,8 @@ size_t gc_object_extent(const GCObject *o, char **base) {
 
 typedef enum ToScan { SCAN_NOTHING, SCAN_SMALL, SCAN_FRESH } ToScan;
 
-/* Does the minor marking scan the whole part, not only its marked cards? Yes if the part
- * is small, or if the marking has not seen it. */
+/* Tells whether the minor marking scans the whole part, not only its marked cards: it
+ * does if the part is small, or if no marking has seen it. */
 ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
   if (likely(!heap_is_large(size))) return size > 0 ? SCAN_SMALL : SCAN_NOTHING;
   LargeHeader *large = heap_large_of(part);
@@ -55,7 +56,8 @@ ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
 
 #define from_if(scanned) ((scanned) ? 0 : UINT32_MAX)
 
-/* Stores go to the cards from now on, as if the part had been scanned. */
+/* Notes a fresh part to be scanned in pieces. Stores mark its cards from now on, as if it
+ * had been scanned. */
 static NOINLINE bool scan_fresh_later(Domain *d, Table *t, bool array, bool node) {
   GcPartial p = {.object = (GCObject *)t, .first = from_if(array), .node_from = from_if(node)};
   return GC_TRY_PUSH(d, &d->gc.minor_partial, p);
@@ -101,7 +103,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   }
   if (unlikely(w != WEAK_NONE)) {
     gc_scan_weak_major(d, w, t);
-    return sizeof(Table); /* the rest counts when it is looked through */
+    return sizeof(Table); /* the parts count when they are scanned */
   } else if (unlikely(t->array_size + t->node_mask > d->gc.piece) &&
              GC_TRY_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
     return sizeof(Table);
@@ -161,7 +163,7 @@ static uint32_t longest_list(const Prototype *p) {
   return p->nlocals > most ? p->nlocals : most;
 }
 
-/* The elements [from, to) of each list; returns their bytes. */
+/* Scans the elements [from, to) of each list of the prototype; returns their bytes. */
 ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint32_t to,
                                    ScanKind kind) {
   uint32_t nk = count_in(p->nconstants, from, to), np = count_in(p->nprotos, from, to);
@@ -226,7 +228,8 @@ ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
 
 /* ---- in pieces ----------------------------------------------------------- */
 
-/* What a large table refers to lies all over the heap: the headers are prefetched. */
+/* The objects that a large table refers to lie all over the heap: their headers are
+ * prefetched. */
 #define PREFETCH_AHEAD 12 /* slots */
 
 ALWAYS_INLINE void visit_values_ahead(Domain *d, const TValue *v, uint32_t n, ScanKind kind) {
@@ -250,7 +253,8 @@ ALWAYS_INLINE void visit_nodes_ahead(Domain *d, Node *node, uint32_t n, ScanKind
   }
 }
 
-/* The table may have become weak, or strong, since the last piece. */
+/* Scans n array slots. The table may have become weak, or strong, since the last
+ * piece. */
 ALWAYS_INLINE void scan_slots(Domain *d, Table *t, uint32_t from, uint32_t n, ScanKind kind) {
   Weakness w = kind == SCAN_MINOR ? gc_weakness(d, t) : WEAK_NONE;
   if (likely(w == WEAK_NONE)) visit_values_ahead(d, t->array + from, n, kind);
@@ -263,7 +267,7 @@ ALWAYS_INLINE void scan_nodes(Domain *d, Table *t, uint32_t from, uint32_t n, Sc
   else gc_scan_weak_minor(d, w, (GcWeakRange){t, from, from + n, 1});
 }
 
-/* The next slots, or else nodes. */
+/* Scans the next piece of array slots or, after the last slot, of nodes. */
 ALWAYS_INLINE size_t scan_table_piece(Domain *d, GcPartial *p, ScanKind kind) {
   Table *t = (Table *)p->object;
   uint32_t n = count_in(t->array_size, p->first, UINT32_MAX);
@@ -295,7 +299,8 @@ ALWAYS_INLINE size_t scan_prototype_piece(Domain *d, GcPartial *p, ScanKind kind
   return bytes;
 }
 
-/* The objects found are scanned later, so no record is added meanwhile. */
+/* Scans the next piece of the record added last. The objects found are scanned later, so
+ * no record is added during the piece. */
 ALWAYS_INLINE size_t scan_piece(Domain *d, GcPartials *all, ScanKind kind) {
   GcPartial *p = &all->items[all->n - 1];
   bool done = false;
@@ -304,14 +309,14 @@ ALWAYS_INLINE size_t scan_piece(Domain *d, GcPartials *all, ScanKind kind) {
     case LUA_TTABLE: done = (bytes = scan_table_piece(d, p, kind)) == 0; break;
     case TYPE_PROTO: done = (bytes = scan_prototype_piece(d, p, kind)) == 0; break;
     case LUA_TUSERDATA: done = (bytes = scan_userdata_piece(d, p, kind)) == 0; break;
-    default: done = gc_scan_thread_piece(d, p, &bytes); /* by the major marking only */
+    default: done = gc_scan_thread_piece(d, p, &bytes); /* only by the major marking */
   }
   rt_assert(p == &all->items[all->n - 1]);
   if (done) all->n--;
   return bytes;
 }
 
-#define PIECE_COST 3 /* times the bytes: what the slots refer to lies all over the heap */
+#define PIECE_COST 3 /* times the bytes: what slots refer to lies all over the heap */
 
 void gc_scan_piece_minor(Domain *d) {
   d->gc.step_work += PIECE_COST * scan_piece(d, &d->gc.minor_partial, SCAN_MINOR);
@@ -342,8 +347,8 @@ ALWAYS_INLINE size_t scan_object(Domain *d, GCObject *o, ScanKind kind) {
 size_t gc_scan_minor(Domain *d, GCObject *o) { return scan_object(d, o, SCAN_MINOR); }
 size_t gc_scan_major(Domain *d, GCObject *o) { return scan_object(d, o, SCAN_MAJOR); }
 
-/* A running thread and those that wait for it. Their memory was counted when they were
- * promoted or marked. The major marking reaches them like any grey object. */
+/* Scans a running thread and the threads that wait for it. Their memory was counted when
+ * they were promoted or marked. The major marking reaches them like any grey object. */
 ALWAYS_INLINE void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
   for (; co != NULL; co = co->resumer) {
     VISIT(d, co, kind);

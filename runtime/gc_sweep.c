@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_sweep.c: reclaiming what a marking did not reach.
  *
- * Objects are not examined one by one: a block is swept by clearing the bytes of
- * the lines that were not marked in this cycle. Two things must be unlinked
- * before their memory goes: short strings from the intern table (first, so
- * that no lookup can return a string whose line is gone; one that is found dead in
- * the meantime is brought back, gc_resurrect_string) and large allocations
- * from their list. A minor collection finds its dead strings in the list of those that
- * were made since the last one. When they are very many (GC_STRINGS_AT_ONCE) they are
- * unlinked in pieces: the collection has ended, but the blocks that it would have freed
- * wait, so that the memory of dead strings stays as it is. A string that the intern table
- * finds is one of them if it is young and in a block that waits; it is promoted then. Minor
- * collections go on meanwhile. Blocks wait, too, to be examined in pieces, where they alone are
- * very many (GC_BLOCKS_AT_ONCE).
+ * Objects are not examined one by one: a block is swept by clearing the bytes of the
+ * lines that were not marked in this cycle. Short strings and large allocations must be
+ * unlinked before their memory goes. Short strings leave the intern table first, so that
+ * no lookup can return a string whose line is gone; a lookup that finds a dead string
+ * before it is unlinked revives it (gc_resurrect_string). Large allocations leave their
+ * list.
+ *
+ * A minor collection finds its dead strings in the list of strings made since the last
+ * one. When there are very many (GC_STRINGS_AT_ONCE) they are unlinked in pieces: the
+ * collection has ended, but the blocks that it would have freed wait, so the memory of
+ * dead strings stays as it is. A string found in the intern table is dead if it is young
+ * and in a block that waits; it is promoted then. Minor collections go on meanwhile.
+ * Blocks also wait, to be examined in pieces, where there are very many of them
+ * (GC_BLOCKS_AT_ONCE) without many strings.
  *
  * Work is counted in Gc.slice_work, in units comparable to bytes marked.
  */
@@ -25,7 +27,7 @@
 #include "str.h"
 
 #define WORK_BUCKET 64
-#define WORK_STRING 32 /* of unlinking one that was just made: some 10 ns */
+#define WORK_STRING 32 /* to unlink a string that was just made: some 10 ns */
 #define WORK_LARGE 512
 #define WORK_BLOCK 512
 #define PREFETCH_AHEAD 8
@@ -57,7 +59,7 @@ void gc_note_dead_strings(Gc *gc) {
   gc->strings_may_be_dead = cycle_leaves_dead(gc) || gc->dead_strings.n > 0;
 }
 
-/* As a minor collection does it. */
+/* Promotes a dead string as a minor collection does. */
 static void promote_dead_string(Domain *d, String *s) {
   Gc *gc = &d->gc;
   size_t before = gc->object_bytes[SCAN_MINOR];
@@ -83,7 +85,8 @@ static void unlink_string(StringTable *table, String *s) {
   table->used--;
 }
 
-/* The buckets are all over the intern table, the strings themselves in the cache. */
+/* Prefetches the string's bucket. Buckets lie all over the intern table; the strings
+ * themselves are in the cache. */
 static void prefetch_bucket(const StringTable *table, const String *s) {
   __builtin_prefetch(string_bucket(table, string_bucket_index(table, s->hash)), 1);
 }
@@ -107,7 +110,8 @@ static NOINLINE void drop_young_in_table(Domain *d) {
   d->gc.interned_lost = 0;
 }
 
-/* The newest are first in their chains, so they go first. */
+/* Unlinks the young of the `most` strings made last. The newest are first in their
+ * chains, so they are unlinked first. */
 static void unlink_newest(Domain *d, GcVector *made, size_t most) {
   size_t end = made->n > most ? made->n - most : 0;
   d->gc.step_work += (made->n - end) * WORK_STRING;
@@ -138,7 +142,8 @@ static bool examine_some(Domain *d) {
   return true;
 }
 
-/* The lines of what was promoted count when their block is examined. */
+/* Reclaims a piece of what gc_reclaim_young left for later; returns whether nothing is
+ * left. The lines of promoted objects count when their block is examined. */
 bool gc_reclaim_rest(Domain *d) {
   size_t before = heap_old_bytes(&d->heap);
   PROBE_BEGIN(d, MINOR_RECLAIM);
@@ -150,7 +155,8 @@ bool gc_reclaim_rest(Domain *d) {
   return done;
 }
 
-/* False: there is no memory for it. */
+/* Moves the new strings to those that are unlinked later; returns false if memory is
+ * short. */
 static bool keep_for_later(Domain *d) {
   GcVector *made = &d->gc.new_interned, *dead = &d->gc.dead_strings;
   if (dead->n == 0) {
@@ -167,9 +173,12 @@ static bool keep_for_later(Domain *d) {
   return true;
 }
 
-/* What a nursery holds is in the cache: it is reclaimed at once, and its blocks are used again
- * at once. (Later, a program that makes strings only took 1.2 to 1.4 times as long, and 2.5 times
- * the memory, as no cycle sweeps before they are unlinked.) A few are done before the next. */
+/* Tells whether dead strings may wait: there is a deadline, or more young memory than a
+ * usual nursery, or so few strings that they are unlinked before the next minor
+ * collection. A usual nursery is in the cache, so it is reclaimed at once, and its blocks
+ * are used again at once. (Reclaimed later, a program that only makes strings took 1.2 to
+ * 1.4 times as long, and 2.5 times the memory, since no cycle sweeps before the strings
+ * are unlinked.) */
 static bool is_more_than_usual(const Domain *d) {
   size_t usual = 2 * d->gc.nursery_bytes;
   if (usual > MOST_USUAL) usual = MOST_USUAL;
@@ -177,8 +186,9 @@ static bool is_more_than_usual(const Domain *d) {
          d->gc.new_interned.n <= GC_STRINGS_AT_ONCE;
 }
 
-/* The sampler wants to know at once which of its strings have died, and a hosted heap finds
- * blocks slowly. */
+/* Tells whether dead strings are unlinked later. They are unlinked at once if
+ * there is a sampler, which must know which of its strings have died, or if the heap is
+ * hosted and so finds blocks slowly. */
 static bool reclaims_later(const Domain *d) {
   const Gc *gc = &d->gc;
   return gc->new_interned.n > gc_strings_at_once(d) && is_more_than_usual(d) &&
@@ -207,7 +217,7 @@ void gc_reclaim_young(Domain *d) {
 
 static bool is_swept(const Domain *d, const String *s) { return !is_young(s) && !is_marked(d, s); }
 
-/* Chains are rebuilt only where there is something to remove. */
+/* Removes the dead strings of a bucket. Chains are rebuilt only where there is one. */
 static NOINLINE void remove_dead(Domain *d, StringLink *bucket) {
   StringLink chain = string_chain_reversed(*bucket);
   *bucket = 0;
@@ -260,7 +270,7 @@ bool gc_sweep_large(Domain *d, size_t work) {
     gc->sweep_large = large->next;
     large->mark &= gc->line_bit;
     if (large->mark == 0) {
-      large->mark = 3; /* still counted among the old */
+      large->mark = 3; /* still counted as old */
       if (!large->external) done += large->size >> 6; /* giving pages back costs */
       heap_large_free(h, large);
     }
@@ -270,7 +280,7 @@ bool gc_sweep_large(Domain *d, size_t work) {
   return gc->sweep_large == &h->large_old;
 }
 
-/* The sweep stands at this one, which leaves the list. */
+/* Moves the sweep past an allocation that is about to leave the list. */
 static void skip_large(Domain *d, LargeHeader *large) {
   if (d->gc.sweep_large == large) {
     d->gc.sweep_large = large->next;
@@ -287,7 +297,7 @@ void gc_large_part_moving(Domain *d, LargeHeader *large) { skip_large(d, large);
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* All short strings are marked or young: none is dead. */
+/* Tells whether no short string died: all of them are marked or young. */
 static bool no_string_died(const Gc *gc, const StringTable *table) {
   bool none = !gc->interned_lost && gc->marked_strings + gc->new_interned.n == table->used;
 #ifdef SAROS_DEBUG
@@ -305,8 +315,8 @@ void gc_start_sweeping(Domain *d) {
   d->gc.sweep_block = 1;
 }
 
-/* Of blocks, the cost of all, although some may be done: they are little beside the
-   rest. */
+/* Returns the sweep's work that is left. All blocks count, even those already swept: they
+ * cost little beside the rest. */
 size_t gc_sweep_work(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t work = (size_t)d->heap.nblocks * WORK_BLOCK;
@@ -317,7 +327,7 @@ size_t gc_sweep_work(const Domain *d) {
   return work;
 }
 
-/* Chunks mapped since the start hold nothing that needs sweeping. */
+/* Sweeps blocks. Chunks mapped since the start hold nothing that needs sweeping. */
 bool gc_sweep_blocks(Domain *d, size_t work) {
   Gc *gc = &d->gc;
   size_t done = 0, look = GC_LOOK_WORK;

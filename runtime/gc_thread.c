@@ -2,44 +2,46 @@
 /* runtime/gc_thread.c: what a thread refers to.
  *
  * A stack has no write barrier: a thread that runs, or that was written to, is in the
- * remembered set, and each minor collection examines it again. What it examines is
+ * remembered set, and each minor collection examines it again. That examination is
  * bounded by what the thread did since the last one, not by the depth of its stack:
  *
- *   The watermark. Each scan sets CALL_SCANNED in the frames in use, activating
- *   a frame sets its status again, and moving its function up, above extra arguments,
- *   clears the flag. So the highest frame with the flag was there at the last scan. Only
- *   this frame and those above can have run since, and everything below still refers to
- *   old objects. Slots below that are written to from elsewhere: through an open upvalue,
- *   which has a write barrier of its own; by debug.setlocal, which clears the flags
- *   (gc_frame_changed).
+ *   The watermark. Each scan sets CALL_SCANNED in the frames in use. Activating a frame
+ *   sets its status again, and moving its function up, above extra arguments, clears the
+ *   flag. So the highest frame with the flag was there at the last scan. Only this frame
+ *   and the frames above it can have run since, and all slots below it still refer to old
+ *   objects. Slots below it can be written from elsewhere in two ways: through an open
+ *   upvalue, which has a write barrier of its own, and by debug.setlocal, which clears
+ *   the flags (gc_frame_changed).
  *
- *   Pieces. What a thread has put on its stack since the last scan may be much: a piece
- *   of a minor collection notes a slot and leaves what is above it to the next piece.
- *   That begins there, or at the watermark if that is lower by then. The slots of the
- *   current frame cannot be divided, since they may be written to before the next piece.
+ *   Pieces. A thread may have put much on its stack since the last scan: a piece of a
+ *   minor collection notes a slot and leaves the slots above it to the next piece, which
+ *   begins at the noted slot, or at the watermark if that is lower by then. The slots of
+ *   the current frame cannot be divided, since they may be written to before the next
+ *   piece.
  *
- *   What is in use only now. A large string in a variable of the running function has
+ *   Short-lived large strings. A large string in a variable of the running function has
  *   usually been replaced by the next minor collection. If such strings were promoted,
- *   the program would need a major cycle for each few megabytes of them. So one that
- *   nothing else refers to stays young. The frame it is in is above the watermark of the
- *   next scan, which promotes it unless the function still runs, or runs again.
+ *   the program would need a major cycle for each few megabytes of them. So a string that
+ *   nothing else refers to stays young. Its frame is above the watermark of the next
+ *   scan, which promotes it unless the function still runs, or runs again.
  *
- *   The window. All slots from stack_last + EXTRA_STACK on are nil; each scan sets to
- *   nil what lies between top and there, so that no slot of any stack ever refers to
- *   something reclaimed, and narrows the window to a little more than what the frames
- *   may use without asking.
+ *   The window. All slots from stack_last + EXTRA_STACK on are nil. Each scan sets the
+ *   slots between the top and there to nil, so that no slot of any stack ever refers to
+ *   reclaimed memory, and narrows the window to a little more than what the frames may
+ *   use without asking.
  *
  * A minor scan while a major cycle marks leaves the slots below the watermark to the
  * major marking, which goes through the whole thread in pieces: slots upwards, frames
- * downwards from the current one, open upvalues downwards. What gets into the
- * part that it has passed is in the active frames, which the minor scans see; the
- * undivided step begins with one.
+ * downwards from the current one, open upvalues downwards. References that get into the
+ * part already passed are in the active frames, which the minor scans examine; the
+ * undivided step begins with a minor scan.
  *
- * Frames beyond the current one are kept for reuse, a few of them.
+ * A few frames beyond the current one are kept for reuse.
  *
- * When it ran. A minor collection scans a thread if it ran since the last one; so the scan knows
- * between which two collections that was, and notes it (ran_after, ran_before). That tells for
- * how long a coroutine is suspended, and costs nothing where coroutines are switched.
+ * When it ran. A minor collection scans a thread if it ran since the last one. So the
+ * scan notes the two collections between which the thread ran (ran_after, ran_before).
+ * They tell for how long a coroutine is suspended, and cost nothing where coroutines are
+ * switched.
  */
 #include "gc_internal.h"
 
@@ -48,15 +50,15 @@
 #include "memprof.h"
 #include "thread.h"
 
-#define FRAME_WORK 32    /* of examining a frame */
-#define NIL_WORK 2       /* and of setting a slot to nil, which is a store to the next address */
-#define SPARE_FRAMES 64  /* kept beyond the current one */
+#define FRAME_WORK 32    /* to examine a frame */
+#define NIL_WORK 2       /* to set a slot to nil, a store to the next address */
+#define SPARE_FRAMES 64  /* frames kept beyond the current one */
 #define PIECE_FRAMES 256
-#define SLOTS_AT_ONCE 16384 /* scanned at least by a piece of a minor collection */
-/* a program that always changes more than that is not followed further */
+#define SLOTS_AT_ONCE 16384 /* the least slots that a piece of a minor collection scans */
+/* pieces of one collection: a program that always changes more is not followed */
 #define MOST_PIECES 64
-#define NIL_AT_ONCE 65536   /* and set to nil */
-#define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major marking */
+#define NIL_AT_ONCE 65536   /* slots that a piece sets to nil */
+#define SMALL_THREAD 256 /* slots, frames: scanned at once by the major marking */
 #define VERIFIED_SLOTS 256
 
 ALWAYS_INLINE size_t all_slots(const lua_State *co) {
@@ -69,7 +71,8 @@ static void mark_frame(Domain *d, CallInfo *ci, ScanKind kind) {
   mark_part(d, ci, sizeof *ci, kind);
 }
 
-/* The major marking must not go on in frames that are cut off. */
+/* Restarts the major marking's scan of frames when it would go on in frames that are cut
+ * off. */
 static void restart_partial(Domain *d, const lua_State *co) {
   for (size_t i = 0; i < d->gc.partial.n; i++) {
     GcPartial *p = &d->gc.partial.items[i];
@@ -92,7 +95,8 @@ static void scan_spare_frames(Domain *d, lua_State *co, ScanKind kind) {
   last->next = NULL;
 }
 
-/* A hook pushes onto the frame of the Lua function it was called for. */
+/* Raises the thread's reach to the frame's top. A hook pushes onto the frame of the Lua
+ * function it was called for. */
 static void note_reach(lua_State *co, const CallInfo *ci) {
   if (is_lua_frame(ci) && !(ci->status & (CALL_CLOSING | CALL_HOOKED))) return;
   uint32_t reach = (uint32_t)(ci->top - co->stack);
@@ -100,7 +104,7 @@ static void note_reach(lua_State *co, const CallInfo *ci) {
 }
 
 /* Marks and flags the frames from the current one down to the watermark; returns the
- * frame there. *limit: the highest slot that they may use. */
+ * frame there. *limit gets the highest slot that they may use. */
 static CallInfo *scan_active_frames(Domain *d, lua_State *co, ScanKind kind, TValue **limit) {
   CallInfo *ci = co->ci;
   for (;; ci = ci->prev) {
@@ -122,19 +126,20 @@ void gc_frame_changed(lua_State *L, CallInfo *ci) {
 
 /* ---- the minor marking --------------------------------------------------- */
 
-/* The next piece goes on with the thread. */
+/* Leaves the rest of the thread to the next piece of the minor collection. */
 static void leave_rest(Domain *d, lua_State *co) {
   d->gc.minor_thread_left = 1;
-  /* it is those above that are left */
+  /* slots from here on are left */
   if (co->unscanned == 0) co->unscanned = (uint32_t)(co->top - co->stack);
-  if (!(co->gc & GC_CLEAN)) return; /* it is logged */
+  if (!(co->gc & GC_CLEAN)) return; /* it is in the remembered set */
   co->gc &= (uint8_t)~GC_CLEAN;
   gc_remember_thread(d, co);
 }
 
-/* How far the frames below the watermark may reach: a Lua frame calls from within its
- * registers, so no further than these do; others (`reach`) have asked for more. In a
- * piece: some of them. Returns the work. */
+/* Sets the slots between the top and the window's end to nil and narrows the window;
+ * returns the work. A Lua frame calls from within its registers, so Lua frames below the
+ * watermark reach no further than UINT8_MAX + 1 slots from the function there; other
+ * frames have noted what they asked for (`reach`). A piece does some of the slots. */
 static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallInfo *watermark) {
   TValue *end = co->stack_last + EXTRA_STACK, *from = co->top;
   if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;
@@ -149,7 +154,8 @@ static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallI
   return (size_t)(end - from) * NIL_WORK;
 }
 
-/* Of those below the watermark; without the verifier, in debug builds, the next ones. */
+/* Returns how many slots below the watermark are verified: all with the verifier; else
+ * none, but in debug builds the next VERIFIED_SLOTS. */
 static size_t slots_to_verify(const Domain *d, size_t below) {
 #ifdef SAROS_DEBUG
   return d->gc.verify || below < VERIFIED_SLOTS ? below : VERIFIED_SLOTS;
@@ -158,8 +164,8 @@ static size_t slots_to_verify(const Domain *d, size_t below) {
 #endif
 }
 
-/* Where a scan from `from` on ends: at co->top, or in a piece of a collection below the
- * current frame, the rest being noted. */
+/* Returns where a scan from `from` ends: at co->top, or in a piece of a collection at a
+ * slot below the current frame, which is noted. */
 static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   size_t most = d->gc.minor_most, done = d->gc.step_work;
   size_t slots = done < most ? (most - done) / sizeof(TValue) : 0;
@@ -174,13 +180,15 @@ static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
 
 /* ---- large strings of the running function ------------------------------- */
 
-/* The frame that runs: the current one, or the one that called a C function. */
+/* Returns the frame that runs: the current one, or the Lua frame that called a C
+ * function. */
 static CallInfo *running_frame(const lua_State *co) {
   CallInfo *ci = co->ci;
   return !is_lua_frame(ci) && ci->prev != NULL && is_lua_frame(ci->prev) ? ci->prev : ci;
 }
 
-/* Promoted when something else refers to it, before or after. */
+/* Tells whether a large young string may stay young. It is promoted if something else
+ * refers to it. */
 static bool may_stay_young(Domain *d, const TValue *v) {
   if (v->tag != TAG_LONG_STRING || !is_young(v->v.gc)) return false;
   size_t size = string_bytes((const String *)v->v.gc);
@@ -193,8 +201,8 @@ static bool may_stay_young(Domain *d, const TValue *v) {
   return true;
 }
 
-/* Slots of frames that the next minor collection is to scan again if a string in them
- * stays young. */
+/* Visits the slots of the running frame. The next minor collection is to scan them again
+ * if a string in them stays young. */
 static void visit_running(Domain *d, lua_State *co, CallInfo *running, const TValue *from) {
   bool stay = false;
   for (const TValue *v = from; v < co->top; v++) {
@@ -205,7 +213,7 @@ static void visit_running(Domain *d, lua_State *co, CallInfo *running, const TVa
   if (stay && running != co->ci) co->ci->status &= ~(uint32_t)CALL_SCANNED;
 }
 
-/* Slots of the thread that are in use, from the watermark on. */
+/* Visits the thread's slots from the watermark on that are in use. */
 static void visit_slots(Domain *d, lua_State *co, TValue *from, TValue *to) {
   CallInfo *running = running_frame(co);
   TValue *frame = co == d->gc.caller && to == co->top ? running->func : to;
@@ -214,8 +222,8 @@ static void visit_slots(Domain *d, lua_State *co, TValue *from, TValue *to) {
   if (frame < to) visit_running(d, co, running, frame);
 }
 
-/* The functions that created and resumed it must exist as long as it does: readers in other
- * processes look at them. */
+/* Visits the functions that created and resumed the thread. They must exist as long as it
+ * does: readers in other processes look at them. */
 ALWAYS_INLINE void visit_origin(Domain *d, const lua_State *co, ScanKind kind) {
   VISIT(d, co->created_in, kind);
   VISIT(d, co->resumed_in, kind);
@@ -262,15 +270,16 @@ static size_t scan_frames_piece(Domain *d, GcPartial *p) {
   return n * sizeof(CallInfo);
 }
 
-/* One that was closed meanwhile has left the list, and so have all above it. Where the
- * piece ends, an old one: a young one may be reclaimed before the next piece. */
+/* Scans the next open upvalues. If the upvalue at which the last piece ended was closed,
+ * it has left the list, and so have all above it: the scan starts anew. A piece ends at
+ * an old upvalue: a young one may be reclaimed before the next piece. */
 static size_t scan_upvalues_piece(Domain *d, const lua_State *co, GcPartial *p) {
   UpValue *uv = p->at.upvalue;
   size_t n = 0;
   if (uv == NULL || !upvalue_is_open(uv)) uv = co->open_upvalues;
   for (; uv != NULL && (n < d->gc.piece || is_young(uv)); n++, uv = uv->u.open.next)
     visit(d, (GCObject *)uv, SCAN_MAJOR);
-  /* it must be there when the marking goes on */
+  /* must exist when the marking goes on */
   if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR);
   p->at.upvalue = uv;
   return n * sizeof(UpValue);

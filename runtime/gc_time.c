@@ -4,7 +4,8 @@
 
 #include <pthread.h>
 
-/* What passed since the last span, unless another thread ran the domain then. */
+/* Records the time off the processor since the last span, unless another thread ran the
+ * domain then. */
 static void record_since_last(Domain *d, uint64_t now) {
   GcTime *t = &d->gc.time;
   uintptr_t thread = (uintptr_t)pthread_self();

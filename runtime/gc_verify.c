@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc_verify.c: the heap's invariants as a program.
+/* runtime/gc_verify.c: checks the invariants of the heap.
  *
- * Walks everything that is reachable, with a set of visited addresses of its own
- * (malloc; no mark bit is used), and checks each object and part against what
- * gc.h and heap.c state. The rules are named in RULE below; a broken one ends the process
- * with the rule, the object and what referred to it.
+ * Walks all reachable objects, with its own set of visited addresses (malloc; no mark bit
+ * is used), and checks each object and part against what gc.h and heap.c state. Each RULE
+ * below names what it checks; a broken rule ends the process with the rule, the object
+ * and the object that referred to it.
  *
  * It may be called whenever no collection is half done: after each phase of a slice and
  * after each minor collection.
@@ -34,9 +34,9 @@ typedef struct Verifier {
   Visit *stack;
   size_t n, capacity;
   const GCObject *parent; /* object being examined */
-  bool parent_clean;      /* a young or, while marking, white child of it breaks a rule */
-  bool parent_black;
-  size_t values_at, ephemerons_at, all_at; /* in the lists of noted weak ranges */
+  bool parent_clean;      /* a young child breaks a rule */
+  bool parent_black;      /* if the parent is clean, a white child breaks a rule, too */
+  size_t values_at, ephemerons_at, all_at; /* positions in the lists of Gc.minor_weak */
 } Verifier;
 
 /* ---- reporting ----------------------------------------------------------- */
@@ -120,11 +120,11 @@ static void check_memory(Verifier *v, const void *p, size_t size, bool young, co
   }
 }
 
-/* A part that was replaced since the last minor collection is young although its
- * owner, logged, is old. */
+/* Checks a part unless its owner is logged: a part that was replaced since the last minor
+ * collection is young, although its logged owner is old. */
 static void check_part(Verifier *v, const void *p, size_t size, const GCObject *owner) {
   bool clean = v->parent_clean;
-  if (owner->type == LUA_TTABLE && clean) /* logged in its large part instead? */
+  if (owner->type == LUA_TTABLE && clean) /* may be logged in its large part instead */
     clean = !heap_is_large(array_bytes((const Table *)owner)) &&
             !heap_is_large(node_bytes((const Table *)owner));
   if (clean) check_memory(v, p, size, false, owner);
@@ -177,8 +177,8 @@ static bool in_lists(const GcWeakLists *lists, const GCObject *o) {
          in_ranges(&lists->all, o);
 }
 
-/* A table that was weak when a marking came to it may be strong by now. What was noted of
- * it then is still settled, or cleared, at the end of the marking. */
+/* Tells whether a table was weak when the minor marking scanned it. It may be strong by
+ * now, but the ranges noted are still settled or cleared at the end of the marking. */
 static bool was_weak_minor(const Gc *gc, const GCObject *o) {
   return o != NULL && o->type == LUA_TTABLE && gc->minor_begun && in_lists(&gc->minor_weak, o);
 }
@@ -191,7 +191,7 @@ static bool was_weak_major(const Gc *gc, const GCObject *o) {
   return in_ranges(&gc->weak_left.values, o);
 }
 
-/* A strong reference of the object being examined. */
+/* Checks a strong reference of the object being examined. */
 static void verify_child(Verifier *v, const void *object) {
   const GCObject *o = object;
   if (o == NULL) return;
@@ -224,7 +224,7 @@ static bool is_noted_in(const GcWeakRanges *list, size_t *at, GcWeakRange entry)
   return false;
 }
 
-/* By the minor collection that is under way. */
+/* Tells whether the minor collection under way has noted the entry. */
 static bool is_noted(Verifier *v, GcWeakRange entry) {
   const GcWeakLists *lists = &v->d->gc.minor_weak;
   return is_noted_in(&lists->values, &v->values_at, entry) ||
@@ -232,7 +232,7 @@ static bool is_noted(Verifier *v, GcWeakRange entry) {
          is_noted_in(&lists->all, &v->all_at, entry);
 }
 
-/* A weak reference of the table being examined: in slot or node `i`. */
+/* Checks a weak reference of the table being examined, in slot or node `i`. */
 static void weak_reference(Verifier *v, const GCObject *o, uint32_t i, uint32_t node) {
   verify_header(v, o);
   if (v->parent_clean && is_young(o))
@@ -240,7 +240,7 @@ static void weak_reference(Verifier *v, const GCObject *o, uint32_t i, uint32_t 
          "a young object that a clean table refers to weakly is noted", o);
 }
 
-/* Slots and nodes on a marked card may refer to anything. */
+/* Tells whether a slot or node is on a marked card, and so may refer to anything. */
 static bool on_marked_card(const void *part, size_t size, const void *slot) {
   if (!heap_is_large(size)) return false;
   const LargeHeader *large = heap_large_of(part);
@@ -348,7 +348,7 @@ static bool in_vector(const GcVector *vector, const GCObject *o) {
   return false;
 }
 
-/* The next minor collection will reach it. */
+/* Tells whether the next minor collection will reach the object. */
 static bool is_remembered(Domain *d, const GCObject *o) {
   const Gc *gc = &d->gc;
   if (o->type != LUA_TTHREAD) return gc_has_overflowed(d, o) || in_vector(&gc->remembered, o);
@@ -376,8 +376,8 @@ static void check_external(Verifier *v, const Userdata *u) {
     RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);
 }
 
-/* Promoted by a minor collection that is under way, which has not scanned it yet, or not
- * all of it. (One that found no room on the mark stack has its bit.) */
+/* Tells whether a minor collection under way has promoted the object and not yet scanned
+ * all of it. (An object that found no room on the mark stack has its overflow bit.) */
 static bool is_to_be_scanned(Domain *d, const GCObject *o) {
   const Gc *gc = &d->gc;
   if (!gc->minor_begun) return false;
@@ -428,7 +428,7 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
 
 /* ---- the heap as such ---------------------------------------------------- */
 
-/* gc_overflow.c: the flags for the bits that are set. */
+/* Checks that the flags of gc_overflow.c are set where bits are. */
 static void check_overflowed(Verifier *v, const Chunk *c) {
   const Gc *gc = &v->d->gc;
   uint64_t bits = 0;
@@ -522,7 +522,9 @@ static void reach_roots(Verifier *v) {
   verify_reach(v, d->gc.caller);
 }
 
-/* A slot with an open upvalue may have been written through that, which is logged then. */
+/* Checks that the n slots below the watermark refer to no young object. A slot with an
+ * open upvalue may have been written through that upvalue, which is in the remembered set
+ * then. */
 void gc_verify_watermark(Domain *d, const lua_State *co, const TValue *watermark, size_t n) {
   Verifier v = {.d = d, .when = "a thread ran", .parent = (const GCObject *)co};
   const UpValue *uv = co->open_upvalues;
@@ -546,7 +548,6 @@ void gc_verify(Domain *d, const char *when) {
   }
   free(v.set);
   free(v.stack);
-  /* malloc keeps some of what was freed: it would count as memory of the program that is
-     tested. */
+  /* malloc keeps some freed memory, which would count as memory of the tested program */
   malloc_trim(0);
 }

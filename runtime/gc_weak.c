@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_weak.c: weak tables.
  *
- * A marking that meets a weak table follows its strong references and notes the
- * slots of the others (GcWeakRange) in one of three lists, each kind of marking in lists
- * of its own. The major one notes whole parts; the minor one only what may have to go,
- * which refers to a young object that is not known to be alive yet: single entries of large
- * parts, small parts as a whole. At its end:
+ * A marking that meets a weak table follows its strong references and notes the slots of
+ * the weak ones (GcWeakRange) in one of three lists. Each kind of marking has lists of
+ * its own. The major marking notes whole parts. The minor marking notes only what may
+ * have to be removed because it refers to a young object that is not known to be alive
+ * yet: single entries of large parts, small parts as a whole. At its end, a marking does:
  *
- *   settle       the value of an ephemeron is followed once its key is alive; those whose
- *                key is not reached yet wait for it (gc_ephemeron.c);
+ *   settle       the value of an ephemeron is followed once its key is alive; an
+ *                ephemeron whose key is not reached yet waits for it (gc_ephemeron.c);
  *   clear values entries whose value is dead, from tables with weak values; in the major
- *                cycle a bounded number in each undivided step, which first marks all that
- *                the program has read since the last one;
+ *                cycle a bounded number in each undivided step, which first marks all
+ *                that the program has read since the last one;
  *   clear keys   entries whose key is dead, from tables with weak keys; in the major
  *                cycle in slices (GC_PHASE_CLEAR). gc_ephemeron.c clears ephemerons. The
  *                entries of tables with weak keys and values are cleared one by one: a
  *                traversal passes over them (gc_node_is_dead), and they are found by
  *                their keys if they have moved.
  *
- * The major marking looks through what it has noted while it still marks, piece by piece,
- * when nothing else is grey: entries whose key and value are marked by then are done
- * with, since marks stay; the others are left for its end (Gc.weak_left), one by one.
- * What is stored into a weak table after that, or moved in it, is noted again by the
- * minor collection that finds the table or its card logged; ephemerons that are left then
- * are settled for the major marking at its end.
+ * The major marking looks through its noted ranges while it still marks, piece by piece,
+ * when nothing else is grey. Entries whose key and value are marked by then need no more
+ * work, since marks stay. The others are left for its end (Gc.weak_left), one by one.
+ * Entries stored into a weak table after that, or moved in it, are noted again by the
+ * minor collection that finds the table or its card logged. Ephemerons that are left then
+ * are settled for the major marking at the end of the minor collection.
  *
  * To a minor collection, young objects that it did not reach are dead; to the major
- * marking, those that are not marked. During the latter a minor collection follows an
- * ephemeron's value only when it is young. The major marking decides on old ones: the
- * table is noted for it (settle_left), since the minor collection may have just promoted
- * the table black.
+ * marking, objects that are not marked. During the major marking a minor collection
+ * follows an ephemeron's value only when the value is young. The major marking decides on
+ * old values: the minor collection settles the table for it (settle_left), since it may
+ * have just promoted the table black.
  *
- * Tables may become strong, or weak in another way, while markings are under way. The major
- * marking scans such a table again (gc_set_metatable). A minor collection in pieces compares
- * what it has noted with the tables before it clears anything, and again when setmetatable has
- * changed one since; a change of __mode in a metatable is not seen after that.
+ * Tables may become strong, or weak in another way, while markings are under way. The
+ * major marking scans such a table again (gc_set_metatable). A minor collection in pieces
+ * compares its noted ranges with the tables before it clears anything, and again when
+ * setmetatable has changed a table since; a later change of __mode in a metatable is not
+ * seen.
  *
  * To weak tables, strings are values, not objects: they are never removed.
  */
@@ -45,27 +46,28 @@
 #include "gc.h"
 #include "known_names.h"
 
-#define PIECE 256      /* slots or nodes looked through at once */
-#define ENTRY_WORK 32  /* work of examining one */
-#define LEAVE_WORK 32  /* and of leaving one for the end */
-#define CLEAR_WORK 48  /* and of removing one whose key is dead */
-#define LOOK_WORK 64   /* of looking whether an object that it refers to is young */
-#define CHECK_WORK 64  /* and of looking at a table that was noted */
-#define MOST_RECHECKS 64 /* of what was noted, in one minor collection */
+#define PIECE 256      /* most slots or nodes settled at once */
+#define ENTRY_WORK 32  /* to examine an entry */
+#define LEAVE_WORK 32  /* to leave an entry for the end of the marking */
+#define CLEAR_WORK 48  /* to remove an entry whose key is dead */
+#define LOOK_WORK 64   /* to look whether an object that an entry refers to is young */
+#define CHECK_WORK 64  /* to look at a table that was noted */
+#define MOST_RECHECKS 64 /* rechecks of noted ranges in one minor collection */
 #define PREFETCH_AHEAD 8
 
 Weakness gc_weakness(Domain *d, const Table *t) {
   if (t->metatable == NULL) return WEAK_NONE;
   const TValue *mode = table_fast_metamethod(d, t->metatable, META_MODE);
   if (mode == NULL || !is_string(mode)) return WEAK_NONE;
-  if (unlikely(t->state & TABLE_ASSUMED)) assumed_drop(d); /* what it has may go away */
+  if (unlikely(t->state & TABLE_ASSUMED)) assumed_drop(d); /* its functions may die now */
   const char *text = as_string(mode)->data;
   return (Weakness)((strchr(text, 'v') ? WEAK_VALUES : 0) | (strchr(text, 'k') ? WEAK_KEYS : 0));
 }
 
 /* ---- walking ranges ------------------------------------------------------ */
 
-/* The tables' parts may have shrunk or moved since the range was noted. */
+/* Returns the values of the range. The table's parts may have shrunk or moved since the
+ * range was noted. */
 static TValue *range_values(const GcWeakRange *r, uint32_t *n) {
   uint32_t to = r->to < r->table->array_size ? r->to : r->table->array_size;
   *n = to > r->from ? to - r->from : 0;
@@ -78,8 +80,8 @@ static Node *range_nodes(const GcWeakRange *r, uint32_t *n) {
   return r->table->node + r->from;
 }
 
-/* Slot or node `i` of the range: its objects lie all over the heap and are examined
- * soon. */
+/* Prefetches the objects of slot or node `i` of the range: they lie all over the heap and
+ * are examined soon. */
 ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
   if (!r->node) {
     if (i < r->table->array_size) __builtin_prefetch(r->table->array[i].v.p);
@@ -89,13 +91,15 @@ ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
   }
 }
 
-/* Those behind `i` are mostly single slots, here and there. */
+/* Prefetches the first entry of a range behind range `i`. Most ranges are single slots,
+ * here and there. */
 static void prefetch_range(const GcWeakRanges *list, size_t i) {
   if (i + PREFETCH_AHEAD < list->n)
     prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
 }
 
-/* A weak reference to this: strings are followed, since they are values. */
+/* Tells whether a weak reference is dead. A string is a value, so it is visited and never
+ * dead. */
 static bool weak_dead(Domain *d, uint8_t tag, GCObject *o, ScanKind kind) {
   if (!(tag & TAG_COLLECTED)) return false;
   if (tag_type(tag) == LUA_TSTRING) {
@@ -112,7 +116,8 @@ void gc_clear_node(Node *n) {
 
 /* ---- meeting a weak table ------------------------------------------------ */
 
-/* There is no room to note the slots: to this marking they are strong. */
+/* Visits all of a range where there is no room to note it: its references count as
+ * strong. */
 static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t n;
   if (r->node) {
@@ -124,7 +129,8 @@ static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind
   }
 }
 
-/* The nodes of the table that the major marking looks through at present have moved. */
+/* Restarts the range that the major marking looks through at present, if it is the
+ * table's: the table's nodes have moved. */
 static bool restart_range(GcWeakRanges *list, const Table *t, ScanKind kind) {
   if (kind == SCAN_MINOR || list->n == 0 || list->items[list->n - 1].table != t) return false;
   list->items[list->n - 1].from = 0;
@@ -135,7 +141,8 @@ static GcWeakRanges *list_of(GcWeakLists *lists, Weakness w) {
   return w == WEAK_VALUES ? &lists->values : w == WEAK_KEYS ? &lists->ephemerons : &lists->all;
 }
 
-/* Neighbours are mostly found one after the other: they are noted together. */
+/* Extends the range noted last by an adjoining one: neighbours are mostly found one after
+ * the other. */
 static bool extends_last(GcWeakRanges *list, const GcWeakRange *r) {
   if (list->n <= list->closed) return false;
   GcWeakRange *last = &list->items[list->n - 1];
@@ -151,9 +158,10 @@ static bool note_range(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   return (w == WEAK_KEYS && restart_range(list, r.table, kind)) || GC_TRY_PUSH(d, list, r);
 }
 
-/* The major marking does not reach a table that has just been promoted black, and may
- * already have looked through one that was written to. Ephemerons are settled for the
- * major marking at the end of the minor one, when most of the new ones have died. */
+/* Notes a range for the major marking, which does not reach a table that has just been
+ * promoted black, and may already have looked through a table that was written to.
+ * Ephemerons are settled for the major marking at the end of the minor one, when most of
+ * the new ones have died. */
 static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
   return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) ||
          note_range(d, w, r, SCAN_MAJOR);
@@ -165,7 +173,8 @@ static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
                      (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
 }
 
-/* Keys, too, wait until what is noted is looked through: there may be very many. */
+/* Notes a part of a weak table for the major marking. Strong keys, too, wait until the
+ * range is looked through: there may be very many. */
 static void scan_part_major(Domain *d, Weakness w, GcWeakRange r) {
   uint32_t n;
   if (r.node) range_nodes(&r, &n);
@@ -197,16 +206,19 @@ static void settle_slot(Domain *d, Table *t, uint32_t i) {
   if (weak_dead(d, v->tag, v->v.gc, SCAN_MAJOR)) leave_value(d, t, i, 0);
 }
 
-/* An entry of a table that is weak in both, of which something was not reached. */
+/* Leaves an entry whose key or value was not reached, in a table with weak keys and
+ * values. */
 static void leave_entry(Domain *d, Table *t, uint32_t i) {
   const Node *n = &t->node[i];
-  bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR); /* a string too */
+  /* a white key may also be a string */
+  bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR);
   if (!white) leave_value(d, t, i, 1);
   else if (!GC_TRY_PUSH(d, &d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i}))
     follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
 }
 
-/* An ephemeron whose key was not reached. Only a value that is yet to be followed waits. */
+/* Settles an ephemeron whose key was not reached; returns the work. The value waits for
+ * the key only if it is not marked yet. */
 static size_t settle_dead_key(Domain *d, Table *t, Node *n) {
   if (!gc_note_clearing(d, t)) {
     visit(d, n->key.gc, SCAN_MAJOR);
@@ -217,8 +229,8 @@ static size_t settle_dead_key(Domain *d, Table *t, Node *n) {
   return follows ? gc_await(d, t, n, SCAN_MAJOR) : 0;
 }
 
-/* Nothing of an entry that may yet be removed is followed except a strong key, not even a
- * string. Returns the work beyond that of examining it. */
+/* Settles a node; returns the work beyond examining it. If the entry may yet be removed,
+ * only a strong key is followed, not even a string. */
 static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   Node *n = &t->node[i];
   if (n->tag == TAG_NIL) {
@@ -239,7 +251,8 @@ static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   return 0;
 }
 
-/* Returns the work. The part of it that does not grow with what dies counts as marked. */
+/* Settles a range; returns the work. The part of it that does not grow with what dies
+ * counts as marked. */
 static size_t settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
   size_t more = 0;
   uint32_t n;
@@ -282,15 +295,16 @@ size_t gc_settle_weak_piece(Domain *d) {
 
 /* ---- meeting one in a minor collection ------------------------------------ */
 
-/* Each of these says whether the entry may have to go: it refers weakly to a young object that
- * is not known to be alive yet. Others are done with: what is stored into the table later, or
- * moved in it, is met again. */
+/* Each function below tells whether an entry may have to be removed: it refers weakly to
+ * a young object that is not known to be alive yet. Other entries need no more work: what
+ * is stored into the table later, or moved in it, is noted again. */
 
 #define is_young_value(tag, o) (((tag) & TAG_COLLECTED) && is_young(o))
 
 static bool slot_may_go(const TValue *v) { return is_young_value(v->tag, v->v.gc); }
 
-/* The major marking does not reach a table that was promoted black. */
+/* Settles an ephemeron for the major marking, which does not reach a table that was
+ * promoted black. */
 static void settle_for_major(Domain *d, Table *t, uint32_t i) {
   if (is_marking(d) && is_marked(d, t)) d->gc.step_work += settle_node(d, t, i, WEAK_KEYS);
 }
@@ -318,9 +332,10 @@ static void note_minor(Domain *d, Weakness w, GcWeakRange r) {
   if (!note_range(d, w, r, SCAN_MINOR)) follow_range(d, &r, SCAN_MINOR);
 }
 
-/* In a large part, what moves to another node is on a marked card (gc_barrier_moved), so
- * single entries are noted. In a small one nothing says that an entry has moved: it is noted as
- * a whole if any of its entries may go. */
+/* Scans a range of a weak table. In a large part, an entry that moves to another node is
+ * on a marked card (gc_barrier_moved), so single entries are noted. In a small part
+ * nothing says that an entry has moved: the part is noted as a whole if any of its
+ * entries may be removed. */
 void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   uint32_t n;
   if (r.node) range_nodes(&r, &n);
@@ -339,11 +354,11 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
     any |= may_go;
   }
   if (any && !large) note_minor(d, w, (GcWeakRange){r.table, r.from, r.from + n, r.node});
-  /* the minor marking makes the old grey: that serves the major one, too */
+  /* old objects that this marking reaches turn grey, also for the major marking */
   if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
 }
 
-/* The rest of the list; false: the piece is over before. */
+/* Checks the rest of the list; returns false if the piece ends before. */
 static bool check_ranges(Domain *d, const GcWeakRanges *list, uint32_t *done, Weakness noted) {
   for (; *done < list->n; ++*done) {
     if (gc_piece_is_over(&d->gc)) return false;
@@ -355,8 +370,8 @@ static bool check_ranges(Domain *d, const GcWeakRanges *list, uint32_t *done, We
   return true;
 }
 
-/* What is noted for another kind of weakness is followed, which keeps more than
- * necessary. */
+/* Checks whether noted tables are still weak in the same way. If a table is not, its
+ * range is followed, which keeps more alive than necessary. */
 bool gc_check_weak_minor(Domain *d) {
   const GcWeakLists *lists = &d->gc.minor_weak;
   GcWeakMark *done = &d->gc.minor_weak_done;
@@ -366,8 +381,9 @@ bool gc_check_weak_minor(Domain *d) {
          check_ranges(d, &lists->all, &done->checked_all, WEAK_BOTH);
 }
 
-/* A program that goes on with that does not keep the collection from ending: it may lose
- * entries that had no other reference, as the language allows. */
+/* Restarts the checks of noted ranges when setmetatable has changed a table. A program
+ * that does so again and again cannot keep the collection from ending: beyond
+ * MOST_RECHECKS it may lose entries without another reference, as the language allows. */
 void gc_weakness_changed(Domain *d) {
   GcWeakMark *done = &d->gc.minor_weak_done;
   if (done->checked_values + done->checked_ephemerons + done->checked_all == 0) return;
@@ -391,7 +407,9 @@ static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
   d->gc.step_work += count * sizeof(Node) + work;
 }
 
-/* New ranges may be noted on the way. They stay, for their dead keys to be cleared. */
+/* Settles ephemerons until nothing more is reached; returns false if the piece ends
+ * before. New ranges may be noted on the way. All stay noted, for their dead keys to be
+ * cleared. */
 bool gc_settle_ephemerons_minor(Domain *d) {
   GcWeakRanges *noted = &d->gc.minor_weak.ephemerons;
   size_t work;
@@ -413,7 +431,7 @@ bool gc_settle_ephemerons_minor(Domain *d) {
 
 /* ---- clearing ------------------------------------------------------------ */
 
-/* Returns the number of entries examined. */
+/* Clears entries with dead values; returns the number of entries examined. */
 static uint32_t clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t count;
   if (!r->node) {
@@ -435,7 +453,7 @@ static void clear_dead_keys(Domain *d, const GcWeakRange *r) {
   d->gc.step_work += count * ENTRY_WORK / 2;
 }
 
-/* Returns where it stopped. */
+/* Clears dead values of up to `most` ranges from `from` on; returns where it stopped. */
 static size_t clear_values(Domain *d, GcWeakRanges *list, size_t from, size_t most, ScanKind kind) {
   size_t to = list->n - from < most ? list->n : from + most, entries = 0;
   for (size_t i = from; i < to; i++) {
@@ -447,7 +465,7 @@ static size_t clear_values(Domain *d, GcWeakRanges *list, size_t from, size_t mo
   return to;
 }
 
-/* False: the piece is over before. */
+/* Clears dead values of a list; returns false if the piece ends before. */
 static bool clear_list_minor(Domain *d, GcWeakRanges *list, uint32_t *done) {
   while (*done < list->n) {
     if (gc_piece_is_over(&d->gc)) return false;
@@ -463,8 +481,8 @@ bool gc_clear_weak_values_minor(Domain *d) {
          clear_list_minor(d, &lists->all, &done->all);
 }
 
-/* What is left in a table that the major marking has reached is settled for that
- * marking. */
+/* Settles the ephemerons left in a range for the major marking, if that has reached the
+ * table. */
 static void settle_left(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   if (!is_marking(d) || !is_marked(d, r->table)) return;
@@ -500,7 +518,8 @@ void gc_forget_weak_minor(Domain *d) {
 
 /* ---- clearing at the end of the major marking ---------------------------- */
 
-/* Where the entry was, empty if it was removed; NULL when another entry is there now. */
+/* Returns the node where the entry was, empty if it was removed; NULL if another entry is
+ * there. */
 static Node *place_of(const GcWeakEntry *entry) {
   if (entry->node >= table_node_count(entry->table)) return NULL;
   Node *n = &entry->table->node[entry->node];
@@ -523,8 +542,8 @@ static void prefetch_value(const GcWeakEntries *list, size_t i) {
     __builtin_prefetch(entry->table->node[entry->node].v.p);
 }
 
-/* While the marking goes on, an entry that has moved was noted again. One that may stay
- * keeps its strings. */
+/* Clears an entry whose value is dead. While marking goes on, an entry that has moved was
+ * noted again. An entry that may stay keeps its strings. */
 static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
   Node *n = place_of(entry);
   if (n == NULL || n->tag == TAG_NIL) return;
@@ -552,8 +571,9 @@ bool gc_clear_some_values(Domain *d, size_t most) {
   return left->values_done == left->values.n && left->entries_done == left->entries.n;
 }
 
-/* When marking is over, moved entries are not noted any more. A string that is dead now
- * was the key of an entry that has gone. */
+/* Clears an entry whose key is dead. After the marking, entries that move are not noted
+ * again, so the entry is looked up. A string key that is dead now belonged to an entry
+ * that is gone. */
 static void clear_entry_key(Domain *d, const GcWeakEntry *entry) {
   if (!dead_object(d, entry->key->type | TAG_COLLECTED, entry->key)) return;
   Node *n = place_of(entry);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/heap.c: the mark-region heap of a domain. (Long: all ways to allocate inline the
- * same few functions. Chunks, large objects, trimming and measuring have files of their own.)
+/* runtime/heap.c: the mark-region heap of a domain. (Long: all ways to allocate inline
+ * the same few functions. Chunks, large objects, trimming and measuring have files of
+ * their own.)
  *
  * Design
  * ------
@@ -13,9 +14,10 @@
  *   block   32 KiB of 256 lines; in exactly one state, see BlockState.
  *   line    128 bytes; its byte is 0 when it holds nothing old.
  *
- * The first chunk of a heap has HEAP_FIRST_BLOCKS places, as thousands of states may be idle in a
- * process. When they are used up it grows to its full size in its place; where another mapping
- * has taken the addresses behind it, it stays small and the heap gets a second chunk.
+ * The first chunk of a heap has HEAP_FIRST_BLOCKS places, as thousands of states may be
+ * idle in a process. When they are used up it grows in place to its full size. Where
+ * another mapping has taken the addresses behind it, it stays small and the heap gets a
+ * second chunk.
  *
  * Allocation bumps `cursor` up to `limit` through a hole: a run of lines whose byte is 0.
  * At its end the next hole of the same block is taken, then the next block: a recyclable
@@ -48,12 +50,12 @@
  * Huge pages. Beyond HUGE_FROM_BLOCKS the heap grows by two chunks at once, in one huge
  * page where the system has one at hand. That costs 0.19 us for each 4 KiB; small pages
  * cost 1.4 us (both with the clearing; on a virtual machine), which was 40 % of the time
- * of a program that fills 50 MB with records. Only the first touch is advised: what is
+ * of a program that fills 50 MB with records. Only the first touch is advised: memory
  * given back later comes again as small pages, so the system never fills free memory with
  * unrequested pages. The price is a touch of 0.1 ms, and up to 2 MiB that are not used
- * yet; mappings.c handles touches that take longer. From AHEAD_FROM_BLOCKS on a thread makes
- * them present before they are needed (mapping_ahead.h); what the program touches itself is
- * the span fresh_memory.
+ * yet; mappings.c handles touches that take longer. From AHEAD_FROM_BLOCKS on a thread
+ * makes huge pages present before they are needed (mapping_ahead.h). The span
+ * fresh_memory covers pages that the program touches itself.
  *
  * Large allocations: heap_large.c.
  *
@@ -82,8 +84,9 @@
 #include "thread.h"
 #include "throw.h"
 
-/* LeakSanitizer looks for pointers in malloc's memory alone: what the owner has is no leak. (gcc
- * defines a macro, clang has a feature.) */
+/* LeakSanitizer looks for pointers in malloc's memory alone: the home of the owner is
+ * registered, so that what it refers to is no leak. (gcc defines a macro, clang has a
+ * feature.) */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define HAS_LSAN
@@ -98,22 +101,21 @@
 #define LSAN_NO_ROOT(p, size) ((void)(p), (void)(size))
 #endif
 
-/* of a heap: it grows by huge pages from then on */
+/* blocks from which on a heap grows by huge pages */
 #define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS)
-/* and takes pages that a thread has made present, two chunks at once: 2 MiB that may be ready and
- * not used are a twentieth then */
+/* blocks from which on a heap takes pages that a thread has made present, two chunks at
+ * once: the 2 MiB that may be ready and unused are a twentieth of it */
 #ifdef SAROS_STRESS
 #define AHEAD_FROM_BLOCKS HUGE_FROM_BLOCKS
 #else
 #define AHEAD_FROM_BLOCKS (40 * HEAP_CHUNK_BLOCKS)
 #endif
-#define MIN_FREE_LINES 8     /* of a block worth allocating from */
+#define MIN_FREE_LINES 8     /* the least of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
 
 /* ---- chunks -------------------------------------------------------------- */
 
-/* Blocks up to places[n] come into being. Their lines are free: what the header has for them
- * is zero. */
+/* Adds blocks up to places[n], whose parts of the header are zero: lines are free. */
 static void add_blocks(Heap *h, Chunk *c, uint32_t n) {
   for (uint32_t i = c->nblocks; i < n; i++) {
     set_up_block(c, i);
@@ -125,7 +127,8 @@ static void add_blocks(Heap *h, Chunk *c, uint32_t n) {
   c->nblocks = (uint8_t)n;
 }
 
-/* Its header is zero as far as it is for blocks up to places[n]. */
+/* Adds a chunk with blocks up to places[n]. The header is zero as far as it is for
+ * these. */
 static void add_chunk(Heap *h, Chunk *c, uint32_t n) {
   c->next = h->chunks;
   h->chunks = h->mapped = c;
@@ -133,7 +136,8 @@ static void add_chunk(Heap *h, Chunk *c, uint32_t n) {
   add_blocks(h, c, n);
 }
 
-/* What the header has for blocks [from, to): the memory was a chunk, an extent, a string. */
+/* Clears the header's parts for blocks [from, to): the memory was used before, as a
+ * chunk, an extent or a string. */
 static void clear_header(Chunk *c, uint32_t from, uint32_t to) {
   const size_t words = sizeof c->overflow / sizeof *c->overflow / HEAP_CHUNK_BLOCKS;
   memset(&c->blocks[from], 0, (to - from) * sizeof *c->blocks);
@@ -159,8 +163,9 @@ static void verify_unmarked(const Chunk *c) {
 #define verify_unmarked(c) ((void)(c))
 #endif
 
-/* What has fewer pages than addresses was a first chunk whose heap was never collected: no line
- * of it was marked, and no object noted. */
+/* Clears the header of a used first chunk. Memory with fewer pages than addresses was a
+ * first chunk whose heap was never collected: no line of it was marked, and no overflow
+ * bit set. */
 static void clear_used_first(Chunk *c, size_t size, size_t touched) {
   if (touched == size) {
     clear_used(c, HEAP_FIRST_BLOCKS);
@@ -177,13 +182,14 @@ static Chunk *take_twin(Heap *h) {
   return c;
 }
 
-/* A page for each 64 MiB of the heap: at most 1 MiB in 32 is ready and not used. */
+/* Returns how many pages are to be kept ready: one for each 64 MiB of the heap, so that
+ * at most 1 MiB in 32 is ready and unused. */
 static uint32_t pages_ahead(const Heap *h) {
   uint32_t n = h->nblocks / (64 * HEAP_CHUNK_BLOCKS);
   return n > 0 ? n : 1;
 }
 
-/* A huge page that was made present for this heap; NULL: none. */
+/* Takes a huge page that was made present for this heap; NULL if there is none. */
 static Chunk *take_present(Heap *h) {
   _Static_assert(2 * HEAP_CHUNK_SIZE == MAPPING_HUGE_PAGE, "two chunks in one huge page");
   if (h->nblocks < AHEAD_FROM_BLOCKS) return NULL;
@@ -191,7 +197,8 @@ static Chunk *take_present(Heap *h) {
   return h->ahead == AHEAD_USED ? mapping_ahead_take(pages_ahead(h)) : NULL;
 }
 
-/* The program waits while it is made present. */
+/* Maps a huge page that the program touches itself: it waits while the page is made
+ * present. */
 static Chunk *touch_huge(Heap *h) {
   Domain *d = heap_domain(h);
   if (!mapping_huge_at_hand()) return NULL;
@@ -202,8 +209,8 @@ static Chunk *touch_huge(Heap *h) {
   return c;
 }
 
-/* Two chunks in one huge page. Where the thread has none ready the heap grows by small pages: how
- * long the touch of a huge one takes is not known before. */
+/* Returns the first of two chunks in one huge page. Where the thread has none ready the
+ * heap grows by small pages: nobody knows how long the touch of a huge one will take. */
 static Chunk *new_twins(Heap *h) {
   Chunk *c = take_present(h);
   if (c == NULL && h->ahead != AHEAD_USED) c = touch_huge(h);
@@ -228,7 +235,8 @@ static Chunk *new_chunk(Heap *h) {
 
 #define FIRST_CHUNK_SIZE ((size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT)
 
-/* A kept mapping may have more addresses, up to those of a whole chunk. */
+/* Returns a chunk with HEAP_FIRST_BLOCKS places or more: a kept mapping may have more
+ * addresses, up to those of a whole chunk. */
 static Chunk *new_first_chunk(void) {
   size_t size = FIRST_CHUNK_SIZE, touched = 0;
   Chunk *c = mapping_take_touched(size, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size, &touched);
@@ -249,10 +257,11 @@ void *heap_new_home(void) {
   return c->used ? memset(home, 0, HEAP_HOME_MOST) : home;
 }
 
-#define HEADER_TOUCHED (HEAP_BLOCK_SIZE - offsetof(Chunk, blocks)) /* of a chunk of few blocks */
+#define HEADER_TOUCHED (HEAP_BLOCK_SIZE - offsetof(Chunk, blocks)) /* with few blocks */
 
-/* Bytes with pages of a first chunk whose heap was never collected: the blocks that were taken,
- * of the latest what lies before the cursor. Other chunks count as a whole. */
+/* Returns the bytes with pages of a first chunk whose heap was never collected: its
+ * header, the blocks taken, and the part of the current one before the cursor. Other
+ * chunks count as a whole. */
 static size_t touched_bytes(const Heap *h, const Chunk *c) {
   if (c->next != NULL || c->nblocks != HEAP_FIRST_BLOCKS || h->epoch != 0 || h->hole.block == NULL)
     return mapped_bytes(c);
@@ -262,7 +271,8 @@ static size_t touched_bytes(const Heap *h, const Chunk *c) {
   return bytes > c->touched ? bytes : c->touched;
 }
 
-/* False: its addresses are taken, or there is no memory. */
+/* Grows the first chunk in place. Returns false if the addresses are taken or memory is
+ * short. */
 static bool grow_first_chunk(Heap *h) {
   Chunk *c = h->chunks;
   if (c->next != NULL || c->hosted || c->nblocks == HEAP_CHUNK_BLOCKS) return false;
@@ -276,15 +286,15 @@ static bool grow_first_chunk(Heap *h) {
   return true;
 }
 
-/* At the end of the domain: one that was never used. */
+/* Gives back a chunk that was never used, when the domain ends. */
 static void give_chunk(Chunk *c) {
   if (c != NULL) mapping_give(c, HEAP_CHUNK_SIZE);
 }
 
 #ifdef SAROS_DEBUG
-/* The bound of doc/COLLECTOR.md on what is mapped for blocks, when more is to be mapped
- * because no block has `lines` free lines in a row: each block that is not consumed has a
- * line in use among that many. */
+/* Asserts the bound of doc/COLLECTOR.md on the memory mapped for blocks, when more is to
+ * be mapped because no block has `lines` free lines in a row: each block that is not
+ * consumed has at least one line in use among that many. */
 static void verify_mapped(const Heap *h, uint32_t lines) {
   const Block *lists[2] = {h->consumed.first, h->waiting.first};
   size_t consumed = 0, used = h->used_lines;
@@ -310,10 +320,10 @@ static bool add_first_chunk(Domain *d) {
   return true;
 }
 
-/* For a hole of `lines` lines. When the system has no more memory, the spare chunk lets
- * the program go on until the next gc_check, which collects all garbage: only if that
- * does not help is it an error. A heap of one chunk has no spare: there may be thousands of
- * idle states. */
+/* Adds memory for a hole of `lines` lines. When the system has no more memory, the spare
+ * chunk lets the program go on until the next gc_check, which collects all garbage: only
+ * if that does not help is it an error. A heap of one chunk has no spare, since there may
+ * be thousands of idle states. */
 static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   verify_mapped(h, lines);
@@ -334,7 +344,7 @@ static bool grow_heap(Domain *d, uint32_t lines) {
 }
 
 bool heap_could_take(Heap *h, size_t size) {
-  if (size > PTRDIFF_MAX / 2) return true; /* nothing helps */
+  if (size > PTRDIFF_MAX / 2) return true; /* no collection helps */
   if (!heap_has_room(h, size)) return false;
   if (heap_is_hosted(h)) return heap_hosted_could_take(h, size);
   size += HEAP_CHUNK_SIZE; /* headers, cards, rounding */
@@ -359,7 +369,7 @@ static uint64_t load_lines(const uint8_t *p) {
   return w;
 }
 
-/* Number of zero bytes among a block's lines (whose bytes are 0 to 3). */
+/* Returns the number of zero bytes among a block's lines (whose bytes are 0 to 3). */
 static uint32_t count_free_lines(const uint8_t *lines) {
   uint64_t used = 0; /* eight sums of at most 32 */
   for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 8) {
@@ -370,7 +380,7 @@ static uint32_t count_free_lines(const uint8_t *lines) {
   return HEAP_BLOCK_LINES - (uint32_t)(used * UINT64_C(0x0001000100010001) >> 48);
 }
 
-/* First line from `i` on that is free; HEAP_BLOCK_LINES: none. */
+/* Returns the first free line from `i` on; HEAP_BLOCK_LINES if there is none. */
 static uint32_t next_free_line(const uint8_t *lines, uint32_t i) {
   while (i < HEAP_BLOCK_LINES && lines[i] != 0) i++;
   return i;
@@ -399,8 +409,8 @@ static LineBits free_bits(const uint8_t *lines) {
   return bits;
 }
 
-/* A set bit says that a run of x (in `a`), of y (in `b`) free lines begins there. Returns
- * the runs of x + y. */
+/* Returns where runs of x + y free lines begin. A set bit in `a` says that a run of x
+ * free lines begins there, one in `b` that a run of y does. */
 ALWAYS_INLINE LineBits longer_runs(const LineBits *a, const LineBits *b, uint32_t x) {
   LineBits runs;
   const uint32_t n = HEAP_BLOCK_LINES / 64, words = x / 64, bits = x % 64;
@@ -416,11 +426,11 @@ static bool any_run(const LineBits *runs) {
   return (runs->w[0] | runs->w[1] | runs->w[2] | runs->w[3]) != 0;
 }
 
-/* Lines that a block of the class has in a row somewhere. */
+/* The lines that each block of a class has in a row, at least. */
 static const uint8_t hole_lines[HEAP_HOLE_CLASSES] = {1,  2,  3,  4,  6,  8,  12,
                                                       16, 24, 32, 48, 64, 96, 128};
 
-/* First bit from `i` on that is set, or clear when `flip` is all ones. */
+/* Returns the first bit from `i` on that is set, or clear if `flip` is all ones. */
 ALWAYS_INLINE uint32_t next_bit(const LineBits *bits, uint32_t i, uint64_t flip) {
   while (i < HEAP_BLOCK_LINES) {
     uint64_t w = (bits->w[i / 64] ^ flip) >> (i % 64);
@@ -432,7 +442,8 @@ ALWAYS_INLINE uint32_t next_bit(const LineBits *bits, uint32_t i, uint64_t flip)
 
 #define FEW_RUNS 8
 
-/* The longest run; 0 when there are more than a few, so that examining each takes long. */
+/* Returns the longest run; 0 if there are more than a few, so that examining each takes
+ * long. */
 static uint32_t longest_of_few(const LineBits *bits) {
   uint32_t longest = 0, from, to = 0;
   for (uint32_t n = 0; n < FEW_RUNS; n++) {
@@ -443,7 +454,7 @@ static uint32_t longest_of_few(const LineBits *bits) {
   return 0;
 }
 
-/* The class that the runs belong to, whatever their number. */
+/* Returns the class that the runs belong to, whatever their number. */
 static uint32_t class_of_many(LineBits runs) {
   LineBits half = runs;
   uint32_t class = 0;
@@ -461,7 +472,7 @@ static uint32_t class_of_many(LineBits runs) {
   return class;
 }
 
-/* The class of a block that has free lines. */
+/* Returns the class of a block that has free lines. */
 static uint32_t hole_class(const uint8_t *lines) {
   LineBits bits = free_bits(lines);
   uint32_t longest = longest_of_few(&bits), class = HEAP_HOLE_CLASSES - 1;
@@ -471,7 +482,7 @@ static uint32_t hole_class(const uint8_t *lines) {
   return class;
 }
 
-/* The first class whose blocks surely have a hole of `lines` lines. */
+/* Returns the first class whose blocks surely have a hole of `lines` lines. */
 static uint32_t class_for(uint32_t lines) {
   uint32_t class = 0;
   while (hole_lines[class] < lines) class++;
@@ -498,7 +509,8 @@ static void remove_recyclable(Heap *h, Block *b) {
   if (list->first == NULL) classes->used &= ~(1u << b->hole_class);
 }
 
-/* The warm ones that were not taken again are not in the cache any more. */
+/* Moves the warm blocks that were not taken again to the cold: they are not in the cache
+ * any more. */
 static void cool_warm_blocks(Heap *h) {
   for (uint32_t class = 0; class < HEAP_HOLE_CLASSES; class++)
     for (Block *b = h->warm.lists[class].last, *prev; b != NULL; b = prev) {
@@ -522,7 +534,7 @@ static Block *consume_block(Heap *h, Block *b) {
   return b;
 }
 
-/* When no other block has a hole of `lines` lines. */
+/* Takes a free block, when no other block has a hole of `lines` lines. */
 static Block *take_free_block(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   if (h->free.first == NULL && !grow_heap(d, lines)) return NULL;
@@ -544,9 +556,9 @@ static bool is_warm_free(const Heap *h) {
   return f != NULL && f->epoch == h->epoch && !f->released;
 }
 
-/* For small objects: warm blocks first, those with the longest holes before the others;
- * among cold ones those that are partly in use, those with the shortest holes before the
- * others. */
+/* Takes a block for small objects: a warm recyclable one, with the longest holes first;
+ * else a warm free one; else a cold one, with the shortest holes first; else any free
+ * one. */
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
   if (h->warm.used != 0)
@@ -555,7 +567,7 @@ static Block *take_block(Domain *d) {
   return take_recyclable(d, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
 }
 
-/* With a hole of `lines` lines: the shortest such hole. */
+/* Takes a block with a hole of `lines` lines: the shortest such hole. */
 static Block *take_block_with(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   uint32_t class = class_for(lines), classes = ~UINT32_C(0) << class;
@@ -569,8 +581,8 @@ static Block *take_block_with(Domain *d, uint32_t lines) {
 
 /* ---- taking holes -------------------------------------------------------- */
 
-/* Fills `hole` with the first of its block, from line `i` on, that has at least `least`
- * lines. */
+/* Fills `hole` with the first hole of its block, from line `i` on, that has at least
+ * `least` lines. */
 static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
   const uint8_t *lines = block_lines(hole->block);
   while ((i = next_free_line(lines, i)) < HEAP_BLOCK_LINES) {
@@ -585,8 +597,8 @@ static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
   return false;
 }
 
-/* The first of a block that was just taken. A block without a line in use is one hole: its lines
- * are not read, as they may have no page yet. */
+/* Fills `hole` with the first hole of a block that was just taken. A block without a line
+ * in use is one hole: its lines are not read, as they may have no page yet. */
 static bool find_first_hole(Hole *hole, uint32_t least) {
   if (hole->block->free_lines != HEAP_BLOCK_LINES) return find_hole(hole, 0, least);
   hole->start = block_start(hole->block);
@@ -603,7 +615,8 @@ static void note_hole(Domain *d, const Hole *hole) {
   heap_note_taken(d);
 }
 
-/* What is left of a hole is free again when a minor collection has examined its block. */
+/* Leaves the current hole. The rest of it is free again when a minor collection has
+ * examined its block. */
 static void leave_hole(Heap *h) {
   h->asked_bytes += (size_t)(h->cursor - h->hole.start);
   h->young_bytes -= (size_t)(h->hole.end - h->cursor);
@@ -613,8 +626,8 @@ static void leave_medium_hole(Heap *h) {
   h->young_bytes -= (size_t)(h->medium.end - h->medium_cursor);
 }
 
-/* The next hole for small objects. It is never in a block of the medium cursor, nor the
- * reverse: each takes whole blocks. */
+/* Takes the next hole for small objects. It is never in a block of the medium cursor, and
+ * the medium hole never in a block of this one: each cursor takes whole blocks. */
 static bool take_hole(Domain *d) {
   Heap *h = &d->heap;
   Hole next = h->hole;
@@ -657,14 +670,16 @@ static void *bump_cursor(Heap *h, size_t size) {
   return p;
 }
 
-/* Bytes from a place in the hole to the next line, if no more than a sixteenth of the size.
- * A hole begins on a line; addresses of lines are no multiples of their size in all heaps. */
+/* Returns the bytes from a place in the hole to the next line, if no more than a
+ * sixteenth of the size. A hole begins on a line; in hosted heaps lines are not aligned
+ * to their size. */
 ALWAYS_INLINE size_t pad_to_line(const Hole *hole, const char *p, size_t size) {
   size_t pad = ((uintptr_t)hole->start - (uintptr_t)p) & (HEAP_LINE_SIZE - 1);
   return pad <= size / 16 ? pad : 0;
 }
 
-/* Keeps the cursor aligned to 16 bytes (heap_alloc_aligned counts on it). */
+/* Allocates at the medium cursor, which stays aligned to 16 bytes (heap_alloc_aligned
+ * relies on it). */
 static void *bump_medium(Heap *h, size_t size) {
   char *p = h->medium_cursor + pad_to_line(&h->medium, h->medium_cursor, size);
   size_t room = (size + 15) & ~(size_t)15;
@@ -674,7 +689,7 @@ static void *bump_medium(Heap *h, size_t size) {
   return p;
 }
 
-/* More than a line: the current hole is left only when little of it is lost. */
+/* Allocates more than a line. The current hole is left only when little of it is lost. */
 static void *alloc_medium(Domain *d, size_t size) {
   Heap *h = &d->heap;
   void *p;
@@ -708,7 +723,7 @@ SAMPLE_PATH void *heap_try_alloc(Domain *d, size_t size) {
 }
 
 _Noreturn static NOINLINE void fail(lua_State *L) {
-  L->domain->heap.orphans = false; /* their table is not made */
+  L->domain->heap.orphans = false; /* the table that was to own them is not made */
   error_memory(L);
 }
 
@@ -719,7 +734,7 @@ SAMPLE_PATH NOINLINE void *heap_alloc_slow(lua_State *L, size_t size, MemprofKin
   return p;
 }
 
-/* The end of the hole is not what is near. */
+/* Leaves out bytes where a sample is near, unless the hole ends there. */
 static NOINLINE void leave_out_near_sample(Heap *h, size_t bytes) {
   if (bytes >= (size_t)(h->hole.end - h->cursor)) return;
   h->cursor += bytes;
@@ -727,8 +742,8 @@ static NOINLINE void leave_out_near_sample(Heap *h, size_t bytes) {
   heap_plant(h);
 }
 
-/* Allocates bytes that the program did not ask for, if there is room for them. A sample
- * that is planted seems nearer then: heap_alloc_slow finds that it is not. */
+/* Allocates bytes that the program did not ask for, if there is room for them. A planted
+ * sample seems nearer then: heap_alloc_slow finds that it is not. */
 static void leave_out(Heap *h, size_t bytes) {
   if (unlikely(bytes >= (size_t)(h->limit - h->cursor))) {
     leave_out_near_sample(h, bytes);
@@ -768,8 +783,8 @@ void *heap_alloc_on_line(lua_State *L, size_t size) {
 
 /* ---- outgrown parts ------------------------------------------------------ */
 
-/* What tables ask for: powers of two, and three times those, from 16 bytes on. -1:
-   another size. */
+/* Returns the class of a size that tables ask for: a power of two, or three times one,
+ * from 16 bytes on. -1 for another size. */
 ALWAYS_INLINE int outgrown_class(size_t size) {
   int bit = 63 - __builtin_clzll(size);
   if (bit < 4 || bit >= 4 + HEAP_OUTGROWN_CLASSES / 2) return -1;
@@ -799,7 +814,7 @@ static void forget_outgrown(Heap *h) {
   h->has_outgrown = false;
 }
 
-/* At the cursor, where no sample is near; false: not there. */
+/* Allocates at the cursor if no sample is near; returns false otherwise. */
 ALWAYS_INLINE bool bump_to_limit(Heap *h, size_t size, void **part) {
 #ifndef SAROS_STRESS
   char *p = h->cursor;
@@ -849,7 +864,7 @@ static NOINLINE void *alloc_large_part(lua_State *L, size_t size, MemprofKind ki
   return p;
 }
 
-/* heap_alloc, with what the sampler has to know. */
+/* Works like heap_alloc, and tells the sampler what it has to know. */
 ALWAYS_INLINE void *alloc_small_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
   void *p;
   return bump_to_limit(&L->domain->heap, size, &p) ? p : alloc_part_slow(L, size, kind, owner);
@@ -897,14 +912,14 @@ static bool is_last(const Heap *h, const void *part, size_t size) {
   return (const char *)part + heap_round(size) == h->cursor && (const char *)part >= h->hole.start;
 }
 
-/* A part that was replaced by its successor takes no memory any more. */
+/* Forgets that a young part was taken: its successor has replaced it. */
 static void forget_taken(Heap *h, const LargeHeader *large) {
   if (large->mark != 0) return;
   rt_assert(h->large_debt >= large->size);
   h->large_debt -= large->size;
 }
 
-/* The part is given back, while blocks are sampled. */
+/* Notes that a part is given back, while blocks are sampled. */
 ALWAYS_INLINE void note_freed(Domain *d, const void *part) {
   uint32_t i = heap_part_index(&d->heap, part);
   if (d->heap.sampled_parts[i / 64] >> i % 64 & 1) memprof_part_gone(d, part);
@@ -948,14 +963,15 @@ static void *grow_large(Domain *d, void *part, size_t new_size) {
   return moved != NULL ? moved + 1 : note_failure(d);
 }
 
-/* What it grows by in its place is asked for. */
+/* Notes the bytes that a part grows by in place: they count as asked for. */
 static NOINLINE void note_growth(lua_State *L, void *part, size_t more, MemprofKind kind,
                                  void *owner) {
   memprof_took(L, part, more, kind, owner);
 }
 
-/* A sample of a stack reads it, so it is taken before that moves; without memory the words
- * have been asked for all the same. */
+/* Grows a large part while blocks are sampled. A sample of a stack reads the stack, so
+ * it is taken before the stack moves; if memory is short the bytes still count as
+ * asked for. */
 static NOINLINE void *grow_large_watched(lua_State *L, void *part, size_t more, size_t new_size,
                                          MemprofKind kind, void *owner) {
   Heap *h = &L->domain->heap;
@@ -1034,7 +1050,7 @@ void heap_retire(Heap *h) {
 }
 
 #ifdef SAROS_DEBUG
-/* Makes a pointer to reclaimed memory conspicuous. */
+/* Fills free lines, which makes a pointer to reclaimed memory conspicuous. */
 static void poison_free_lines(const Block *b) {
   const uint8_t *lines = block_lines(b);
   for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i++)
@@ -1045,7 +1061,7 @@ static void poison_free_lines(const Block *b) {
 #define poison_free_lines(b) ((void)(b))
 #endif
 
-/* Puts a block that is in no list where its number of free lines says. */
+/* Puts a block that is in no list into the list for its number of free lines. */
 static void file_block(Heap *h, Block *b, bool warm) {
   if (b->free_lines == HEAP_BLOCK_LINES) {
     push_free(h, b, warm);
@@ -1058,7 +1074,7 @@ static void file_block(Heap *h, Block *b, bool warm) {
 
 static void examine_block(Heap *h, Block *b) {
   uint32_t free_lines = count_free_lines(block_lines(b));
-  h->used_lines += (size_t)b->free_lines - free_lines; /* modulo arithmetic when lines were freed */
+  h->used_lines += (size_t)b->free_lines - free_lines; /* may wrap around */
   b->free_lines = (uint16_t)free_lines;
 }
 
@@ -1070,13 +1086,15 @@ static void reclaim_young_large(Heap *h) {
   }
 }
 
-/* The line bytes of a block that was hardly allocated from are not in the cache. */
+/* Prefetches the line bytes of a block: if it was hardly allocated from they are not in
+ * the cache. */
 static void prefetch_lines(const Block *b) {
   if (b->prev != NULL) __builtin_prefetch(b->prev);
   for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 64) __builtin_prefetch(block_lines(b) + i, 1);
 }
 
-/* Oldest first, so that the one used last ends on top. Returns whether none is left. */
+/* Examines the blocks of a list, oldest first, so that the one used last ends on top.
+ * Returns whether none is left. */
 static bool examine_list(Heap *h, BlockList *list, size_t most) {
   Block *b = list->last, *prev;
   for (; b != NULL && most > 0; b = prev, most--) {
@@ -1094,7 +1112,7 @@ static bool examine_list(Heap *h, BlockList *list, size_t most) {
 }
 
 static void begin_epoch(Heap *h) {
-  forget_outgrown(h); /* what the collection itself freed */
+  forget_outgrown(h); /* the collection itself has freed parts */
   h->epoch++;
   cool_warm_blocks(h);
 }
@@ -1111,7 +1129,7 @@ void heap_reclaim_young(Heap *h) {
   end_epoch(h);
 }
 
-/* Behind the newer ones. */
+/* Appends the older blocks to the list. */
 static void append_list(BlockList *list, BlockList older) {
   if (older.first == NULL) return;
   older.first->prev = list->last;
@@ -1146,13 +1164,13 @@ static bool clear_lines(uint8_t *lines, uint8_t line_bit) {
   return freed != 0;
 }
 
-/* A block without newly freed lines stays where it is. */
+/* Sweeps a block. A block without newly freed lines stays in its list. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   Block *b = &c->blocks[index];
   if (b->state == BLOCK_FREE || b->state == BLOCK_VACANT) return;
   if (!clear_lines(block_lines(b), line_bit)) return;
   examine_block(h, b);
-  if (b->state == BLOCK_CONSUMED) return; /* holds young objects: filed by the next minor */
+  if (b->state == BLOCK_CONSUMED) return; /* filed by the next minor collection */
   poison_free_lines(b);
   if (b->state == BLOCK_RECYCLABLE) remove_recyclable(h, b);
   file_block(h, b, false);

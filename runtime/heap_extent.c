@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/heap_extent.c: memory of large allocations that are not huge.
  *
- * An extent is up to 8 MiB of granules of 256 bytes, aligned to 8 MiB; the first ones of
- * a domain are smaller, which counts where addresses are limited. Its first granules hold
- * an Extent: a bit for each granule says whether it is in use. An allocation is a run of
- * granules: the first that is free and long enough in the first extent that has one
- * (address-ordered first fit, which keeps the free memory together; P. Wilson, M.
- * Johnstone et al., "Dynamic storage allocation: a survey and critical review", IWMM
- * 1995). `longest` bounds the free runs of an extent from above, so that most extents
- * without a fit are skipped.
+ * An extent is up to 8 MiB of granules of 256 bytes, aligned to 8 MiB. The first extents
+ * of a domain are smaller, which matters where addresses are limited. The first granules
+ * of an extent hold an Extent: a bit for each granule says whether it is in use. An
+ * allocation is a run of granules: the first free run that is long enough, in the first
+ * extent that has one (address-ordered first fit, which keeps the free memory together;
+ * P. Wilson, M. Johnstone et al., "Dynamic storage allocation: a survey and critical
+ * review", IWMM 1995). `longest` bounds the free runs of an extent from above, so that
+ * most extents without a fit are skipped.
  *
  * Invariants
- *   - A granule in use is touched; one that is not touched is zero and has no memory.
- *     (Where huge pages were requested and there are none, some count as touched that are
- *     not.)
+ *   - A granule in use is touched. A granule that is not touched is zero and has no
+ *     memory. (Where huge pages were requested and there are none, some granules count
+ *     as touched that are not.)
  *   - Bits of `idle` are granules that were free at a walk of an earlier period and have
  *     not been taken since (heap_trim.c).
  *   - Heap.extent_idle is the number of bytes of free granules that are touched.
@@ -34,28 +34,28 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
 #endif
 
-#define EXTENT_SIZE ((size_t)8 << 20) /* of the largest, and the alignment of all */
+#define EXTENT_SIZE ((size_t)8 << 20) /* bytes of the largest; alignment of all */
 #define EXTENT_LEAST ((size_t)1 << 20)
 #define GRANULE_SHIFT 8
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
-/* of the largest; those that others lack are in use */
+/* granules of the largest extent; granules that a smaller one lacks are marked as used */
 #define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE))
 #define WORDS (GRANULES / 64)
-/* those that others have, too, are of granules that it has */
+/* the words of bits for granules that the extent has */
 #define WORDS_OF(e) ((e)->granules / 64)
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
 #define TRIM_AT_ONCE ((size_t)1 << 20)
-#define LOOK_COST ((size_t)4096) /* bytes given back that examining an extent costs as much as */
+#define LOOK_COST ((size_t)4096) /* bytes that examining an extent counts as */
 
 typedef struct Extent {
   struct Extent *next;
-  uint32_t granules; /* all that it has, its first ones included */
-  uint32_t free;    /* granules */
+  uint32_t granules; /* all that the extent has, its first ones included */
+  uint32_t free;    /* number of free granules */
   uint32_t longest; /* no free run is longer */
   uint32_t top;     /* no granule from here on is in use, up to the end */
   uint32_t trimmed; /* granules that the present walk is done with */
-  bool huge;        /* of huge pages: touching a granule touches all of its page */
+  bool huge;        /* has huge pages: touching a granule touches all of its page */
   uint8_t period;   /* Heap.idle_mark of the walk that noted `idle` */
   uint64_t used[WORDS], touched[WORDS], idle[WORDS];
 } Extent;
@@ -69,7 +69,7 @@ static uint64_t mask_of(uint32_t from, uint32_t n) {
   return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << from;
 }
 
-/* Calls `each` for the words that hold bits [i, i + n): its arguments are word and mask. */
+/* Calls `each` with word and mask for the words that hold bits [i, i + n). */
 #define FOR_WORDS(i, n, each) \
   for (uint32_t at_ = (i), end_ = (i) + (n), n_; at_ < end_; at_ += n_) { \
     n_ = 64 - at_ % 64 < end_ - at_ ? 64 - at_ % 64 : end_ - at_; \
@@ -85,7 +85,7 @@ static uint32_t next_bit(const uint64_t *bits, uint32_t i, bool set) {
   return GRANULES;
 }
 
-/* The first granule from `i` on that is in use, or the end. */
+/* Returns the first used granule from `i` on, or the end. */
 static uint32_t next_used(const Extent *e, uint32_t i) {
   for (; i < e->top; i = (i / 64 + 1) * 64) {
     uint64_t w = e->used[i / 64] >> (i % 64);
@@ -94,7 +94,8 @@ static uint32_t next_used(const Extent *e, uint32_t i) {
   return e->granules;
 }
 
-/* One more than the last bit below `i` that is set; the first granules always are. */
+/* Returns one more than the last set bit below `i`; the bits of the first granules are
+ * always set. */
 static uint32_t after_last_set(const uint64_t *bits, uint32_t i) {
   for (;;) {
     uint64_t w = i % 64 == 0 ? bits[i / 64 - 1] : bits[i / 64] & mask_of(0, i % 64);
@@ -121,7 +122,8 @@ static char *address_of(const Extent *e, uint32_t i) {
 
 #define HUGE_GRANULES ((uint32_t)(MAPPING_HUGE_PAGE / GRANULE))
 
-/* Before the run is taken: all of its huge pages come with it. */
+/* Marks the huge pages of a run as touched before the run is taken: all of them come with
+ * it. */
 static void touch_huge(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   uint32_t from = i / HUGE_GRANULES * HUGE_GRANULES;
   uint32_t to = (i + n + HUGE_GRANULES - 1) / HUGE_GRANULES * HUGE_GRANULES;
@@ -164,7 +166,7 @@ static void give_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   ASAN_POISON_MEMORY_REGION(address_of(e, i), (size_t)n << GRANULE_SHIFT);
 }
 
-/* The first free run of n granules; 0: there is none. */
+/* Returns the first free run of n granules; 0 if there is none. */
 static uint32_t find_run(Extent *e, uint32_t n) {
   uint32_t longest = 0;
   for (uint32_t i = FIRST, end; (i = next_bit(e->used, i, false)) < GRANULES; i = end) {
@@ -180,7 +182,8 @@ static uint32_t find_run(Extent *e, uint32_t n) {
 
 static size_t extent_bytes(const Extent *e) { return (size_t)e->granules << GRANULE_SHIFT; }
 
-/* As large as all that there are, within the limits, and with room for n granules. */
+/* Returns the size of the next extent: as large as all extents together, within the
+ * limits, and with room for n granules. */
 static size_t next_size(const Heap *h, uint32_t n) {
   size_t least = (size_t)(n + FIRST) << GRANULE_SHIFT, size = EXTENT_LEAST;
   while (size < EXTENT_SIZE && (size < least || size < h->extent_bytes)) size *= 2;
@@ -190,7 +193,7 @@ static size_t next_size(const Heap *h, uint32_t n) {
 static Extent *new_extent(Heap *h, uint32_t n) {
   size_t size = next_size(h, n), taken;
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
-  bool reused = e != NULL; /* an address kept for any use */
+  bool reused = e != NULL; /* a kept mapping: not zero */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
   bool huge = !reused && size == EXTENT_SIZE && mapping_prefer_huge(e, size);
   memset(e, 0, sizeof *e);
@@ -253,7 +256,8 @@ bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
 
 size_t extent_round(size_t size) { return (size_t)granules_for(size) << GRANULE_SHIFT; }
 
-/* Its first granules are its own, free ones to allocate from. */
+/* Measures the extents. First granules count as the heap's own, free granules as memory
+ * to allocate from. */
 void extent_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   for (const Extent *e = h->extents; e != NULL; e = e->next) {
     heap_measure_range(pages, &m->own, e, (size_t)FIRST << GRANULE_SHIFT);
@@ -266,7 +270,7 @@ void extent_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m)
 
 /* ---- giving back --------------------------------------------------------- */
 
-/* All bits of the pages that have one. */
+/* Returns all bits of each page that has a bit set. */
 static uint64_t any_in_page(uint64_t bits) {
   const uint64_t first = UINT64_C(0x0001000100010001);
   _Static_assert(PAGE_GRANULES == 16, "a page is 16 bits");
@@ -277,8 +281,8 @@ static uint64_t any_in_page(uint64_t bits) {
   return (bits & first) * 0xffff;
 }
 
-/* Granules of the word that lie in pages of which none is in use and some are touched;
- * unless `now`, only those that have been idle. */
+/* Returns the granules of the word that lie in pages of which none is in use and some are
+ * touched; unless `now`, only granules that have been idle. */
 static uint64_t releasable_granules(const Extent *e, uint32_t word, bool now) {
   uint64_t keep = e->used[word], want = e->touched[word] & ~keep;
   if (!now) keep |= want & ~e->idle[word];
@@ -302,8 +306,8 @@ static size_t release_extent(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   return idle;
 }
 
-/* The next run of granules, from `i` on, that may be given back; *n: their number.
- * GRANULES: none. */
+/* Returns the next run of granules, from `i` on, that may be given back, and its length
+ * in *n; GRANULES if there is none. */
 static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t *n) {
   *n = 0;
   for (uint32_t run = GRANULES; i < e->granules;) {
@@ -334,7 +338,7 @@ static void note_idle(const Heap *h, Extent *e) {
 size_t extent_trim(Heap *h, bool now) {
   Extent *e = *h->trim_extent;
   size_t done = LOOK_COST;
-  bool ripe = now || e->period != h->idle_mark; /* `idle` is of an earlier period */
+  bool ripe = now || e->period != h->idle_mark; /* `idle` is from an earlier period */
   for (uint32_t n; ripe && e->trimmed < GRANULES && done < TRIM_AT_ONCE; e->trimmed += n) {
     e->trimmed = next_releasable(e, e->trimmed, now, &n);
     if (n > 0) done += release_extent(h, e, e->trimmed, n);
@@ -343,7 +347,7 @@ size_t extent_trim(Heap *h, bool now) {
   e->trimmed = 0;
   note_idle(h, e);
   bool empty = e->free == e->granules - FIRST;
-  /* word 0: the first granules */
+  /* word 0 holds the first granules */
   for (uint32_t w = 1; empty && w < WORDS_OF(e); w++) empty = e->touched[w] == 0;
   if (empty) {
     unlink_extent(h, h->trim_extent);

@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/heap_hosted.c: heaps whose memory comes from an allocator (lua_newstate).
  *
- * What an allocator gives is neither as large as a chunk nor aligned like one. So a hosted
- * chunk is a header alone, of the same layout as that of others, and its blocks lie
- * anywhere: each is one request of HEAP_BLOCK_SIZE bytes. A block without memory is VACANT.
- * All that works on blocks, lines and holes is the same for both kinds.
+ * An allocator's memory is neither as large as a chunk nor aligned like one. So a hosted
+ * chunk is only a header, with the layout of any chunk's, and its blocks lie anywhere:
+ * each is one request of HEAP_BLOCK_SIZE bytes. A block without memory is VACANT. All
+ * code that works on blocks, lines and holes is the same for both kinds.
  *
- * What differs is the way from an address to its line. In other heaps it is a mask, on the
- * fast paths of the collector. Here it is a hash table of the blocks by address
- * (Heap.hosted): blocks are disjoint, so at most one begins in each 32 KiB of addresses,
- * and an address lies in the block that begins in its own 32 KiB or in those before. The
- * fast paths do not ask which kind a heap is: they compare with a limit, or test bits, that
- * they would compare with or test in any case (Heap.masked_most, Gc.aside), whose values
- * here send everything the slow way.
+ * The kinds differ in the way from an address to its line. In other heaps it is a mask,
+ * on the fast paths of the collector. In hosted heaps it is a hash table of the blocks by
+ * address (Heap.hosted): blocks are disjoint, so at most one begins in each 32 KiB of
+ * addresses, and an address lies in the block that begins in its own 32 KiB or in the 32
+ * KiB before. The fast paths do not ask which kind a heap is. They compare with a limit,
+ * or test bits, as they must in any case (Heap.masked_most, Gc.aside); in a hosted heap
+ * the values of these send everything the slow way.
  *
  *   large allocations  are one request each (heap_large.c), with header and cards
  *   other memory       the domain itself, the collector's lists, the intern table, the
  *                      compiler's arena: heap_memory...
  *
  * Refusals. Allocations do not collect, so the heap holds a reserve: some blocks, in
- * proportion to its size, which a refused block is taken from. For anything else all free
- * blocks, then as much of the reserve as is needed, are given back to the allocator, which
- * is asked again. Either way an emergency is noted: the next gc_check collects everything,
- * and fills the reserve again. If two blocks cannot be put there, the error comes then, rather
- * than at an allocation that finds no memory, so that it comes after a collection: a reserve
- * is enough until the next gc_check, even of a program that goes on after the error
- * (heap_hosted_need). When it is empty, each gc_check is an emergency, since what was alive
- * at the last one may be dead.
+ * proportion to its size. A refused block is taken from the reserve. For any other
+ * refused request all free blocks, then as much of the reserve as is needed, are given
+ * back to the allocator, which is asked again. In both cases an emergency is noted: the
+ * next gc_check collects everything, and fills the reserve again. If the reserve cannot
+ * get two blocks, the error is raised then, rather than by an allocation that finds no
+ * memory, so that it comes after a collection: a reserve is enough until the next
+ * gc_check, even if the program goes on after the error (heap_hosted_need). When it is
+ * empty, each gc_check is an emergency, since what was alive at the last one may be dead.
  *
  * Where the reserve could not be filled, everything is collected again once a little more
- * was allocated (Heap.recollect_at): blocks are wholly free then, before survivors have been
- * allocated in the holes of each. Where too few blocks are left and yet there are long holes,
- * these will do, and taking one of the last is an emergency (Heap.needs_holes).
+ * was allocated (Heap.recollect_at): blocks are wholly free then, before survivors have
+ * been allocated in the holes of each. Where too few blocks are left but there are long
+ * holes, the holes will do, and taking one of the last is an emergency
+ * (Heap.needs_holes).
  *
- * What is larger than the reserve asks before it is allocated, where a collection may run
- * (gc_make_room). The collector itself never depends on memory: objects do not move, and its
- * records can do without (gc_overflow.c).
+ * A request larger than the reserve is first checked where a collection may run
+ * (gc_make_room). The collector itself never depends on memory: objects do not move, and
+ * its records can do without (gc_overflow.c).
  *
- * A heap may become hosted later (lua_setallocf). What it has mapped before stays mapped
- * and in use; memory that came from malloc is the allocator's from then on, which is what
- * the reference demands of allocators as well: the new one takes what the former gave.
+ * A heap may become hosted later (lua_setallocf). Memory that it has mapped before stays
+ * mapped and in use. Memory that came from malloc is the allocator's from then on. The
+ * reference demands the same of allocators: the new one takes what the former gave.
  *
  * Only the domain's own thread comes here.
  */
@@ -54,13 +55,13 @@
 #include "stress.h"
 
 #define RESERVE_MOST 8  /* blocks */
-#define RESERVE_SHARE 4 /* of the heap, one block in so many */
-#define LONG_HOLES 3    /* which are enough, with free blocks counted */
-#define ROOM_SHARE 4    /* of the heap: with so much in holes of any length one block is enough */
-#define RECOLLECT_SHARE 8 /* of the heap, allocated before everything is collected again */
-#define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: it may have dropped what there was */
-#define LEAST_PLACES 16 /* of the hash table */
-#define ALLOCATOR_ALIGN 16 /* of what the allocator gives, like malloc's */
+#define RESERVE_SHARE 4 /* of the heap's blocks, one in so many */
+#define LONG_HOLES 3    /* long holes and free blocks that are enough together */
+#define ROOM_SHARE 4    /* of the heap, in holes of any length: one block is enough */
+#define RECOLLECT_SHARE 8 /* of the heap, allocated before all is collected again */
+#define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: the error may have freed some */
+#define LEAST_PLACES 16 /* the least places of the hash table */
+#define ALLOCATOR_ALIGN 16 /* of the allocator's memory, like malloc's */
 
 static Domain *domain_of(Heap *h) { return (Domain *)((char *)h - offsetof(Domain, heap)); }
 
@@ -82,7 +83,7 @@ static size_t home_of(const Heap *h, uintptr_t window) {
   return (size_t)(window * UINT64_C(0x9E3779B97F4A7C15) >> 32) & h->hosted_mask;
 }
 
-/* The block that begins there; NULL: none. */
+/* Returns the block that begins in the window; NULL if there is none. */
 static Block *begins_in(const Heap *h, uintptr_t window) {
   size_t i = home_of(h, window);
   Block *b;
@@ -99,7 +100,7 @@ static void insert(Heap *h, Block *b) {
 
 static size_t table_bytes(size_t places) { return places * sizeof(Block *); }
 
-/* For one more; half of the places stay empty. */
+/* Makes a place for one more block; half of the places stay empty. */
 static bool make_place(Heap *h) {
   size_t places = h->hosted != NULL ? h->hosted_mask + 1 : 0;
   if (2 * (h->nhosted + 1) <= places) return true;
@@ -115,7 +116,8 @@ static bool make_place(Heap *h) {
   return true;
 }
 
-/* What comes behind moves up, unless its own place is behind, too. */
+/* Removes a block from the hash table. Entries behind it move up, unless their own place
+ * is behind the gap, too. */
 static void take_out(Heap *h, const Block *b) {
   size_t mask = h->hosted_mask, i = home_of(h, window_of(b->start));
   while (h->hosted[i] != b) i = (i + 1) & mask;
@@ -132,7 +134,8 @@ static bool lies_in(const Block *b, const void *p) {
   return b != NULL && (uintptr_t)p - (uintptr_t)b->start < HEAP_BLOCK_SIZE;
 }
 
-/* NULL: it is in a chunk that the heap mapped before it had an allocator. */
+/* Finds the block of an address; NULL if that is in a chunk that the heap mapped before
+ * it had an allocator. */
 static Block *find_block(Heap *h, const void *p) {
   Block *b = h->hosted_last;
   if (lies_in(b, p)) return b;
@@ -158,15 +161,15 @@ void heap_mark_hosted(Heap *h, const void *p, size_t size, uint8_t bit) {
 
 /* ---- the reserve --------------------------------------------------------- */
 
-/* What the heap has, in blocks. */
+/* Returns how many blocks the heap's memory would be. */
 static size_t blocks_of_all(const Heap *h) {
   return h->nblocks + ((h->old_large_bytes + h->young_large_bytes) >> HEAP_BLOCK_SHIFT);
 }
 
-/* What makes an error due when it is missing: a block for what is allocated until the next
- * safepoint, and one for after the error; more of a larger heap, whose calls may be deep; and one
- * more where the next block needs a header first. A state that is hardly more than its
- * libraries does without. */
+/* Returns the reserve below which an error is due: a block for what is allocated until
+ * the next safepoint, and one for after the error; more for a larger heap, whose calls
+ * may be deep; and one more where the next block needs a header first. A state that is
+ * hardly more than its libraries needs none. */
 static uint32_t least_reserve(const Heap *h) {
   size_t blocks = blocks_of_all(h);
   uint32_t least = blocks < 2 ? 0 : blocks < 4 ? 1 : blocks < 64 ? 2 : 4;
@@ -193,7 +196,7 @@ static void *take_reserve(Heap *h) {
   return memory;
 }
 
-/* True when it is as large as wanted. */
+/* Fills the reserve; returns whether it is as large as wanted. */
 static bool fill_reserve(Heap *h) {
   for (void *memory; h->nreserve < wanted_reserve(h); put_into_reserve(h, memory))
     if ((memory = ask(h, NULL, 0, HEAP_BLOCK_SIZE)) == NULL) return false;
@@ -208,7 +211,7 @@ static bool give_reserve_block(Heap *h) {
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* With what is skipped for its alignment. */
+/* The bytes of a header, with what is skipped for its alignment. */
 #define HEADER_BYTES (sizeof(Chunk) + _Alignof(Chunk) - ALLOCATOR_ALIGN)
 
 static void give_header(Heap *h, Chunk *c) { give(h, (char *)c - c->skipped, HEADER_BYTES); }
@@ -264,7 +267,7 @@ bool heap_hosted_grow(Domain *d) {
   return true;
 }
 
-/* Returns its memory. */
+/* Makes a block vacant; returns its memory. */
 static void *vacate(Heap *h, Block *b) {
   void *memory = b->start;
   remove_free(h, b);
@@ -306,8 +309,9 @@ bool heap_hosted_give_back(Domain *d) {
   return give_free_blocks(&d->heap) || give_reserve_block(&d->heap);
 }
 
-/* Of free blocks that the allocator does not get back, the reserve has what it must have, and
- * half of the rest: the program may take the others before the next emergency. */
+/* Fills the reserve from free blocks that the allocator does not get back. The reserve
+ * gets the least it must have, and half of the rest: the program may take the others
+ * before the next emergency. */
 static void fill_reserve_from_blocks(Heap *h) {
   for (Block *b = h->free.first, *next; b != NULL && h->nreserve < wanted_reserve(h); b = next) {
     next = b->next;
@@ -368,7 +372,7 @@ HostedNeed heap_hosted_need(Heap *h) {
   return need;
 }
 
-/* What the reserve has room for is left to that. */
+/* Tells whether the allocator or the reserve has room for `size` bytes. */
 bool heap_hosted_could_take(Heap *h, size_t size) {
   if (size <= (size_t)h->nreserve * HEAP_BLOCK_SIZE) return true;
   size += sizeof(LargeHeader) + (size >> HEAP_CARD_SHIFT) + HEAP_LINE_SIZE;
@@ -406,7 +410,8 @@ void heap_memory_free(Domain *d, void *p, size_t size) {
 
 /* ---- beginning and end --------------------------------------------------- */
 
-/* What is mapped and not in use is given back: memory comes from the allocator alone. */
+/* Makes the heap hosted. Mapped memory that is not in use is unmapped: from now on memory
+ * comes from the allocator alone. */
 void heap_host(Heap *h, lua_Alloc f, void *ud) {
   if (h->twin != NULL) mapping_unmap(h->twin, HEAP_CHUNK_SIZE);
   if (h->spare != NULL) mapping_unmap(h->spare, HEAP_CHUNK_SIZE);

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/heap_large.c: large allocations, each on its own behind a LargeHeader.
  *
- * Young and old ones are in a list each. Large parts have a byte a card of 128
- * bytes, a bit of it for each 16, for the write barrier.
+ * Young and old allocations are in a list each. Large parts have a byte for each card of
+ * 128 bytes, with a bit for each 16 of them, for the write barrier.
  *
- * Up to HUGE_FROM bytes they lie in extents (heap_extent.c), the cards behind the data.
- * In stress builds, and while they are in no heap, they come from malloc. Bigger ones
- * have a mapping of their own, and so have their cards, so that no single operation on
- * them takes time in proportion to their size:
+ * Allocations of up to HUGE_FROM bytes lie in extents (heap_extent.c), the cards behind
+ * the data. In stress builds, and while they are in no heap, they come from malloc.
+ * Bigger allocations have a mapping of their own, and so have their cards, so that no
+ * single operation on them takes time in proportion to their size:
  *
  *   allocating  new memory is zero, which is nil: the owner asks heap_part_is_zeroed and
  *               does not fill it. Pages are touched by use alone, and are pages of 2 MiB
  *               where the system has them: a part that grows so large is mostly filled.
  *   growing     mremap: neither data nor cards are copied.
- *   freeing     returning pages costs the system some 0.1 us each, touching new ones 0.3 us or
- *               more. So a dead mapping joins Heap.dying, and waits there: a second where
- *               all of these are a few (DYING_MOST), four minor collections otherwise. A
- *               new allocation of the right size takes it, what a table's part needs to
- *               be zero is cleared then; so does a part that grows, which is copied: a
- *               table that grows to the same size again and again touches no new page.
- *               heap_large_release cuts pieces from the end of those that waited long
- *               enough at each step of the collector, and a huge allocation that finds
- *               none cuts as much as it takes, as far as they are more than a few: the
- *               dying never outgrow the living by more than that. A mapping of an object
- *               (a string, a userdata) is kept for the next use in any domain if it is
- *               not too big (mappings.h), and cut or made larger where strings grow by
- *               concatenation.
+ *   freeing     returning pages costs the system some 0.1 us each, touching new ones
+ *               0.3 us or more. So a dead mapping joins Heap.dying and waits there: for a
+ *               second if all dead mappings are a few (DYING_MOST), else for four minor
+ *               collections. A new allocation of the right size takes it; for a table's
+ *               part it is cleared as far as it must be zero. So does a part that grows,
+ *               by copying: a table that grows to the same size again and again touches
+ *               no new page. At each step of the collector heap_large_release cuts pieces
+ *               from the end of mappings that waited long enough. A huge allocation that
+ *               no dead mapping fits cuts as many bytes as it takes, but leaves a few:
+ *               dead mappings never outgrow live ones by more than that. The mapping of
+ *               an object (a string, a userdata) is kept for the next use in any domain
+ *               if it is not too big (mappings.h), and cut or made larger where strings
+ *               grow by concatenation.
  *
- * The trailing bytes of the last page are kept zero: they become data when it grows.
+ * The trailing bytes of the last page are kept zero: they become data when the allocation
+ * grows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,21 +41,22 @@
 #include "mappings.h"
 #include "memprof.h"
 
-/* Bytes from which on one gets a mapping. */
+/* Bytes from which on an allocation gets a mapping. */
 #ifdef SAROS_STRESS
 #define HUGE_FROM ((size_t)64 << 10)
 #else
-/* less header and cards: an array of 2^17 slots has one */
+/* less header and cards: an array of 2^17 slots gets a mapping */
 #define HUGE_FROM (EXTENT_MOST - ((size_t)64 << 10))
 #endif
-#define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
-#define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use, */
-#define DYING_NS UINT64_C(1000000000) /* or so long where all are no more than */
+#define PAGE_ALIGN ((size_t)1) /* mappings are aligned to pages anyway */
+#define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use */
+#define DYING_NS UINT64_C(1000000000) /* ns that it waits if all dead mappings are at most
+                                       * DYING_MOST */
 #define DYING_MOST ((size_t)32 << 20)
-/* bytes of a part put where one died: it is cleared at once */
+/* bytes of the largest part that reuses a dead mapping: it is cleared at once */
 #define REUSED_MOST ((size_t)16 << 20)
-#define GIVEN_BACK_MOST ((size_t)4 << 20) /* bytes at once: 0.1 ms */
-/* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
+#define GIVEN_BACK_MOST ((size_t)4 << 20) /* bytes given back at once: 0.1 ms */
+/* bytes of the largest mapping kept for the next use: unmapping it takes 0.2 ms */
 #define KEPT_MOST ((size_t)8 << 20)
 
 /* ---- lists --------------------------------------------------------------- */
@@ -90,7 +92,8 @@ static LargeHeader *set_up_mapped(LargeHeader *large, size_t mapped, bool zeroed
   return large;
 }
 
-/* One that was used before, at most a quarter too large, or made to fit; NULL: none. */
+/* Takes a kept mapping that is at most a quarter too large, or makes one fit; NULL if
+ * there is none. */
 static LargeHeader *take_mapped(size_t size) {
   size_t least = mapping_of(size), mapped = 0;
   LargeHeader *large = mapping_take(least, least + least / 4, PAGE_ALIGN, &mapped);
@@ -98,7 +101,8 @@ static LargeHeader *take_mapped(size_t size) {
   return set_up_mapped(large, mapped, false);
 }
 
-/* Around what touches a huge page while the program waits; `h` NULL: it is in no heap. */
+/* Begins the span of a touch of a huge page for which the program waits. `h` is NULL for
+ * memory in no heap, which has no span. */
 static uint64_t begin_touch(Heap *h) {
   if (h == NULL) return 0;
   Domain *d = heap_domain(h);
@@ -120,13 +124,15 @@ static LargeHeader *new_mapped(Heap *h, size_t size) {
   return set_up_mapped(p, mapping_of(size), true);
 }
 
-/* A few wait for as long as the program may need them again. */
+/* Tells whether a mapping has been dead for so long that it is given back. A few mappings
+ * wait a second, as the program may need them again. */
 static bool is_long_dead(const Heap *h, const LargeHeader *large, uint64_t now) {
   if (now - large->died >= DYING_NS) return true;
   return h->dying_bytes > DYING_MOST && h->epoch - (uint32_t)large->size >= DYING_EPOCHS;
 }
 
-/* The oldest first: the others may be used again. */
+/* Gives back `bytes` of dead mappings, the oldest first: the others may be used again.
+ * Unless `recent`, stops at the first that is not long dead. */
 static void release_dying(Heap *h, size_t bytes, bool recent) {
   uint64_t now = recent || h->dying_bytes == 0 ? 0 : mapping_now();
   for (LargeHeader *large; bytes > 0 && (large = h->dying.prev) != &h->dying;) {
@@ -140,18 +146,18 @@ static void release_dying(Heap *h, size_t bytes, bool recent) {
   }
 }
 
-/* For an allocation that none of the dead fits. A program that grows and drops parts
- * repeatedly uses several sizes: what it needs next may be among the dead, if they are
- * few. */
+/* Gives back dead mappings before an allocation that none of them fits. A program that
+ * grows and drops parts repeatedly uses several sizes, so a few dead mappings are kept:
+ * the next allocation may fit one. */
 static void make_room(Heap *h, size_t size) {
   size_t most = size <= REUSED_MOST ? DYING_MOST : 0;
   if (h->dying_bytes > most)
     release_dying(h, size < h->dying_bytes - most ? size : h->dying_bytes - most, true);
 }
 
-#define DYING_LOOKED_AT 16 /* for a new use */
+#define DYING_LOOKED_AT 16 /* dead mappings examined for a new use */
 
-/* One of the dead whose memory has not been given back yet; the latest first. */
+/* Takes a dead mapping whose memory has not been given back yet, the latest that fits. */
 static LargeHeader *take_dying(Heap *h, size_t size) {
   size_t least = mapping_of(size);
   LargeHeader *large = h->dying.next;
@@ -164,12 +170,13 @@ static LargeHeader *take_dying(Heap *h, size_t size) {
   return NULL;
 }
 
-/* The data of a part that begins at `from` and what is behind it, made zero. */
+/* Clears the data of a part from `from` on, and the memory behind it. */
 static void clear_from(LargeHeader *large, size_t from) {
   memset((char *)(large + 1) + from, 0, large->mapped - sizeof *large - from);
 }
 
-/* Zero from `used` on: what lies before it is to be copied. */
+/* Takes a dead mapping for a part and clears it from `used` on; the first `used` bytes
+ * are to be copied. */
 static LargeHeader *take_dying_part(Heap *h, size_t size, size_t used) {
   LargeHeader *large = h != NULL && size <= REUSED_MOST ? take_dying(h, size) : NULL;
   if (large == NULL) return NULL;
@@ -190,7 +197,8 @@ static LargeHeader *new_huge_part(Heap *h, size_t size, size_t used) {
   return large;
 }
 
-/* Objects need not be zero: a used mapping is enough. `h` NULL: for no heap. */
+/* Makes a huge object, which need not be zero: a used mapping is enough. `h` is NULL for
+ * an object in no heap. */
 static LargeHeader *new_huge_object(Heap *h, size_t size) {
   LargeHeader *large = h != NULL ? take_dying(h, size) : NULL;
   if (large == NULL) large = take_mapped(size);
@@ -220,7 +228,7 @@ static LargeHeader *set_up_medium(LargeHeader *large, size_t size, bool cards, b
   return large;
 }
 
-/* `h` NULL: in no heap. */
+/* Makes a large allocation that is not huge. `h` is NULL for an object in no heap. */
 static LargeHeader *new_medium(Heap *h, size_t size, bool cards) {
   size_t bytes = medium_bytes(size, cards);
   if (h != NULL && heap_is_hosted(h))
@@ -238,8 +246,8 @@ static void free_medium(Heap *h, LargeHeader *large) {
   else heap_memory_free(heap_domain(h), large, bytes);
 }
 
-/* In no list yet. Where there are no addresses for an extent there may be some for a
-   mapping. */
+/* Makes a large allocation that is in no list yet. Where there are no addresses for an
+ * extent there may be some for a mapping. */
 static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
   bool hosted = h != NULL && heap_is_hosted(h);
   LargeHeader *large = size < HUGE_FROM || hosted ? new_medium(h, size, cards) : NULL;
@@ -258,9 +266,10 @@ static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   return make_large(h, size, cards);
 }
 
-/* A part that was replaced by the largest so far is given back soon, since nothing
- * suggests yet that a similar one will be needed. Some of it is given back now: a program
- * that only fills the new part runs no steps of the collector. */
+/* Lets a mapping join the dead. A part that was replaced by the largest so far is
+ * given back soon, since nothing suggests yet that a similar one will be needed. Some
+ * of it is given back now: a program that only fills the new part runs no steps of the
+ * collector. */
 static void let_die(Heap *h, LargeHeader *large) {
   bool wanted = large->cards == NULL || h->huge_again;
   large->size = h->epoch;
@@ -287,7 +296,7 @@ void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes =
 
 /* ---- interface ----------------------------------------------------------- */
 
-/* A part has grown from `old` bytes, and may have moved. */
+/* Notes that a part has grown from `old` bytes, and may have moved. */
 static void note_growing(Heap *h, const LargeHeader *former, const LargeHeader *large, size_t old,
                          size_t size) {
   bool again = h->growing == former;
@@ -311,11 +320,10 @@ static void *take_in(Domain *d, LargeHeader *large) {
   return large + 1;
 }
 
-/* A part that has grown so large was in other places before, in extents and mappings.
- * Together these are as large as the part, and nothing suggests that they will be needed
- * again: free memory is given back. This is done only if the part is much larger than all
- * before, so that a program that grows many parts reuses its pages from the second one
- * on. */
+/* Gives back free memory when a part has grown larger than any before. Such a part lay
+ * elsewhere before, in extents and mappings that together are as large as the part and
+ * will probably not be needed again. Only a part much larger than all before does this,
+ * so that a program that grows many parts reuses its pages from the second one on. */
 static void note_huge(Heap *h, const LargeHeader *large) {
   if (large->mapped == 0) return;
   h->huge_again = large->size - large->size / 4 < h->largest_huge;
@@ -336,7 +344,7 @@ LargeHeader *heap_large_detached(size_t size) {
   return size <= PTRDIFF_MAX / 2 ? make_large(NULL, size, false) : NULL;
 }
 
-/* Into a hosted heap it is copied: its memory is not the allocator's. */
+/* Adopts an object into a hosted heap by copying: its memory is not the allocator's. */
 static void *adopt_copy(Domain *d, LargeHeader *large) {
   void *p = heap_large_alloc(d, large->size, false);
   if (p == NULL) return NULL;
@@ -361,8 +369,8 @@ void heap_large_discard(LargeHeader *large) {
   else mapping_give(large, large->mapped);
 }
 
-/* Advice only: where the system does not know it, or has no memory now, pages come by
-   use. */
+/* Populates by advice only: where the system does not know it, or has no memory now,
+ * pages become present at their first use. */
 void heap_part_populate(void *part, size_t size) {
 #ifdef MADV_POPULATE_WRITE
   if (!heap_is_large(size) || !heap_large_of(part)->zeroed) return;
@@ -406,8 +414,8 @@ LargeHeader *heap_large_external(Heap *h) {
   return large;
 }
 
-/* A decrease of a young one has been allocated and given back since the last minor
- * collection: it is no debt any more. */
+/* Sets the bytes of an external allocation. When a young one shrinks, the bytes were
+ * allocated and given back since the last minor collection: they are no debt any more. */
 void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
   Heap *h = &d->heap;
   size_t before = large->size, more = size > before ? size - before : 0;
@@ -422,7 +430,8 @@ void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
 
 /* ---- growing and shrinking ----------------------------------------------- */
 
-/* The same bytes in a place of the new size, which may be the old one; NULL: no memory. */
+/* Returns the same bytes in a place for the new size, which may be the old place; NULL if
+ * memory is short. */
 static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
   size_t old_bytes = medium_bytes(large->size, true), bytes = medium_bytes(size, true);
   if (!large->in_extent) return heap_memory_resize(heap_domain(h), large, old_bytes, bytes);
@@ -436,8 +445,8 @@ static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
   return moved;
 }
 
-/* Into memory that is asked for first: an allocator may refuse to make a block smaller, and
- * must be told the bytes that it gave. */
+/* Shrinks a hosted part into newly requested memory: an allocator may refuse to make a
+ * block smaller, and must be told the bytes that it gave. */
 static LargeHeader *shrink_hosted(Heap *h, LargeHeader *large, size_t size) {
   Domain *d = heap_domain(h);
   LargeHeader *moved = heap_memory(d, medium_bytes(size, true));
@@ -467,7 +476,7 @@ static LargeHeader *resize_medium(Heap *h, LargeHeader *large, size_t size) {
   return moved;
 }
 
-/* From an extent to a mapping. */
+/* Moves a part from an extent to a mapping. */
 static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
   LargeHeader *moved = new_huge_part(h, size, large->size);
   if (moved == NULL) return NULL;
@@ -484,15 +493,15 @@ static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
   return moved;
 }
 
-/* What is cut off, as far as it stays mapped, is made zero again. */
+/* Clears what is cut off, as far as it stays mapped. */
 static void clear_rest(LargeHeader *large, size_t size) {
   size_t shown = sizeof(LargeHeader) + size, mapped = mapping_of(size), cards = card_count(size);
   memset((char *)large + shown, 0, (mapped < large->mapped ? mapped : large->mapped) - shown);
   memset(large->cards + cards, 0, card_count(large->size) - cards);
 }
 
-/* Into the mapping of a dead one, where there is one: copying and clearing memory that is
- * there costs a third of touching pages for the first time. NULL: there is none. */
+/* Moves a growing part into a dead mapping; NULL if none fits. Copying to and clearing
+ * memory that is present costs a third of touching pages for the first time. */
 static LargeHeader *move_to_dying(Heap *h, LargeHeader *large, size_t size) {
   LargeHeader *moved = take_dying_part(h, size, large->size);
   if (moved == NULL) return NULL;
@@ -504,7 +513,8 @@ static LargeHeader *move_to_dying(Heap *h, LargeHeader *large, size_t size) {
   return moved;
 }
 
-/* Cards first: when the second fails, they are put back. */
+/* Resizes the cards, then the part. If the part cannot be resized, the cards get their
+ * old size again. */
 static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
   size_t old_cards = mapping_round(card_count(large->size)),
          cards = mapping_round(card_count(size));

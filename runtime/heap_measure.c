@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/heap_measure.c: what the memory of a heap is used for.
  *
- * What is mapped need not take memory: chunks are used from their first blocks on, huge
+ * Mapped memory need not be resident: chunks are used from their first blocks on, huge
  * arrays grow into mappings of twice their size, and free pages are given back. So the
- * system is asked which pages are there, and each of them is divided by what the heap knows
- * of its lines. A line counts as live when anything old lies in it; in a block that was
- * allocated from since the last minor collection, lines that are not live are young as far
- * as holes were filled (Heap.young_bytes), and else free.
+ * system is asked which pages are resident, and each of them is divided by what the heap
+ * knows of its lines. A line counts as live when anything old lies in it. In a block that
+ * was allocated from since the last minor collection, lines that are not live count as
+ * young as far as holes were filled (Heap.young_bytes), and as free beyond that.
  *
  * Only the domain's own thread comes here.
  */
@@ -33,12 +33,12 @@ static void add(MemoryAmount *amount, size_t resident, size_t reserved) {
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* Bytes of the part of the hole that is not filled yet. */
+/* Returns the bytes of the hole that are not filled yet. */
 static size_t unfilled(const Hole *hole, const char *cursor) {
   return hole->start != NULL ? (size_t)(hole->end - cursor) : 0;
 }
 
-/* Bytes of lines that were allocated from since the last minor collection. */
+/* Returns the bytes of lines that were filled since the last minor collection. */
 static size_t filled_bytes(const Heap *h) {
   size_t left = unfilled(&h->hole, h->cursor) + unfilled(&h->medium, h->medium_cursor);
   return h->young_bytes > left ? h->young_bytes - left : 0;
@@ -54,7 +54,8 @@ static void add_page(MemoryAmount *amount, bool there, size_t bytes) {
   add(amount, there ? bytes : 0, bytes);
 }
 
-/* `fresh`: free lines of blocks that were allocated from. */
+/* Adds a page to the amounts. `fresh` gets the free lines of blocks that were allocated
+ * from. */
 static void measure_page(const Chunk *c, size_t page, bool there, HeapMemory *m,
                          MemoryAmount *fresh) {
   const Block *b = &c->blocks[page * PAGE >> HEAP_BLOCK_SHIFT];
@@ -63,7 +64,7 @@ static void measure_page(const Chunk *c, size_t page, bool there, HeapMemory *m,
   add_page(b->state == BLOCK_CONSUMED ? fresh : &m->free, there, PAGE - live);
 }
 
-/* The pages of the system may be larger than those here. */
+/* Finds which pages are resident. The system's pages may be larger than PAGE. */
 static void find_pages(const Chunk *c, struct eventring_pages *pages, size_t count,
                        unsigned char *there) {
   if (pages->size == PAGE) {
@@ -85,7 +86,7 @@ static void measure_chunk(const Chunk *c, struct eventring_pages *pages, HeapMem
   }
 }
 
-/* Blocks of the allocator's: which of its pages are there is not asked. */
+/* Measures blocks whose memory is the allocator's: all of it counts as resident. */
 static void measure_hosted(const Chunk *c, HeapMemory *m, MemoryAmount *fresh) {
   add_page(&m->own, true, sizeof *c);
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
@@ -119,7 +120,7 @@ static size_t round_to_unit(size_t size) {
   return (size + unit - 1) & ~(unit - 1);
 }
 
-/* Of an allocation in an extent, cards and all. */
+/* Returns the bytes of an allocation in an extent, with header and cards. */
 static size_t extent_bytes_of(size_t size, bool cards) {
   size_t bytes = sizeof(LargeHeader) + heap_round(size);
   return extent_round(bytes + (cards ? (size >> HEAP_CARD_SHIFT) + 1 : 0));
@@ -149,7 +150,7 @@ static void measure_list(const LargeHeader *list, struct eventring_pages *pages,
     measure_large(large, pages, m, of);
 }
 
-/* They lie in extents, or in mappings of their own. */
+/* Measures large allocations, which lie in extents or in mappings of their own. */
 static void measure_larges(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   measure_list(&h->large_old, pages, m, &m->live);
   measure_list(&h->large_young, pages, m, &m->young);
@@ -182,7 +183,7 @@ void heap_reckon(const Heap *h, HeapMemory *m) {
   add(&m->free, held - live - young, blocks - live - young);
   size_t chunks = (h->nblocks + HEAP_CHUNK_BLOCKS - 2) / (HEAP_CHUNK_BLOCKS - 1);
   add(&m->own, chunks * sizeof(Chunk), chunks * HEAP_BLOCK_SIZE);
-  /* what is held outside is among the large ones, young or old */
+  /* memory outside the heap is counted among the large allocations, young or old */
   size_t large = old + young_large > external ? old + young_large - external : 0;
   if (old > large) old = large;
   add(&m->live, old, old);

@@ -6,33 +6,35 @@
 #include "eventring/footprint.h"
 #include "heap.h"
 
-/* Bytes that take memory now, and bytes of addresses that the heap has for it. */
+/* An amount of memory: bytes that are resident, and bytes of addresses reserved for
+ * them. */
 typedef struct MemoryAmount {
   size_t resident, reserved;
 } MemoryAmount;
 
 typedef struct HeapMemory {
   MemoryAmount live;  /* old objects and parts, in whole lines */
-  MemoryAmount young; /* made since the last minor collection */
-  MemoryAmount free;  /* to allocate from */
-  MemoryAmount own;   /* the heap's: tables of lines, blocks and cards */
+  MemoryAmount young; /* objects and parts made since the last minor collection */
+  MemoryAmount free;  /* memory to allocate from */
+  MemoryAmount own;   /* the heap's tables of lines, blocks and cards */
   MemoryAmount dead;  /* parts that died, kept for a new use */
-  MemoryAmount loose; /* of live and young ones, what malloc gave, unless `hosted` */
+  MemoryAmount loose; /* part of live and young from malloc, unless `hosted` */
   bool hosted;
-  /* What userdata hold outside the heap, as they state; what follows a counter of messages,
-   * which are counted where they lie. */
+  /* bytes that userdata hold outside the heap, as they state; those that follow a counter
+   * of messages, which are measured where they lie */
   size_t external, messages;
 } HeapMemory;
 
-/* By the heap's own counts: takes no time. It takes what is mapped for large objects for
- * resident, and knows nothing of `loose` and `messages`. */
+/* Fills *m from the heap's own counts, which takes no time. Counts all memory mapped for
+ * large objects as resident, and leaves out `loose` and `messages`. */
 void heap_reckon(const Heap *h, HeapMemory *m);
-/* The system is asked which pages are there: some ns for each, and for each large object. */
+/* Fills *m after asking the system which pages are resident: some ns for each page and
+ * each large object. */
 void heap_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m);
 
-/* heap_extent.c: adds what is in extents and belongs to no large allocation. */
+/* Adds what is in extents and belongs to no large allocation (heap_extent.c). */
 void extent_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m);
-size_t extent_round(size_t size); /* bytes that an allocation of `size` takes there */
+size_t extent_round(size_t size); /* bytes that `size` takes in an extent */
 /* Adds `bytes` that begin at p. */
 void heap_measure_range(struct eventring_pages *pages, MemoryAmount *amount, const void *p,
                         size_t bytes);

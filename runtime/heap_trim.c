@@ -2,7 +2,7 @@
 /* runtime/heap_trim.c: giving free memory back to the system.
  *
  * Each major cycle ends with a walk over the chunks that notes which blocks are free. It
- * gives back those that were free at a walk of an earlier period (of a second at least)
+ * gives back blocks that were free at a walk of an earlier period (of a second at least)
  * and have not been taken since. So a program that needs the same memory in each cycle
  * keeps it: a call that takes pages away interrupts every processor that runs one of the
  * program's domains, and touching them again is slow. The memory that waits is limited to
@@ -19,8 +19,8 @@
 #include "heap.h"
 #include "mappings.h"
 
-#define TRIM_LOOK 4096      /* bytes given back that examining a chunk costs as much as */
-#define PATIENCE_BLOCKS 256 /* free blocks beyond those to keep that may stay for a while */
+#define TRIM_LOOK 4096      /* examining a chunk counts as giving back so many bytes */
+#define PATIENCE_BLOCKS 256 /* free blocks beyond those kept that may stay a while */
 #define PATIENCE_NS UINT64_C(1000000000)
 
 static void unmap_chunk(Heap *h, Chunk **link) {
@@ -45,7 +45,8 @@ void heap_trim_start(Heap *h, uint32_t keep) {
 
 static bool is_impatient(const Heap *h) { return h->nheld > 2 * h->trim_keep + PATIENCE_BLOCKS; }
 
-/* Not taken since a walk of an earlier period; `now`: at this moment. */
+/* Tells whether a block is free and has not been taken since a walk of an earlier period;
+ * with `now`, whether it is free at all. */
 static bool is_idle(const Heap *h, const Block *b, bool now) {
   return b->state == BLOCK_FREE && (now || (b->idle != 0 && b->idle != h->idle_mark));
 }
@@ -57,7 +58,7 @@ static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
   return i == c->nblocks;
 }
 
-/* The number of blocks, from `i` on, that may be given back together. */
+/* Returns how many blocks, from `i` on, may be given back together. */
 static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
   uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
   while (n < most && i + n < c->nblocks && !c->blocks[i + n].released &&
@@ -89,8 +90,8 @@ static bool is_free_page(const uint8_t *lines) {
   return used == 0;
 }
 
-/* The free pages of a block that is partly in use, which has been swept. Only at the end
- * of a full collection: they are likely to be used again. */
+/* Gives back the free pages of a swept block that is partly in use. Done only at the end
+ * of a full collection: these pages are likely to be used again. */
 static void release_parts(Block *b) {
   _Static_assert(HEAP_BLOCK_SIZE / PAGE == 8, "a bit of released_pages for each");
   for (uint32_t i = 0; i < HEAP_BLOCK_SIZE / PAGE; i++) {
@@ -100,7 +101,7 @@ static void release_parts(Block *b) {
   }
 }
 
-/* Returns the number of bytes. */
+/* Gives back idle blocks of the chunk; returns their bytes. */
 static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
   for (uint32_t i = 1, n; i < c->nblocks; i += n > 0 ? n : 1) {
@@ -112,7 +113,8 @@ static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   return done;
 }
 
-/* Blocks of a hosted one are given back one by one, the header when none is left. */
+/* Trims a hosted chunk: its blocks are given back one by one, the header when none is
+ * left. */
 static size_t trim_hosted(Heap *h, bool now) {
   Chunk *c = *h->trim_link;
   size_t done = trim_blocks(h, c, now);
@@ -121,7 +123,8 @@ static size_t trim_hosted(Heap *h, bool now) {
   return done + TRIM_LOOK;
 }
 
-/* The next chunk; the first of the list is never unmapped. */
+/* Trims the next chunk; returns the bytes given back and the cost. The first of the list
+ * is never unmapped. */
 static size_t trim_chunk(Heap *h, bool now) {
   Chunk *c = *h->trim_link;
   if (c->hosted) return trim_hosted(h, now);
@@ -135,8 +138,9 @@ static size_t trim_chunk(Heap *h, bool now) {
   return done + TRIM_LOOK;
 }
 
-/* Memory in extents is kept if it is at most that in blocks, or not nearly all that the
- * extents have: what was in use until now is likely to be used again. */
+/* Tells whether extents hold so much free memory that it need not wait: more than may
+ * wait in blocks, and nearly all of the extents. Otherwise what was in use until now is
+ * likely to be used again. */
 static bool has_many_extents(const Heap *h) {
   size_t most = (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
   return h->extent_idle > most && h->extent_idle > h->extent_bytes / 4 * 3;

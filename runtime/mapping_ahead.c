@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/mapping_ahead.c: see mapping_ahead.h.
  *
- * `life` is held while the thread is started or joined, `lock` for everything else; both in this
- * order. A fork takes both, so that the child finds them free and what they guard complete. */
+ * `life` is held while the thread is started or joined, `lock` for everything else.
+ * Whoever takes both takes `life` first. A fork takes both, so that the child finds them
+ * free and what they guard complete. */
 #include "mapping_ahead.h"
 
 #include <pthread.h>
@@ -15,14 +16,15 @@ static struct {
   pthread_mutex_t life, lock;
   pthread_cond_t asked; /* `wanted` or `ends` has changed */
   pthread_t thread;
-  /* under life */
+  /* guarded by life: */
   uint32_t users;
   bool runs;
-  bool refused; /* not in this process any more: it is the child of a fork, or there is no thread */
+  bool refused; /* no thread in this process: it is the child of a fork, or none could be
+                 * started */
   bool follows_forks;
-  /* under lock */
+  /* guarded by lock: */
   bool ends;
-  uint32_t wanted; /* to be ready */
+  uint32_t wanted; /* pages that are to be ready */
   void *ready[MAPPING_AHEAD_MOST];
   uint32_t n;
 } ahead = {.life = PTHREAD_MUTEX_INITIALIZER,
@@ -31,7 +33,8 @@ static struct {
 
 /* ---- the thread ---------------------------------------------------------- */
 
-/* Where the system has no memory nothing is tried until the next heap asks. */
+/* Adds a page to those that are ready. If the system has no memory, no more are tried
+ * until the next heap asks. */
 static void add_one_locked(void) {
   pthread_mutex_unlock(&ahead.lock);
   void *page = mapping_new_present();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/mappings.c: mappings kept for their next use (design: mappings.h).
  *
- * In debug builds they cannot be accessed while they are kept: what still points there
- * is found as if they had been unmapped.
+ * In debug builds a kept mapping cannot be accessed: an access through a stale pointer
+ * fails as if the mapping had been unmapped.
  */
 #include "mappings.h"
 
@@ -15,7 +15,8 @@
 
 #define KEPT_MAX 4096 /* a power of two */
 #define KEPT_NS UINT64_C(1000000000)
-#define ADAPT_FROM 2 /* times what is wanted that is kept, when the size of one is changed */
+#define ADAPT_FROM 2 /* mapping_adapt takes one if so many times the wanted bytes are
+                      * kept */
 
 typedef struct Kept {
   void *mapping;
@@ -23,8 +24,8 @@ typedef struct Kept {
   uint64_t since; /* ns of the monotonic clock */
 } Kept;
 
-/* In the order in which they were given; the oldest, at `first`, goes first, as a rule the
- * newest is taken. */
+/* Kept mappings in the order in which they were given. The oldest, at `first`, is
+ * unmapped first; usually the newest is taken. */
 static struct {
   pthread_mutex_t lock;
   Kept items[KEPT_MAX]; /* a circular buffer */
@@ -32,7 +33,7 @@ static struct {
   size_t bytes, touched;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The one that was given i after the oldest. */
+/* Returns the mapping that was given i places after the oldest. */
 static Kept *kept_at(uint32_t i) { return &kept.items[(kept.first + i) % KEPT_MAX]; }
 
 void mapping_lock(void) { pthread_mutex_lock(&kept.lock); }
@@ -63,7 +64,7 @@ static Kept remove_locked(uint32_t i) {
   return k;
 }
 
-/* The one given first, if it was given at that time or before. */
+/* Removes the oldest mapping if it was given at `since` or before. */
 static bool remove_oldest(uint64_t since, Kept *k) {
   mapping_lock();
   bool found = kept.n > 0 && kept_at(0)->since <= since;
@@ -72,8 +73,8 @@ static bool remove_oldest(uint64_t since, Kept *k) {
   return found;
 }
 
-/* If it cannot be unmapped (that can need one more mapping than the system allows), its
- * memory is still given back and the addresses are lost. */
+/* Unmaps memory. If munmap fails (it can need one more mapping than the system allows),
+ * the pages are still given back and the addresses are lost. */
 void mapping_unmap(void *mapping, size_t size) {
   if (munmap(mapping, size) != 0) madvise(mapping, size, MADV_DONTNEED);
 }
@@ -131,22 +132,22 @@ static void *map_aligned(size_t size, size_t align) {
 
 /* ---- huge pages -------------------------------------------------------------
  *
- * Touching one takes 0.1 ms where the machine has it at hand, and 5 ms on a virtual
- * machine whose host has yet to provide it. The first touch of each mapping is timed.
- * After a slow one none is tried for a while, which gets longer each time. So a program
- * sees one such pause, not one for each 2 MiB that it grows by. */
+ * Touching a huge page takes 0.1 ms where the machine has one at hand, and 5 ms on a
+ * virtual machine whose host has yet to provide it. The first touch of each mapping is
+ * timed. After a slow touch no huge page is tried for a while, which gets longer each
+ * time. So a program sees one such pause, not one for each 2 MiB that it grows by. */
 
 #define SLOW_NS UINT64_C(1000000)
 #define WAIT_LEAST_NS UINT64_C(10000000000)
 #define WAIT_MOST_NS (64 * WAIT_LEAST_NS)
 
-#define SURE_AFTER 16u /* touches of the thread that were not slow */
+#define SURE_AFTER 16u /* touches by the thread that were not slow */
 
-/* Relaxed: each is a guess. */
+/* Relaxed: each member is a guess. */
 static struct {
   uint64_t from, wait;
-  uint32_t unsure; /* touches until SURE_AFTER, since one was slow */
-  bool known;      /* the thread of mapping_ahead.h is there */
+  uint32_t unsure; /* touches left until SURE_AFTER, since one was slow */
+  bool known;      /* the thread of mapping_ahead.h runs */
 } huge = {0, WAIT_LEAST_NS, 0, false};
 
 #define load(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -159,14 +160,14 @@ bool mapping_huge_at_hand(void) {
 
 void mapping_huge_is_known(bool known) { store(huge.known, known); }
 
-/* By the thread: nobody waits for it. */
+/* Notes how long a touch by the thread of mapping_ahead.h took: nobody waits for it. */
 static void note_touch_ahead(uint64_t ns) {
   uint32_t unsure = load(huge.unsure);
   if (ns >= SLOW_NS) store(huge.unsure, SURE_AFTER);
   else if (unsure > 0) store(huge.unsure, unsure - 1);
 }
 
-/* A byte that is zero. False: it was slow. */
+/* Touches a byte that is zero; returns false if that was slow. */
 static bool touch_timed(volatile char *p) {
   uint64_t wait = load(huge.wait);
   uint64_t before = monotonic_ns();
@@ -180,12 +181,12 @@ static bool touch_timed(volatile char *p) {
   return !slow;
 }
 
-/* The advice is of the whole mapping: mremap takes no more than one area. */
+/* Advises for the whole mapping: mremap accepts one memory area only. */
 static void advise_huge(void *mapping, size_t size, bool prefer) {
   madvise(mapping, size, prefer ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
-/* From `fresh` on it has not been touched. */
+/* Prefers huge pages in a mapping whose bytes from `fresh` on were never touched. */
 static bool prefer_from(char *mapping, size_t size, size_t fresh) {
   if (!mapping_huge_at_hand()) return false;
   advise_huge(mapping, size, true);
@@ -206,8 +207,8 @@ void *mapping_new(size_t size, size_t align) {
   return map_aligned(size, align);
 }
 
-/* The last place that was found; the next one lies before it, so that one call finds it. Relaxed:
- * it is a guess, and the system says whether it is free. */
+/* The last place that was found. The next one lies before it, so that one call finds it.
+ * Relaxed: it is a guess, and the system says whether it is free. */
 static uintptr_t last_begin;
 
 static void *map_before_last(size_t size, size_t align) {
@@ -239,7 +240,7 @@ bool mapping_extend(void *mapping, size_t old, size_t size) {
   return mremap(mapping, old, size, 0) != MAP_FAILED;
 }
 
-/* Later touches are of small pages: the advice is taken back. */
+/* Withdraws the advice after the first touch: later touches are of small pages. */
 void *mapping_new_huge(size_t size) {
   char *p = mapping_huge_at_hand() ? map_aligned(size, size) : NULL;
   if (p == NULL) return NULL;
@@ -277,7 +278,7 @@ void *mapping_new_prefer_huge(size_t size) {
   return p != NULL ? p : mapping_new(size, 1);
 }
 
-/* To addresses of its own, so that its huge pages stay whole. */
+/* Moves a mapping to aligned addresses, so that its huge pages stay whole. */
 static void *move_huge(void *mapping, size_t old, size_t size) {
   void *place = map_aligned(size, MAPPING_HUGE_PAGE);
   if (place == NULL) return MAP_FAILED;
@@ -322,7 +323,7 @@ void *mapping_take_touched(size_t least, size_t most, size_t align, size_t *size
   return k.mapping;
 }
 
-/* The number of bytes to map, or unmap, to change its size to `size`. */
+/* Returns the number of bytes to map, or unmap, to resize a kept mapping to `size`. */
 static size_t size_difference(const Kept *k, size_t size) {
   return k->size < size ? size - k->size : k->size - size;
 }
@@ -363,7 +364,7 @@ static bool keep_locked(Kept k) {
 
 void mapping_give(void *mapping, size_t size) { mapping_give_touched(mapping, size, size); }
 
-/* The oldest make room: the program needs what was given last. */
+/* Drops the oldest mappings to make room: the program will need what was given last. */
 void mapping_give_touched(void *mapping, size_t size, size_t touched) {
   Kept k = {mapping, size, touched, mapping_now()};
   mapping_drop_old();

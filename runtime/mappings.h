@@ -7,13 +7,13 @@
  * domain of the program. So a few mappings that a domain no longer needs (the chunks of a
  * heap that ends, large strings that died) are kept for whichever domain needs one next.
  *
- * What is kept is bounded (MAPPINGS_MOST): the oldest make room. It is unmapped after a
- * second without use, one mapping whenever another is given or a collector gives memory
- * back (mapping_drop_old), and all at once when memory is short or a heap is collected in
- * full. It counts for no domain's limit.
+ * What is kept is bounded (MAPPINGS_MOST): the oldest make room. Mappings that were kept
+ * for a second are unmapped, one whenever another is given or a collector gives memory
+ * back (mapping_drop_old). All are unmapped when memory is short or a heap is collected
+ * in full. Kept mappings count for no domain's limit.
  *
- * Any thread may call all of this. One lock, held for the search of a short array only,
- * never while the system is called.
+ * Any thread may call all of this. One lock is held, only while a short array is searched
+ * and never during a system call.
  */
 #ifndef SAROS_RUNTIME_MAPPINGS_H
 #define SAROS_RUNTIME_MAPPINGS_H
@@ -22,80 +22,87 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MAPPING_UNIT ((size_t)64 << 10)  /* a multiple of any page's size */
-#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes kept that have pages, of all domains */
+#define MAPPING_UNIT ((size_t)64 << 10)  /* a multiple of any page size */
+#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes with pages kept for all domains */
 
-/* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none,
- * and nothing is kept. */
+/* Returns fresh memory, all zero, aligned to `align` (a power of two); NULL if the system
+ * has none even after all kept mappings were dropped. */
 void *mapping_new(size_t size, size_t align);
-/* Fresh memory, all zero, at a multiple of `align`, a power of two of more than `size` bytes; as a
- * rule nothing else lies before the next multiple, so that it can be extended. NULL: as above. */
+/* Returns fresh memory, all zero, at a multiple of `align`, a power of two greater than
+ * `size`. Usually nothing else lies before the next multiple, so it can be extended. NULL
+ * as for mapping_new. */
 void *mapping_new_begin(size_t size, size_t align);
-/* Makes it longer where it is; what is added is zero. False: something lies there, or there is no
- * memory, and it is unchanged. */
+/* Extends the mapping in place; the new bytes are zero. Returns false, and changes
+ * nothing, if something lies there or memory is short. */
 bool mapping_extend(void *mapping, size_t old, size_t size);
-/* The same as mapping_new for what will be touched from its start on and mostly filled: of huge pages as
- * far as it has them and the system has some at hand, which cost an eighth of small
- * ones. */
+/* Works like mapping_new, for memory that will be touched from its start on and mostly
+ * filled. Uses huge pages as far as the mapping has room for them and the system has some
+ * at hand: they cost an eighth of small ones. */
 void *mapping_new_prefer_huge(size_t size);
-/* Have touches of huge pages been fast lately? If not, mapping_new_huge gives none. */
+/* Tells whether touches of huge pages were fast lately. If not, mapping_new_huge returns
+ * NULL. */
 bool mapping_huge_at_hand(void);
-/* The same, aligned to its size: one huge page of `size` bytes, where the system has one
- * at hand. Its first byte is touched. NULL also where huge pages have been slow
+/* Returns one huge page of `size` bytes, aligned to its size, where the system has one at
+ * hand. Its first byte is touched. NULL if memory is short or huge pages were slow
  * lately. */
 void *mapping_new_huge(size_t size);
-/* The same, and all of it is present, in small pages where there are no huge ones: for the thread
- * that keeps such ready (mapping_ahead.h). NULL: the system has no memory. */
+/* Returns a huge page's bytes, all present, in small pages where there are no huge ones:
+ * for the thread that keeps them ready (mapping_ahead.h). NULL if the system has no
+ * memory. */
 void *mapping_new_present(void);
-/* From now on (or no more) that thread finds out whether huge pages are at hand: others touch one
- * themselves only if its last ones were. */
+/* Says whether the thread of mapping_ahead.h finds out from now on if huge pages are at
+ * hand. While it does, others touch one themselves only if that thread's last touches
+ * were fast. */
 void mapping_huge_is_known(bool known);
-/* Changes its size, in place or elsewhere; what is added is zero. NULL: no memory, and it
- * is unchanged. */
+/* Resizes a mapping, in place or elsewhere; the new bytes are zero. Returns NULL, and
+ * changes nothing, if memory is short. */
 void *mapping_resize(void *mapping, size_t old, size_t size);
-/* The same without huge pages; old and size are multiples of a page (mapping_round). */
+/* Resizes a mapping without huge pages; old and size are multiples of a page
+ * (mapping_round). */
 void *mapping_move(void *mapping, size_t old, size_t size);
-/* The bytes of whole pages, whatever size these have. */
+/* Returns the bytes of whole pages, whatever the page size. */
 static inline size_t mapping_round(size_t size) {
   return (size + MAPPING_UNIT - 1) & ~(MAPPING_UNIT - 1);
 }
-/* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
- * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
+/* Returns the kept mapping that was given last among those of `least` to `most` bytes
+ * aligned to `align`, and its bytes in *size. Its contents are what they were. NULL if
+ * there is none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
-/* *touched: its bytes that have pages, as they were given. */
+/* Takes a mapping like mapping_take; *touched gets its bytes that have pages, as
+ * given. */
 void *mapping_take_touched(size_t least, size_t most, size_t align, size_t *size,
                            size_t *touched);
-/* A kept mapping resized to `size`, or NULL: when much is kept and none fits. Strings
- * that grow piece by piece touch little fresh memory then. Its first bytes keep their
- * contents. */
+/* Returns a kept mapping resized to `size`, so that strings that grow piece by piece
+ * touch little fresh memory; NULL unless much is kept and one has at least half the size.
+ * Its first bytes keep their contents. */
 void *mapping_adapt(size_t size);
-/* Keeps it, or unmaps it if it is bigger than all that is kept may be. */
+/* Keeps the mapping, or unmaps it if it exceeds the bound on all that is kept. */
 void mapping_give(void *mapping, size_t size);
-/* The same where only `touched` bytes of it have pages, which is what the bound counts: the first
- * chunk of a state that did little. */
+/* Keeps a mapping of which only `touched` bytes have pages, such as the first chunk of a
+ * state that did little. The bound counts these bytes. */
 void mapping_give_touched(void *mapping, size_t size, size_t touched);
 void mapping_unmap(void *mapping, size_t size);
-/* Unmaps one that was not used for a second. */
+/* Unmaps the oldest mapping if it was kept for a second. */
 void mapping_drop_old(void);
 void mapping_drop_all(void);
-/* A part of memory of some use: `bytes` from p on. */
+/* Receives a part of memory: `bytes` from p on. */
 typedef void MemoryPart(void *context, const void *p, size_t bytes);
 /* Calls `part` for each mapping that is kept, under the lock. */
 void mapping_each_kept(MemoryPart *part, void *context);
-/* Bytes that are kept. */
+/* Returns the bytes that are kept. */
 size_t mapping_kept(void);
 /* Prefers huge pages in a fresh mapping that is aligned to them, and touches its first
- * byte: touching a byte of one touches all of it. False: they have been slow lately,
- * pages are small. */
+ * byte: touching one byte of a huge page makes all of it present. Returns false if huge
+ * pages were slow lately and were not tried. */
 bool mapping_prefer_huge(void *mapping, size_t size);
-/* Undoes that before pages are given back: the system would fill the free parts of a huge
- * page. */
+/* Undoes mapping_prefer_huge before pages are given back: otherwise the system would fill
+ * the free parts of a huge page. */
 void mapping_refuse_huge(void *mapping, size_t size);
 #define MAPPING_HUGE_PAGE ((size_t)2 << 20)
-/* ns of the clock for ages: monotonic, cheap, exact to some milliseconds. */
+/* Returns the ns of a clock for ages: monotonic, cheap, exact to some milliseconds. */
 uint64_t mapping_now(void);
 
-/* Around a fork: the child can use it. */
+/* Locks the kept mappings around a fork, so that the child can use them. */
 void mapping_lock(void);
 void mapping_unlock(void);
 
