@@ -522,11 +522,18 @@ static Block *consume_block(Heap *h, Block *b) {
   return b;
 }
 
+/* Warm ones are first. Then come those without pages, and last those that a sweep has freed, which
+ * are taken before these: the heap touches no page that it need not. */
+static Block *best_free(const Heap *h) {
+  Block *first = h->free.first, *last = h->free.last;
+  return first->released && !last->released ? last : first;
+}
+
 /* When no other block has a hole of `lines` lines. */
 static Block *take_free_block(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   if (h->free.first == NULL && !grow_heap(d, lines)) return NULL;
-  Block *b = h->free.first;
+  Block *b = best_free(h);
   remove_free(h, b);
   return consume_block(h, b);
 }
