@@ -210,12 +210,10 @@ typedef struct GcTime {
   uint32_t open;    /* spans that are measured now, nested */
 } GcTime;
 
-/* By clock_ticks: when minor collections scanned threads, and when what was allocated was
- * counted. */
+/* By clock_ticks: when minor collections scanned threads. */
 typedef struct GcTicks {
   uint32_t scanned;     /* when the last piece of one began; at first: when the domain began */
   uint32_t all_scanned; /* the same of the last one that left no thread to the next */
-  uint32_t counted;     /* see counted_bytes */
 } GcTicks;
 
 /* What a frame (gc_frame.c) begins only if there is time for it: a quantum of a phase of the
@@ -255,8 +253,8 @@ typedef struct Gc {
   int minor_mul, major_mul;     /* of the generational mode: percent */
   /* Pacing (gc_pace.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
-  size_t busy_bytes;    /* allocated at more than a slow rate: the nursery grows with it */
-  size_t counted_bytes; /* allocated when that was counted last */
+  size_t grown_nursery; /* of the incremental mode; 0: it has not grown */
+  size_t minor_work;    /* bytes examined by the present minor collection, or by its pieces so far */
   size_t trigger;       /* debt from which on a step is due */
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;

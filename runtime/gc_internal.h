@@ -385,7 +385,7 @@ size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
 /* The work of collectgarbage("step", kib). */
 size_t gc_pace_step(const Domain *d, size_t kib);
 void gc_pace_set_nursery(Gc *gc);
-void gc_pace_grow_nursery(Domain *d, size_t promoted); /* at the end of a minor collection */
+void gc_pace_grow_nursery(Gc *gc); /* at the end of a minor collection */
 void gc_pace_verify(const Domain *d);
 
 #endif

@@ -51,13 +51,11 @@
 
 #define NURSERY_MIN ((size_t)64 << 10)
 #define NURSERY_MAX ((size_t)64 << 20)
-/* The default nursery of the incremental mode begins at NURSERY_FIRST and grows to GC_NURSERY: it
- * is a NURSERY_PART-th of what was allocated, without what was allocated at less than 2 MB a
- * second. What is promoted counts more. */
+/* The default nursery of the incremental mode begins at NURSERY_FIRST. A minor collection that
+ * examines more than a part of it makes it larger by a part, up to GC_NURSERY. */
 #define NURSERY_FIRST ((size_t)128 << 10)
-#define NURSERY_PART 256
-#define PROMOTED_WEIGHT 64 /* bytes that a promoted one stands for: it might have died later */
-#define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
+#define NURSERY_WORK_PART 8
+#define NURSERY_GROWTH_PART 8
 #define SLICES_PER_NURSERY 8
 #define LEAST_INTERVAL ((size_t)8 << 10) /* after one whose time was up */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
@@ -302,7 +300,7 @@ static size_t suitable_nursery(const Gc *gc, size_t *least, size_t *most) {
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
   *least = generational || GC_NURSERY < NURSERY_FIRST ? NURSERY_MIN : NURSERY_FIRST;
   *most = generational ? NURSERY_MAX : GC_NURSERY;
-  if (!generational) return gc->busy_bytes / NURSERY_PART;
+  if (!generational) return gc->grown_nursery;
   return GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
 }
 
@@ -311,16 +309,15 @@ void gc_pace_set_nursery(Gc *gc) {
   gc->nursery_bytes = bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* A collection of a nursery costs 6,000 instructions and what survives: too much for a program
- * that allocates all the time. One that does so now and then keeps little memory warm. */
-void gc_pace_grow_nursery(Domain *d, size_t promoted) {
-  Gc *gc = &d->gc;
-  if (gc->mode == GC_MODE_GENERATIONAL || gc->nursery_bytes >= GC_NURSERY) return;
-  uint32_t now = clock_ticks(), ticks = now - gc->ticks.counted;
-  size_t all = total_allocated(d), bytes = all - gc->counted_bytes;
-  gc->ticks.counted = now;
-  gc->counted_bytes = all;
-  if (bytes / SLOW_BYTES_TICK >= ticks) gc->busy_bytes += bytes + promoted * PROMOTED_WEIGHT;
+/* A collection of a nursery costs 6,000 instructions and what it examines. Where that is little a
+ * small nursery costs little, and the program touches little memory; where much survives, or
+ * much is written to, it is shared by more. It does not shrink. Work is counted, not timed: the
+ * size does not depend on how fast the machine is. */
+void gc_pace_grow_nursery(Gc *gc) {
+  size_t work = gc->minor_work, nursery = gc->nursery_bytes;
+  gc->minor_work = 0;
+  if (gc->mode == GC_MODE_GENERATIONAL || work <= nursery / NURSERY_WORK_PART) return;
+  gc->grown_nursery = nursery + nursery / NURSERY_GROWTH_PART;
   gc_pace_set_nursery(gc);
 }
 
