@@ -802,7 +802,7 @@ bool gc_init(Domain *d) {
   gc_pace_set_nursery(gc);
   gc_pace_set_goals(d);
   gc->trigger = gc->nursery_bytes;
-  gc->ticks.scanned = gc->ticks.all_scanned = gc->ticks.counted = clock_ticks();
+  gc->ticks.scanned = gc->ticks.all_scanned = clock_ticks();
 #ifdef SAROS_DEBUG
   const char *verify = secure_getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';

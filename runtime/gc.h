@@ -209,11 +209,10 @@ typedef struct GcTime {
   uint32_t open;    /* nested spans that are measured now */
 } GcTime;
 
-/* Values of clock_ticks at minor collections and when allocated bytes were counted. */
+/* Values of clock_ticks at minor collections. */
 typedef struct GcTicks {
   uint32_t scanned;     /* when the last piece began; at first when the domain began */
   uint32_t all_scanned; /* `scanned` of the last collection that left out no thread */
-  uint32_t counted;     /* when Gc.counted_bytes was set */
 } GcTicks;
 
 /* Units that a frame (gc_frame.c) begins only if there is time: a quantum of a phase of
@@ -255,8 +254,8 @@ typedef struct Gc {
   int minor_mul, major_mul;     /* of the generational mode: percent */
   /* Pacing (gc_pace.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
-  size_t busy_bytes;    /* allocated at more than a slow rate; sets the nursery's size */
-  size_t counted_bytes; /* bytes allocated in all when busy_bytes was updated last */
+  size_t grown_nursery; /* bytes; of the incremental mode; 0 if it has not grown */
+  size_t minor_work;    /* bytes that the present minor collection has examined so far */
   size_t trigger;       /* debt from which on a step is due */
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;

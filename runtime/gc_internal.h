@@ -396,11 +396,13 @@ void gc_pace_end_cycle(Domain *d);
 /* Lowers the goals by `bytes` that only finalizers kept alive at the end of the last
  * cycle and that are now gone. */
 void gc_pace_lower(Domain *d, size_t bytes);
-size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
+/* Returns by how many bytes the heap may grow from the begin of a cycle to its goal. */
+size_t gc_pace_room(const Domain *d);
 /* Returns the work of collectgarbage("step", kib). */
 size_t gc_pace_step(const Domain *d, size_t kib);
 void gc_pace_set_nursery(Gc *gc);
-void gc_pace_grow_nursery(Domain *d, size_t promoted); /* after a minor collection */
+/* Makes the nursery larger if the minor collection that has ended examined much. */
+void gc_pace_grow_nursery(Gc *gc);
 void gc_pace_verify(const Domain *d);
 
 #endif

@@ -506,12 +506,14 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
   begin_piece(d);
-  d->gc.minor_least = gc_work_done(&d->gc) + LEAST_TIMED;
+  size_t work = gc_work_done(&d->gc);
+  d->gc.minor_least = work + LEAST_TIMED;
   gc_piece_ends_at(&d->gc, most);
   bool done = mark_piece(d);
+  d->gc.minor_work += gc_work_done(&d->gc) - work;
   if (done) reclaim_young(d);
   if (done) memprof_collected(d);
-  if (done) gc_pace_grow_nursery(d, heap_old_bytes(h) - before);
+  if (done) gc_pace_grow_nursery(&d->gc);
   memprof_follow_recording(d);
   if (done && !d->gc.minor_thread_left) d->gc.ticks.all_scanned = d->gc.ticks.scanned;
   if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;

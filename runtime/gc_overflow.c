@@ -178,11 +178,16 @@ static bool is_only_grey(Domain *d, const GCObject *o) {
 }
 
 /* Moves the grey objects of one word to Gc.grey, which is empty. A word has at most 32:
- * the smallest object is a closure of 16 bytes. */
+ * the smallest object is a closure of 16 bytes. Those that find no room stay for another
+ * pass. */
 static void move_word(Domain *d, Chunk *c, size_t i) {
   GcVector *grey = &d->gc.grey;
   for (uint64_t bits = c->overflow[i]; bits != 0; bits &= bits - 1) {
     GCObject *o = object_at(c, i, bits);
+    if (grey->n == grey->capacity) {
+      d->gc.overflow_major = 1;
+      return;
+    }
     if (!is_only_grey(d, o)) continue;
     c->overflow[i] &= ~(bits & -bits);
     grey->items[grey->n++] = o;

@@ -51,13 +51,12 @@
 
 #define NURSERY_MIN ((size_t)64 << 10)
 #define NURSERY_MAX ((size_t)64 << 20)
-/* The default nursery of the incremental mode begins at NURSERY_FIRST and grows to
- * GC_NURSERY: it is one NURSERY_PART-th of the bytes allocated, not counting those
- * allocated at less than 2 MB a second. Promoted bytes weigh more. */
+/* The default nursery of the incremental mode begins with NURSERY_FIRST bytes. A minor
+ * collection that examines more than a part of them enlarges it by a part, up to
+ * GC_NURSERY. */
 #define NURSERY_FIRST ((size_t)128 << 10)
-#define NURSERY_PART 256
-#define PROMOTED_WEIGHT 64 /* the weight of a promoted byte: it might have died later */
-#define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
+#define NURSERY_WORK_PART 8
+#define NURSERY_GROWTH_PART 8
 #define SLICES_PER_NURSERY 8
 #define LEAST_INTERVAL ((size_t)8 << 10) /* least debt after a slice cut short */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
@@ -309,7 +308,7 @@ static size_t suitable_nursery(const Gc *gc, size_t *least, size_t *most) {
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
   *least = generational || GC_NURSERY < NURSERY_FIRST ? NURSERY_MIN : NURSERY_FIRST;
   *most = generational ? NURSERY_MAX : GC_NURSERY;
-  if (!generational) return gc->busy_bytes / NURSERY_PART;
+  if (!generational) return gc->grown_nursery;
   return GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
 }
 
@@ -318,17 +317,17 @@ void gc_pace_set_nursery(Gc *gc) {
   gc->nursery_bytes = bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Grows the nursery with what was allocated. Collecting a nursery costs 6,000
- * instructions plus its survivors: too much for a program that allocates all the time. A
- * program that allocates now and then keeps little memory warm. */
-void gc_pace_grow_nursery(Domain *d, size_t promoted) {
-  Gc *gc = &d->gc;
-  if (gc->mode == GC_MODE_GENERATIONAL || gc->nursery_bytes >= GC_NURSERY) return;
-  uint32_t now = clock_ticks(), ticks = now - gc->ticks.counted;
-  size_t all = total_allocated(d), bytes = all - gc->counted_bytes;
-  gc->ticks.counted = now;
-  gc->counted_bytes = all;
-  if (bytes / SLOW_BYTES_TICK >= ticks) gc->busy_bytes += bytes + promoted * PROMOTED_WEIGHT;
+/* Grows the nursery after a minor collection that examined much. A minor collection costs
+ * 6,000 instructions and the work on what it examines. Where that is little, a small
+ * nursery is cheap, and the program touches little memory. Where much survives or is
+ * written to, a larger nursery shares the cost among more objects. It does not shrink.
+ * The work is counted in bytes, not in time, so the size does not depend on the speed of
+ * the machine. */
+void gc_pace_grow_nursery(Gc *gc) {
+  size_t work = gc->minor_work, nursery = gc->nursery_bytes;
+  gc->minor_work = 0;
+  if (gc->mode == GC_MODE_GENERATIONAL || work <= nursery / NURSERY_WORK_PART) return;
+  gc->grown_nursery = nursery + nursery / NURSERY_GROWTH_PART;
   gc_pace_set_nursery(gc);
 }
 

@@ -534,11 +534,19 @@ static Block *consume_block(Heap *h, Block *b) {
   return b;
 }
 
+/* Returns the free block to take. Warm blocks stand first in the list, then blocks
+ * without pages, and last those that a sweep has freed. Those are taken before the blocks
+ * without pages, so the heap touches no page that it need not. */
+static Block *best_free(const Heap *h) {
+  Block *first = h->free.first, *last = h->free.last;
+  return first->released && !last->released ? last : first;
+}
+
 /* Takes a free block, when no other block has a hole of `lines` lines. */
 static Block *take_free_block(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   if (h->free.first == NULL && !grow_heap(d, lines)) return NULL;
-  Block *b = h->free.first;
+  Block *b = best_free(h);
   remove_free(h, b);
   return consume_block(h, b);
 }

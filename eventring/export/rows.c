@@ -57,6 +57,7 @@ struct slot { /* the name of its domain */
 struct export_rows {
   eventring_cursor *cursor;
   uint32_t wanted;
+  uint32_t used; /* bits of the columns that are used */
   uint64_t until;
   bool is_open;           /* an open span was passed: `known` is valid */
   struct eva_known known; /* up to when spans of each domain are known to be open */
@@ -77,6 +78,7 @@ struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, u
   if (!r) return NULL;
   r->cursor = cursor;
   r->wanted = wanted;
+  r->used = UINT32_MAX;
   r->until = until;
   r->row = row;
   r->context = context;
@@ -84,6 +86,8 @@ struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, u
   free(r);
   return NULL;
 }
+
+void export_rows_use(struct export_rows *r, uint32_t columns) { r->used = columns; }
 
 void export_rows_free(struct export_rows *r) {
   if (!r) return;
@@ -193,18 +197,23 @@ static int emit(struct export_rows *r, enum export_table table) {
   return result < 0 ? no_memory(r) : result;
 }
 
+/* Sets a cell to a text, which is only looked up if the column is used. */
+#define SET_TEXT(r, at, text) \
+  do { \
+    if ((r)->used >> (at) & 1) set_text(r, at, text); \
+  } while (0)
 /* Sets the columns that several tables have. */
 #define SET_PLACE(r, table, e)                                                      \
   do {                                                                              \
     set_int(r, IN(table, domain), (e)->domain);                                     \
-    set_text(r, IN(table, domain_name), domain_name(r, (e)->domain, (e)->incarnation)); \
+    SET_TEXT(r, IN(table, domain_name), domain_name(r, (e)->domain, (e)->incarnation)); \
     set_int(r, IN(table, incarnation), (e)->incarnation);                           \
-    set_text(r, IN(table, ring), eva_ring_name((r)->cursor, (e)->ring));            \
+    SET_TEXT(r, IN(table, ring), eva_ring_name((r)->cursor, (e)->ring));            \
   } while (0)
 #define SET_NAME(r, table, e)                                                       \
   do {                                                                              \
-    set_text(r, IN(table, name), (e)->name);                                        \
-    set_text(r, IN(table, class), eventring_cursor_name((r)->cursor, EVENTRING_NAME_CLASS, (e)->event_class)); \
+    SET_TEXT(r, IN(table, name), (e)->name);                                        \
+    SET_TEXT(r, IN(table, class), eventring_cursor_name((r)->cursor, EVENTRING_NAME_CLASS, (e)->event_class)); \
     SET_PLACE(r, table, e);                                                         \
     set_some(r, IN(table, context), (e)->context);                                  \
   } while (0)

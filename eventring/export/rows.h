@@ -45,6 +45,9 @@ struct export_rows;
    open; UINT64_MAX: the end of the recording. Returns NULL when out of memory. */
 struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
                                     export_row *row, void *context);
+/* Says which columns are used, of the one table that is wanted: the cells of others may
+   be NULL. */
+void export_rows_use(struct export_rows *rows, uint32_t columns);
 void export_rows_free(struct export_rows *rows);
 /* Tells whether memory ran out at some point, here or in `row`, which then returned a
    result below 0. */

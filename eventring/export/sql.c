@@ -70,9 +70,11 @@ static int keep_row(void *context, enum export_table table, const struct export_
   if (!grow((void **)&scan->cells, &scan->cell_room, scan->cell_count + (size_t)scan->columns,
             sizeof *cells))
     return -1;
-  for (int i = 0; i < scan->columns; i++) {
-    struct export_cell *to = &scan->cells[scan->cell_count++];
-    if (!(scan->used >> i & 1)) continue; /* the query does not use this column */
+  struct export_cell *row = &scan->cells[scan->cell_count];
+  scan->cell_count += (size_t)scan->columns;
+  for (uint32_t left = scan->used; left; left &= left - 1) {
+    const int i = __builtin_ctz(left);
+    struct export_cell *to = &row[i];
     *to = cells[i];
     if (to->type != EXPORT_STRING) continue;
     if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size + 1, 1))
@@ -151,14 +153,17 @@ static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
   if (eventring_open_any(&scan->cursor, table->sql->path,
                          EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, &error) < 0)
     return fail(&table->base, error.text);
-  scan->used = (uint32_t)plan >> 1;
+  /* SQLite may name columns that the table does not have */
+  scan->used = (uint32_t)plan >> 1 & ((1u << scan->columns) - 1);
   if (plan & 1 && count == 1 && sqlite3_value_type(arguments[0]) == SQLITE_INTEGER) {
     sqlite3_int64 ns = sqlite3_value_int64(arguments[0]);
     if (ns > 0) eventring_cursor_seek(scan->cursor, (uint64_t)ns);
   }
   scan->rows = export_rows_new(scan->cursor, 1u << table->is, UINT64_MAX, keep_row, scan);
   scan->number = 0;
-  return scan->rows ? fill(scan) : SQLITE_NOMEM;
+  if (!scan->rows) return SQLITE_NOMEM;
+  export_rows_use(scan->rows, scan->used);
+  return fill(scan);
 }
 
 static int scan_next(sqlite3_vtab_cursor *base) {

@@ -26,6 +26,17 @@ do -- a list, from both ends: each object hangs from one alone
   assert(n == size + 1)
 end
 
+do -- as many objects as a word of bits can have: the smallest are functions without upvalues
+  local functions = {}
+  for i = 1, 20 * size do functions[i] = function() end end
+  for _ = 1, 3 do
+    collectgarbage()
+    for i = 1, 20 * size do assert(functions[i]() == nil) end
+    for i = 1, size do functions[i] = function() end end
+    some()
+  end
+end
+
 do -- old objects of all kinds that come to refer to new ones; large tables among them
   local old, big, hash, functions, threads = {}, {}, {}, {}, {}
   for i = 1, size do
