@@ -210,6 +210,8 @@ void gc_scan_weak_major(Domain *d, Weakness w, Table *t);
 /* Follows the strong references among these slots of a weak table and notes the others of
  * which the object may have to go. from..to as in GcWeakRange. */
 void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange range);
+/* The same for one slot or node, which exists, on a marked card. */
+void gc_scan_weak_card(Domain *d, Weakness w, GcWeakRange entry);
 /* Follows what was noted of tables that are weak in another way by now, or not at all; false:
  * the piece is over before all is checked. */
 bool gc_check_weak_minor(Domain *d);

@@ -5,7 +5,7 @@
  * slots of the others (GcWeakRange) in one of three lists, each kind of marking in lists
  * of its own. The major one notes whole parts; the minor one only what may have to go,
  * which refers to a young object that is not known to be alive yet: single entries of large
- * parts, small parts as a whole. At its end:
+ * parts, small parts as a whole; and what is on marked cards. At its end:
  *
  *   settle       the value of an ephemeron is followed once its key is alive; those whose
  *                key is not reached yet wait for it (gc_ephemeron.c);
@@ -333,7 +333,7 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   bool large = heap_is_large(r.node ? node_bytes(r.table) : array_bytes(r.table)), any = false;
   d->gc.step_work += n * (r.node ? 2 * LOOK_WORK : LOOK_WORK);
   for (uint32_t i = r.from; i < r.from + n; i++) {
-    prefetch_entry(&r, i + PREFETCH_AHEAD);
+    if (i + PREFETCH_AHEAD < r.from + n) prefetch_entry(&r, i + PREFETCH_AHEAD);
     bool may_go = r.node ? node_may_go(d, w, r.table, i) : slot_may_go(&r.table->array[i]);
     if (may_go && large) note_minor(d, w, (GcWeakRange){r.table, i, i + 1, r.node});
     any |= may_go;
@@ -343,14 +343,36 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
 }
 
+/* It was stored to, so it is noted unseen: to look at its objects takes longer than the rest. */
+void gc_scan_weak_card(Domain *d, Weakness w, GcWeakRange r) {
+  uint32_t n;
+  if (!r.node && w == WEAK_KEYS) {
+    visit_values(d, range_values(&r, &n), 1, SCAN_MINOR);
+    return;
+  }
+  if (r.node && w == WEAK_VALUES) {
+    Node *node = range_nodes(&r, &n);
+    if (node->tag == TAG_NIL) forget_key(node);
+    else if (node->key_tag & TAG_COLLECTED) visit(d, node->key.gc, SCAN_MINOR);
+  }
+  note_minor(d, w, r);
+  if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
+}
+
 /* The rest of the list; false: the piece is over before. */
 static bool check_ranges(Domain *d, const GcWeakRanges *list, uint32_t *done, Weakness noted) {
+  const Table *last = NULL;
+  Weakness w = WEAK_NONE;
   for (; *done < list->n; ++*done) {
     if (gc_piece_is_over(&d->gc)) return false;
     const GcWeakRange *r = &list->items[*done];
-    prefetch_range(list, *done);
-    if (gc_weakness(d, r->table) != noted) follow_range(d, r, SCAN_MINOR);
-    d->gc.step_work += CHECK_WORK;
+    if (*done + PREFETCH_AHEAD < list->n) __builtin_prefetch(r[PREFETCH_AHEAD].table);
+    if (r->table != last) {
+      w = gc_weakness(d, last = r->table);
+      d->gc.step_work += CHECK_WORK;
+    }
+    if (w != noted) follow_range(d, r, SCAN_MINOR);
+    d->gc.step_work += sizeof *r;
   }
   return true;
 }
