@@ -214,6 +214,8 @@ void gc_scan_weak_major(Domain *d, Weakness w, Table *t);
 /* Follows the strong references among these slots of a weak table and notes slots whose
  * object may die. from..to as in GcWeakRange. */
 void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange range);
+/* Scans one slot or node, which must exist, on a marked card in the same way. */
+void gc_scan_weak_card(Domain *d, Weakness w, GcWeakRange entry);
 /* Follows what was noted of tables that are no longer weak, or weak in another way.
  * Returns false if the piece is over before all is checked. */
 bool gc_check_weak_minor(Domain *d);

@@ -258,7 +258,7 @@ static void scan_slot(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t from = (uint32_t)(start / sizeof(TValue));
   if (from >= t->array_size) return;
   if (w == WEAK_NONE) visit_value(d, &t->array[from], SCAN_MINOR);
-  else gc_scan_weak_minor(d, w, (GcWeakRange){t, from, from + 1, 0});
+  else gc_scan_weak_card(d, w, (GcWeakRange){t, from, from + 1, 0});
 }
 
 _Static_assert(sizeof(Node) >= CARD_GRANULE, "no two nodes begin in one granule");
@@ -266,7 +266,7 @@ static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t i = (uint32_t)((start + sizeof(Node) - 1) / sizeof(Node));
   if (i >= table_node_count(t)) return;
   if (w == WEAK_NONE) visit_nodes(d, t->node + i, 1, SCAN_MINOR);
-  else gc_scan_weak_minor(d, w, (GcWeakRange){t, i, i + 1, 1});
+  else gc_scan_weak_card(d, w, (GcWeakRange){t, i, i + 1, 1});
 }
 
 /* Returns the memory of a card, NULL when the part is gone. The part may have been

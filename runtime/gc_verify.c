@@ -252,7 +252,8 @@ static bool on_marked_card(const void *part, size_t size, const void *slot) {
 
 static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w, bool clean) {
   if (n->tag == TAG_NIL) {
-    RULE(v, !clean || !(n->key_tag & TAG_COLLECTED) || !is_young(n->key.gc),
+    RULE(v, !clean || !(n->key_tag & TAG_COLLECTED) || !is_young(n->key.gc) ||
+               is_noted(v, (GcWeakRange){(Table *)t, (uint32_t)(n - t->node), 0, 1}),
          "the key of an empty node is old or forgotten", t);
     return;
   }

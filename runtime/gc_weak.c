@@ -5,7 +5,8 @@
  * the weak ones (GcWeakRange) in one of three lists. Each kind of marking has lists of
  * its own. The major marking notes whole parts. The minor marking notes only what may
  * have to be removed because it refers to a young object that is not known to be alive
- * yet: single entries of large parts, small parts as a whole. At its end, a marking does:
+ * yet: single entries of large parts, small parts as a whole, and whatever is on marked
+ * cards. At its end, a marking does:
  *
  *   settle       the value of an ephemeron is followed once its key is alive; an
  *                ephemeron whose key is not reached yet waits for it (gc_ephemeron.c);
@@ -348,7 +349,7 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   bool large = heap_is_large(r.node ? node_bytes(r.table) : array_bytes(r.table)), any = false;
   d->gc.step_work += n * (r.node ? 2 * LOOK_WORK : LOOK_WORK);
   for (uint32_t i = r.from; i < r.from + n; i++) {
-    prefetch_entry(&r, i + PREFETCH_AHEAD);
+    if (i + PREFETCH_AHEAD < r.from + n) prefetch_entry(&r, i + PREFETCH_AHEAD);
     bool may_go = r.node ? node_may_go(d, w, r.table, i) : slot_may_go(&r.table->array[i]);
     if (may_go && large) note_minor(d, w, (GcWeakRange){r.table, i, i + 1, r.node});
     any |= may_go;
@@ -358,14 +359,37 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
 }
 
-/* Checks the rest of the list; returns false if the piece ends before. */
+/* Notes the slot without a look at its objects, since it was stored to; the look would
+ * take longer than all else here. */
+void gc_scan_weak_card(Domain *d, Weakness w, GcWeakRange r) {
+  uint32_t n;
+  if (!r.node && w == WEAK_KEYS) {
+    visit_values(d, range_values(&r, &n), 1, SCAN_MINOR);
+    return;
+  }
+  if (r.node && w == WEAK_VALUES) {
+    Node *node = range_nodes(&r, &n);
+    if (node->tag == TAG_NIL) forget_key(node);
+    else if (node->key_tag & TAG_COLLECTED) visit(d, node->key.gc, SCAN_MINOR);
+  }
+  note_minor(d, w, r);
+  if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
+}
+
+/* Checks the rest of the list. Returns false if the piece ends before that. */
 static bool check_ranges(Domain *d, const GcWeakRanges *list, uint32_t *done, Weakness noted) {
+  const Table *last = NULL;
+  Weakness w = WEAK_NONE;
   for (; *done < list->n; ++*done) {
     if (gc_piece_is_over(&d->gc)) return false;
     const GcWeakRange *r = &list->items[*done];
-    prefetch_range(list, *done);
-    if (gc_weakness(d, r->table) != noted) follow_range(d, r, SCAN_MINOR);
-    d->gc.step_work += CHECK_WORK;
+    if (*done + PREFETCH_AHEAD < list->n) __builtin_prefetch(r[PREFETCH_AHEAD].table);
+    if (r->table != last) {
+      w = gc_weakness(d, last = r->table);
+      d->gc.step_work += CHECK_WORK;
+    }
+    if (w != noted) follow_range(d, r, SCAN_MINOR);
+    d->gc.step_work += sizeof *r;
   }
   return true;
 }

@@ -31,7 +31,7 @@ check() {
 }
 
 few="array_cards constants deep_varargs many_arguments many_functions messages pack recursing_threads
-  small_weak_values table_move unpack weak_at_once"
+  small_weak_values table_move unpack weak_at_once weak_memo"
 rows=${STEPS:-$few}
 [ "$rows" = all ] && rows=$("$SAROS" "$TESTSUITE/recording/_steps_bounded.lua")
 for row in $rows; do check "$row"; done

@@ -81,6 +81,10 @@ local function stir(subject, step)
   local t = subject.t
   for i = 1, 3 do t[step + i / 4] = i end
   for i = 1, 3 do t[step + i / 4] = nil end
+  local key = next(t)
+  if key and not subject.held[key] then -- is taken out, and its key dies
+    t[key], subject.at_change = nil, subject.at_change and subject.at_change - 1
+  end
 end
 
 local function round(change_at)
