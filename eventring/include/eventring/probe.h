@@ -60,9 +60,7 @@ struct eventring_lane {
   const uint64_t *gate; /* class bits in force; never NULL */
   uint64_t *next;       /* address of the next word */
   uint64_t *limit;      /* end of the block; NULL to take the slow path */
-  /* ticks after which a word's 41 bits would be ambiguous; 0 to take the slow path
-     always */
-  uint64_t expires;
+  uint64_t expires;     /* ticks after which 41 bits are ambiguous; 0: the slow path */
   uint64_t extra;       /* words of this block that are not the first word of an event */
   uint64_t context;     /* context of the next events in this ring; 0 if none */
   uint64_t reserved[2];
@@ -109,8 +107,8 @@ static inline uint64_t eventring_ticks(void) {
 #endif
 }
 
-/* Returns whether this class is being recorded in this ring, so that a host can skip work
-   that is only needed for a probe. Owner. */
+/* Returns whether this class is being recorded in this ring, to skip work for probes.
+   Owner. */
 static inline bool eventring_enabled(const eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class) {
@@ -170,8 +168,7 @@ static inline uint64_t eventring_double_bits(double value) {
 
 /* ---- The probes --------------------------------------------------------
  *
- * Each probe tests the gate and does nothing when its class is off. Threads, for all
- * probes: owner. */
+ * Each tests the gate and does nothing when its class is off. For all: owner. */
 
 /* Writes the begin of a span; the next function, the end. */
 static inline void eventring_begin(eventring_domain *domain,
@@ -189,9 +186,8 @@ static inline void eventring_end(eventring_domain *domain,
     eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 0));
 }
 
-/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu` is for how
-   many ns its thread was not on a processor (eventring_off_cpu_since), or 0 if it always
-   was on one. */
+/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu`: for how
+   many ns its thread was not on a processor (eventring_off_cpu_since), or 0. */
 static inline void eventring_end_off_cpu(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -214,9 +210,8 @@ static inline void eventring_begin_int(eventring_domain *domain,
                     (uint64_t)value);
 }
 
-/* Writes the begin of a span with text or bytes, as the definition says, for example the
-   name of the work. Bytes beyond EVENTRING_MAX_PAYLOAD are cut and the event is marked
-   TRUNCATED. */
+/* Writes the begin of a span with text or bytes, as the definition says. Bytes beyond
+   EVENTRING_MAX_PAYLOAD are cut and the event is marked TRUNCATED. */
 static inline void eventring_begin_bytes(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -295,7 +290,7 @@ static inline void eventring_lifecycle(eventring_domain *domain,
  * A context is a flow of control within a domain, such as a coroutine. Begins and ends of
  * spans match within their context. The host chooses the ids, from 1 (0 means none), and
  * uses no id again as long as the domain lives. A host without contexts calls none of
- * these functions and has no costs. Threads, for all: owner. */
+ * these functions and has no costs. For all: owner. */
 
 /* Makes the events that follow in this ring belong to `context`. A host with contexts
    calls it before its probes when their class is being recorded (eventring_enabled). It

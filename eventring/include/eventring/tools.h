@@ -178,7 +178,8 @@ struct eventring_function_info {
 int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
                               struct eventring_function_info *info);
 
-/* The innermost frame of a stack; the rest of the stack is the stack `parent`. */
+/* The innermost frame of a stack; the rest of the stack is the stack `parent`. The
+   function returns as above. */
 struct eventring_stack_info {
   uint32_t parent;       /* less than the id; 0 for the outermost frame */
   uint32_t function;     /* id of the function; 0 if not known */

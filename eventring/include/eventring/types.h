@@ -147,7 +147,7 @@ const char *eventring_strerror(int code);
  * reach a terminal: control characters, marks of direction, separators of lines and
  * characters without width change what is shown around them. (The names that a cursor
  * returns are UTF-8 without control characters; payloads are as they were recorded.)
- * Threads, for all: any thread. */
+ * For all: any thread. */
 
 /* A character of a text. */
 struct eventring_character {
