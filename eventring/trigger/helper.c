@@ -51,13 +51,15 @@ enum {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-enum sleep { ASLEEP, AWAKE, FOR_GOOD };
+/* FOR_GOOD: the helper must not go on. GONE: it has seen that. */
+enum sleep { ASLEEP, AWAKE, FOR_GOOD, GONE };
 static struct {
   bool running;       /* the helper was started and not joined */
-  bool left;          /* the process exits, and the helper is asleep for good */
+  bool left;          /* the process exits, and the helper was left asleep for good */
+  bool detached;      /* the helper was left at some time: it cannot be joined */
   uint32_t stopped;   /* atomic: the helper is to end */
   uint32_t has_ended; /* atomic */
-  uint32_t sleep;     /* enum sleep; atomic. FOR_GOOD: the helper must not go on */
+  uint32_t sleep;     /* enum sleep; atomic */
   pthread_t thread;
 } helper;
 
@@ -126,10 +128,13 @@ static void yield_to_others(void) {
    state to ASLEEP. Returns false if the helper must not go on. */
 static bool sleep_on(uint32_t seen, uint64_t ns) {
   const struct timespec time = {.tv_nsec = (long)ns};
-  uint32_t asleep = ASLEEP;
+  uint32_t state = ASLEEP;
   syscall(SYS_futex, &evr_watch_work, FUTEX_WAIT_PRIVATE, seen, &time, NULL, 0);
-  return __atomic_compare_exchange_n(&helper.sleep, &asleep, AWAKE, false, __ATOMIC_RELAXED,
-                                     __ATOMIC_RELAXED);
+  /* acquire: pairs with the release in take_back */
+  while (!__atomic_compare_exchange_n(&helper.sleep, &state, state == ASLEEP ? AWAKE : GONE,
+                                      false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    continue;
+  return state == ASLEEP;
 }
 
 /* Sets the state to ASLEEP and sleeps as sleep_on does. */
@@ -220,6 +225,7 @@ static void start(void) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   helper.stopped = helper.has_ended = 0;
   helper.sleep = ASLEEP;
+  helper.detached = false;
   evr_off_cpu_find_later();
   evr_stack_helped(true);
   helper.running = pthread_create(&helper.thread, &attributes, help, NULL) == 0;
@@ -234,8 +240,18 @@ static void start(void) {
 /* Joins the helper's thread. (If the helper is the last thread of the process, it calls
    this itself, without effect.) */
 static void join(void) {
-  pthread_join(helper.thread, NULL);
+  if (!helper.detached) pthread_join(helper.thread, NULL);
   helper.running = false;
+}
+
+/* Undoes leave_asleep, for a recording that begins while the process exits. Returns false
+   if the helper has seen that it must not go on. */
+static bool take_back(void) {
+  uint32_t for_good = FOR_GOOD;
+  helper.left = false;
+  /* release: pairs with the acquire in sleep_on */
+  return __atomic_compare_exchange_n(&helper.sleep, &for_good, ASLEEP, false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED);
 }
 
 static void begin(void) {
@@ -247,7 +263,8 @@ static void begin(void) {
   pthread_mutex_lock(&mutex);
   /* acquire: pairs with the release at the end of help */
   if (helper.running && __atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
-  if (!helper.running && !helper.left) start();
+  if (helper.left) helper.running = take_back();
+  if (!helper.running) start();
   pthread_mutex_unlock(&mutex);
 }
 
@@ -291,7 +308,7 @@ static void finish(bool exits) {
   if (helper.running && exits && leave_asleep()) {
     pthread_detach(helper.thread);
     helper.running = false;
-    helper.left = true;
+    helper.left = helper.detached = true;
   }
   if (helper.running) end_helper();
   pthread_mutex_unlock(&mutex);

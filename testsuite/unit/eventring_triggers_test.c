@@ -406,6 +406,39 @@ static void test_in_a_child(void **state) {
   assert_int_equal(rmdir("forks"), 0);
 }
 
+/* ---- After the end ----------------------------------------------------------------- */
+
+static void record_late(void) {
+  start_recording(EVENTRING_DEFAULT_WSIZE);
+  set("error");
+  eventring_note_error("late", 4);
+  const int waited = eventring_triggers_wait(ENOUGH);
+  eventring_stop();
+  _exit(waited == EVENTRING_OK && copies(".", "-trigger", NULL) == 1 ? 0 : 1);
+}
+
+/* Records and returns, so that the library ends the recording at the exit. A handler that
+   was registered before records once more after that. */
+static int record_and_exit(void) {
+  register_test_events();
+  atexit(record_late);
+  start_recording(EVENTRING_DEFAULT_WSIZE);
+  return 1;
+}
+
+/* Checks that a recording which begins after the library's exit handler has a helper. */
+static void test_after_the_exit(void **state) {
+  int status;
+  (void)state;
+  pid_t child = fork();
+  if (child == 0) {
+    execl("/proc/self/exe", "late", "late", NULL);
+    _exit(2);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 /* ---- Texts ------------------------------------------------------------------------ */
 
 static void test_texts(void **state) {
@@ -444,7 +477,9 @@ static void test_texts(void **state) {
   assert_int_equal(eventring_triggers_check(longest, sizeof longest, NULL), EVENTRING_E_CONFIG);
 }
 
-int main(void) {
+int main(int count, char **words) {
+  (void)words;
+  if (count > 1) return record_and_exit();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_texts), TEST(test_counter), TEST(test_copy),
@@ -452,7 +487,8 @@ int main(void) {
       TEST(test_names_that_come_later), TEST(test_error_and_signal),
       TEST(test_cooldown_and_limits), TEST(test_many), TEST(test_directory),
       TEST(test_no_directory), TEST(test_parts), TEST(test_of_the_configuration),
-      TEST(test_at_the_end), TEST(test_from_outside), TEST(test_in_a_child)};
+      TEST(test_at_the_end), TEST(test_from_outside), TEST(test_in_a_child),
+      TEST(test_after_the_exit)};
   register_test_events();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
