@@ -80,6 +80,7 @@ static int start_recording(lua_State *L) {
   if (state == EVENTRING_STOPPED || state == EVENTRING_STANDBY) {
     if (probes_start(stream, &error) != 0) return push_error(L, &error);
     eventring_domain_check(domain_of(L));
+    probes_take_up(L->domain); /* safepoints test no word of the recording yet */
   }
   lua_pushboolean(L, 1);
   return 1;

@@ -231,7 +231,10 @@ static void obey_control(Domain *d) {
 
 void call_profile_obey(Domain *d) {
   lua_State *L = d->current;
-  if (L == NULL || d->gc.running) return;
+  if (L == NULL || d->gc.running) {
+    choose_word(d); /* at a collection, which may be the first safepoint of a recording */
+    return;
+  }
   obey_control(d);
   follow(L);
   call_profile_check_spans(L);

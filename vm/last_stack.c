@@ -279,20 +279,12 @@ static void write_if_due(Domain *d) {
   write_stack(d, EVENTRING_STACK_PERIOD, 0, false);
 }
 
-/* Lets the word of safepoints be chosen again when there is a new recording. */
-static void see_word(Domain *d) {
-  static const uint32_t *seen; /* atomic; relaxed: it is only compared */
-  const uint32_t *word = eventring_calls_word(d->rings);
-  if (__atomic_load_n(&seen, __ATOMIC_RELAXED) == word) return;
-  __atomic_store_n(&seen, word, __ATOMIC_RELAXED);
-  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
-}
-
 /* Obeys a request for a stack, at a safepoint or a collection. */
 static void obey(Domain *d) {
   eventring_stack_keep_host(d->rings, d);
   if (eventring_domain_slot(d->rings) < 0 || d->current == NULL) return;
-  see_word(d);
+  /* the recording may be new, and safepoints then test no word in it yet */
+  if (d->gc.running && d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
   if (period_ns != 0 && !eventring_stack_ask_each(period_ns)) write_if_due(d);
   const uint32_t number = eventring_stack_asked(d->rings);
   if (number == 0 || number == d->stack_asked) return;

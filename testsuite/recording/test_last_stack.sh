@@ -35,6 +35,23 @@ has "text" "before the end (period)" "$("$EVENTRING" stack killed.eventring)"
 has "autopsy" "inner  stuck.lua:1" "$("$EVENTRING" autopsy killed.eventring)"
 is "autopsy --json" '"inner"' "$("$EVENTRING" autopsy --json killed.eventring | jq '.stacks[0].frames[0].name')"
 
+# A recording that the program starts before a loop without allocations, and a second one,
+# whose control page is where the first one's was
+cat >started.lua <<'END'
+local er = require "saros.eventring"
+assert(er.start())
+if ... then assert(er.stop()) assert(er.start()) end
+local function inner(n) while true do n = n + 1 end end
+local x = inner(1)
+END
+for again in "" again; do
+  SAROS_EVENTRING_NAME=started$again "$SAROS" started.lua $again &
+  pid=$!
+  until_so has_stack "started$again.eventring" '.rows[0].frames[0].name == "inner"' ||
+    fail "started $again: $(head -c 2000 stacks.json stacks.err)"
+  kill -KILL $pid; wait $pid 2>/dev/null
+done
+
 # A signal that the process notices
 run aborted
 kill -ABRT $pid; wait $pid 2>/dev/null
