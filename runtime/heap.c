@@ -259,11 +259,12 @@ void *heap_new_home(void) {
 
 #define HEADER_TOUCHED (HEAP_BLOCK_SIZE - offsetof(Chunk, blocks)) /* with few blocks */
 
-/* Returns the bytes with pages of a first chunk whose heap was never collected: its
- * header, the blocks taken, and the part of the current one before the cursor. Other
- * chunks count as a whole. */
-static size_t touched_bytes(const Heap *h, const Chunk *c) {
-  if (c->next != NULL || c->nblocks != HEAP_FIRST_BLOCKS || h->epoch != 0 || h->hole.block == NULL)
+/* Returns the bytes with pages of a first chunk whose heap was never collected, not even
+ * in part: its header, the blocks taken, and the part of the current one before the
+ * cursor. Other chunks count as a whole. */
+static size_t touched_bytes(Heap *h, const Chunk *c) {
+  const bool collected = h->epoch != 0 || heap_domain(h)->gc.minor_begun;
+  if (c->next != NULL || c->nblocks != HEAP_FIRST_BLOCKS || collected || h->hole.block == NULL)
     return mapped_bytes(c);
   size_t bytes = HEADER_TOUCHED + (size_t)(h->cursor - h->hole.block->start);
   for (const Block *b = h->consumed.first; b != NULL; b = b->next)
