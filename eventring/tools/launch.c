@@ -428,20 +428,20 @@ static struct eventring_info info_of(const struct launch *launch, const char *na
   return info;
 }
 
-/* Tells whether a file is PID-START.eventring beside a PID.eventring: the process has
-   begun another recording after exec. */
-static bool was_replaced(const struct launch *launch, const char *name, pid_t pid) {
-  char newest[64];
-  struct stat st;
-  snprintf(newest, sizeof newest, "%ld%s", (long)pid, EVENTRING_SUFFIX);
-  return strcmp(name, newest) != 0 &&
-         fstatat(launch->fd, newest, &st, AT_SYMLINK_NOFOLLOW) == 0;
+/* Tells whether the process of a recording has begun another one, after exec. */
+static bool was_replaced(const struct eventring_info *info, const struct eventring_info *all,
+                         size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (all[i].pid == info->pid && all[i].start_ns > info->start_ns &&
+        all[i].liveness != EVENTRING_SAVED)
+      return true;
+  return false;
 }
 
-static void clear_file(struct launch *launch, const char *name) {
-  const struct eventring_info info = info_of(launch, name);
+static void clear_file(struct launch *launch, const char *name, struct eventring_info info,
+                       bool was_replaced) {
   const struct eva_ending ending = eva_ending_of(&info);
-  bool is_dead = info.liveness == EVENTRING_DEAD && !was_replaced(launch, name, info.pid);
+  bool is_dead = info.liveness == EVENTRING_DEAD && !was_replaced;
   bool is_copy = info.liveness == EVENTRING_SAVED; /* made by a trigger */
   bool wanted = launch->keeps && (!launch->only_bad || eva_ended_badly(&ending));
   if (info.liveness == EVENTRING_LIVE)
@@ -496,7 +496,11 @@ static void clear_files(struct launch *launch) {
   struct file_list list;
   if (launch->merged) unlinkat(launch->fd, launch->merged, 0);
   if (!list_files(launch, &list)) return;
-  for (size_t i = 0; i < list.count; i++) clear_file(launch, list.names[i]);
+  struct eventring_info *all = need_zeroed(list.count + 1, sizeof *all);
+  for (size_t i = 0; i < list.count; i++) all[i] = info_of(launch, list.names[i]);
+  for (size_t i = 0; i < list.count; i++)
+    clear_file(launch, list.names[i], all[i], was_replaced(&all[i], all, list.count));
+  free(all);
   free_list(&list);
 }
 

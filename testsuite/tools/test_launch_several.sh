@@ -72,6 +72,31 @@ all() { # WHAT SPANS PROGRAM...
 all "a script" '{"inner":10}' ./both.sh
 [ -z "${executes-}" ] || all "exec" '{"inner":5,"outer":3}' "$SAROS" outer.lua "$SAROS"
 
+# exec while a child that knows nothing of the recording still has the lock of its file: the new
+# recording then has another name, and the first one is the process's past all the same
+if [ -n "${executes-}" ] && [ "$(uname -m)" = x86_64 ]; then
+  cat >clone.lua <<'END'
+local e, ffi = require "saros.eventring", require "ffi"
+ffi.cdef "long syscall(long, ...); int execlp(const char *, const char *, const char *, void *); int usleep(unsigned);"
+for i = 1, 3 do e.span("outer", tostring, i) end
+local FORK, EXIT = 57, 231
+if ffi.C.syscall(FORK) == 0 then
+  ffi.C.usleep(300000)
+  ffi.C.syscall(EXIT, 0)
+end
+ffi.C.execlp(arg[1], arg[1], "slow.lua", nil)
+END
+  cat >slow.lua <<'END'
+local e = require "saros.eventring"
+e.span("inner", function() local ends = os.clock() + 0.6 repeat until os.clock() > ends end)
+io.open("names.txt", "w"):write(e.path()):close()
+END
+  "$EVENTRING" stats -- "$SAROS" clone.lua "$SAROS" >out.txt 2>errors.txt || fail "locked: $? $(cat errors.txt)"
+  has "locked: another name" ".2.eventring" "$(cat names.txt)"
+  is "locked: left in TMPDIR" "" "$(ls tmp)"
+  rm -rf tmp/*
+fi
+
 # the status is that of the program; a process that was killed is said to be
 cat >fails.sh <<'END'
 #!/bin/sh
