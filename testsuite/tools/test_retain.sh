@@ -211,7 +211,7 @@ is "status of the program" 5 $?
 wait $a
 has "of a program" "_G.KEPT[*]" "$(cat program.txt)"
 
-# who does not come to a safepoint
+# who does not come to a safepoint, nor to a check of the helper's, which would answer aside
 cat >wait.lua <<'LUA'
 io.read()
 LUA
@@ -220,6 +220,7 @@ SAROS_EVENTRING_START=1 "$SAROS" wait.lua <fifo >out.txt 2>err.txt &
 pid=$!
 exec 9>fifo
 await "$pid"
+kill -STOP "$pid"
 ends 1 "has not answered" "$EVENTRING" retain --wait 0.2 "$pid"
 ends 1 "has not answered" "$EVENTRING" retain --wait 0.2 --json "$pid"
 is "nobody answered" '[false]' "$(query stdout.txt '[.domains[].answered]')"
