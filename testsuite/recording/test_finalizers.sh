@@ -55,9 +55,10 @@ check() {
   is "$1: total" true "$(jq '.total.finalizers_ns == ([.domains[].finalizers_ns] | add) and
     .total.finalizers_ns == ([.total.spans[] | select(.name == "run_finalizers") | .total_ns] | add)' stats.json)"
 }
-for how in returns errs yields at_end in_coroutine in_domain; do check $how 100; done
-check exits 20
-check closes 20 # the others are called by the finalizer that closes: their span is not inside its
+# less than what they work: os.clock also counts the processor time of the library's thread
+for how in returns errs yields at_end in_coroutine in_domain; do check $how 80; done
+check exits 15
+check closes 15 # the others are called by the finalizer that closes: their span is not inside its
 "$EVENTRING" stats ./*.eventring >stats.txt
 has "column" " finalizers " "$(cat stats.txt)"
 
