@@ -175,6 +175,8 @@ asks() {
   local trigger="span(\"x\") > 0ns, dir=$2"
   answer=$(as_nobody "$EVENTRING" control "$file" --trigger "$trigger/1, max=1" 2>&1)
   retained=$(as_nobody timeout $PATIENCE "$EVENTRING" retain --wait 2 "$file" 2>&1)
+  # the list that page.py writes replaces this one, which must have been seen before
+  for _ in 1 2 3 4 5 6 7 8 9 10; do [ -d "$2/1" ] && break; sleep 0.1; done
   # (the interpreter of Python may be closed to that user)
   command -v python3 >/dev/null && python3 page.py "$file" "$trigger/2, max=1"
   paused=$(as_nobody "$EVENTRING" control "$file" --pause 2>&1; echo $?)
