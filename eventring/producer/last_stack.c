@@ -135,7 +135,10 @@ static bool is_asking; /* whether a request of the helper is on; used by it only
 bool eventring_stack_ask_each(uint64_t ns) {
   const bool helped = LOAD(helped);
   if (!helped || (LOAD(period) == ns && !LOAD(vain))) return helped;
-  STORE(due, evr_monotonic_ns() + EVR_FIRST_LOOK_NS);
+  const uint64_t first = evr_monotonic_ns() + EVR_FIRST_LOOK_NS;
+  /* A request that is due earlier stays: a call that only changes the period must not
+     put it off. */
+  if (LOAD(period) == 0 || LOAD(vain) || LOAD(due) > first) STORE(due, first);
   STORE(period, ns);
   STORE(vain, false);
   if (LOAD(turned)) evr_watch_post(0);

@@ -55,7 +55,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 enum sleep { ASLEEP, AWAKE, FOR_GOOD, GONE };
 static struct {
   bool running;       /* the helper was started and not joined */
-  bool left;          /* the process exits, and the helper was left asleep for good */
   bool detached;      /* the helper was left at some time: it cannot be joined */
   uint32_t stopped;   /* atomic: the helper is to end */
   uint32_t has_ended; /* atomic */
@@ -245,10 +244,9 @@ static void join(void) {
 }
 
 /* Undoes leave_asleep, for a recording that begins while the process exits. Returns false
-   if the helper has seen that it must not go on. */
+   if no helper was left asleep, or if it has seen that it must not go on. */
 static bool take_back(void) {
   uint32_t for_good = FOR_GOOD;
-  helper.left = false;
   /* release: pairs with the acquire in sleep_on */
   return __atomic_compare_exchange_n(&helper.sleep, &for_good, ASLEEP, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED);
@@ -263,7 +261,7 @@ static void begin(void) {
   pthread_mutex_lock(&mutex);
   /* acquire: pairs with the release at the end of help */
   if (helper.running && __atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
-  if (helper.left) helper.running = take_back();
+  if (!helper.running) helper.running = take_back();
   if (!helper.running) start();
   pthread_mutex_unlock(&mutex);
 }
@@ -308,7 +306,7 @@ static void finish(bool exits) {
   if (helper.running && exits && leave_asleep()) {
     pthread_detach(helper.thread);
     helper.running = false;
-    helper.left = helper.detached = true;
+    helper.detached = true;
   }
   if (helper.running) end_helper();
   pthread_mutex_unlock(&mutex);
@@ -323,7 +321,8 @@ static void wait_ns(uint64_t ns) {
 static void after_fork(void) {
   evr_questions_after_fork();
   pthread_mutex_init(&mutex, NULL);
-  helper.running = helper.left = false;
+  helper.running = false;
+  helper.sleep = ASLEEP;
   evr_stack_helped(false);
   note_own_thread(0);
 }

@@ -71,9 +71,10 @@ int eventring_stack_write(eventring_domain *domain, const struct eventring_stack
    Returns false when no domain is recorded. Any thread. */
 bool eventring_stack_ask(bool on);
 /* Makes the library's own thread ask all domains for their stacks once in each period of
-   `ns` as long as a domain is recorded, for the first time 20 ms from now; 0 ends that.
-   Returns false if the thread does not exist (without /proc, or if it could not be
-   started). Any thread; a call that changes nothing costs some ns. */
+   `ns` as long as a domain is recorded, for the first time within 20 ms; 0 ends that.
+   There is one period, that of the last call. Returns false if the thread does not exist
+   (without /proc, or if it could not be started). Any thread; a call that changes nothing
+   costs some ns. */
 bool eventring_stack_ask_each(uint64_t ns);
 /* Returns the number of the present request for stacks; 0 if there is none. A domain
    writes one stack for each number. Owner; costs some ns. */
