@@ -194,8 +194,10 @@ static void define_classes(void) {
 }
 
 static void name_samples(void) {
-#define MEMPROF_KIND(id, name, doc) eventring_memory_name(EVENTRING_MEMORY_KIND, MEMPROF_##id, name);
-#define MEMPROF_ORIGIN(id, name, doc) eventring_memory_name(EVENTRING_MEMORY_ORIGIN, MEMPROF_FROM_##id, name);
+#define MEMPROF_KIND(id, name, doc) \
+  eventring_memory_name(EVENTRING_MEMORY_KIND, MEMPROF_##id, name);
+#define MEMPROF_ORIGIN(id, name, doc) \
+  eventring_memory_name(EVENTRING_MEMORY_ORIGIN, MEMPROF_FROM_##id, name);
 #include "memprof.def"
 }
 

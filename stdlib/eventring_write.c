@@ -186,7 +186,8 @@ ALWAYS_INLINE uint64_t classes_of(const Domain *d) {
 #define HAS_SPANS(classes) ((classes) >> EVENTRING_CLASS_USER & 1)
 /* Whether spans are recorded, and class gc_detail is off, for which each span would write
    more events. */
-#define HAS_SPANS_ALONE(classes) (HAS_SPANS(classes) && !((classes) >> EVENTRING_CLASS_GC_DETAIL & 1))
+#define HAS_SPANS_ALONE(classes) \
+  (HAS_SPANS(classes) && !((classes) >> EVENTRING_CLASS_GC_DETAIL & 1))
 
 /* Records the bytes allocated so far. Called inside a span, at its begin and at its end:
    the difference was allocated in the span. */

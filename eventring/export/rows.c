@@ -213,7 +213,8 @@ static int emit(struct export_rows *r, enum export_table table) {
 #define SET_NAME(r, table, e)                                                       \
   do {                                                                              \
     SET_TEXT(r, IN(table, name), (e)->name);                                        \
-    SET_TEXT(r, IN(table, class), eventring_cursor_name((r)->cursor, EVENTRING_NAME_CLASS, (e)->event_class)); \
+    SET_TEXT(r, IN(table, class),                                                   \
+             eventring_cursor_name((r)->cursor, EVENTRING_NAME_CLASS, (e)->event_class)); \
     SET_PLACE(r, table, e);                                                         \
     set_some(r, IN(table, context), (e)->context);                                  \
   } while (0)

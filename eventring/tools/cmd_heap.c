@@ -146,7 +146,8 @@ static void all_rows(struct view_to *to, const void *heap) {
   }
 }
 
-#define LOST(measure) VIEW_GET(UINT, bytes), .offset = offsetof(struct eva_heap_state, lost[measure])
+#define LOST(measure) \
+  VIEW_GET(UINT, bytes), .offset = offsetof(struct eva_heap_state, lost[measure])
 static VIEW(state_view, struct eva_heap_state,
     {"rate", NULL, VIEW_PLAIN, ROW(most_rate), .help = "samples a word"},
     {"profiles", NULL, VIEW_COUNT, ROW(profiles)},

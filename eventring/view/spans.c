@@ -901,7 +901,8 @@ static bool write_spans(void *state, struct eva_json *json, unsigned level,
   if (found) put_tracks(spans, showing.shown, showing.count, json);
   if (found && spans->keeps_all) found = put_chunks(spans, &showing);
   if (showing.count < spans->seen && !spans->keeps_all)
-    *left = (struct page_left){"spans, one by one", showing.count, spans->seen, "the number of spans"};
+    *left = (struct page_left){"spans, one by one", showing.count, spans->seen,
+                               "the number of spans"};
   free(showing.shown);
   if (!found) spans->run->events->status = EVENTRING_E_MEMORY;
   return found;

@@ -81,11 +81,10 @@ eventring/word.h: eventring_planted_sized: the size stands in the structure
 eventring/word.h: eventring_planted_body: its comment does not say which threads" \
   "$(headers headers | sed 's/eventring.h: .* lines, more than/eventring.h:/')"
 
-# Comments of C files (those of the heap and the collector are yet to be rewritten), and one fault
-# of each kind
+# The style of C files, and one fault of each kind
 cd "$top" || exit 1
-is "wrong in comments" "" \
-  "$(python3 "$TESTSUITE/docs/check_comments.py" vm stdlib examples testsuite eventring runtime include)"
+is "wrong in style" "" \
+  "$(python3 "$TESTSUITE/docs/check_style.py" vm stdlib examples testsuite eventring runtime include)"
 cd - >/dev/null || exit 1
 cat >planted.c <<'EOF'
 /* planted.c: a comment at the top, which says nothing of a function. */
@@ -108,9 +107,18 @@ void planted_write(void) {
   __atomic_store_n(&planted, 1, __ATOMIC_RELEASE);
 }
 static _Atomic int planted_elsewhere;
+static int planted_long(int one, int two, int three) { return one + two + three + planted_good() + 7; }
+static int planted_switch(int one) {
+  switch (one) {
+  case 1: return 2;
+    default: return 3;
+  }
+}
 EOF
 is "wrong in planted.c" "planted.c:7: planted_seeds: begins with no verb: The number of seeds.
 planted.c:10: a line of comment with 94 columns
+planted.c:21: a line of code with 103 columns
+planted.c:24: a case at the column of its switch
 planted.c:15: a memory order without its partner
-planted.c:20: a C11 atomic beside those of GCC" "$(python3 "$TESTSUITE/docs/check_comments.py" planted.c)"
+planted.c:20: a C11 atomic beside those of GCC" "$(python3 "$TESTSUITE/docs/check_style.py" planted.c)"
 finish

@@ -193,7 +193,9 @@ static void deep_calls_collect(void) {
   const char *text =
     "local most, depth = ... "
     "local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end "
-    "local function spread(n, ...) if n == 0 then return 0 end return 1 + spread(n - 1, n, n, n) end "
+    "local function spread(n, ...) "
+    "  if n == 0 then return 0 end return 1 + spread(n - 1, n, n, n) "
+    "end "
     "local function metadeep(t, n) if n == 0 then return 0 end return 1 + t[n - 1] end "
     "local t = setmetatable({}, {__index = metadeep}) "
     "for _, call in ipairs {function() return deep(depth * 3 // 2) end, "

@@ -30,12 +30,14 @@ struct CMUnitTest {
 #define cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, state) \
   {#f, f, setup, teardown, state}
 #define cmocka_unit_test(f) cmocka_unit_test_prestate_setup_teardown(f, NULL, NULL, NULL)
-#define cmocka_unit_test_setup(f, setup) cmocka_unit_test_prestate_setup_teardown(f, setup, NULL, NULL)
+#define cmocka_unit_test_setup(f, setup) \
+  cmocka_unit_test_prestate_setup_teardown(f, setup, NULL, NULL)
 #define cmocka_unit_test_teardown(f, teardown) \
   cmocka_unit_test_prestate_setup_teardown(f, NULL, teardown, NULL)
 #define cmocka_unit_test_setup_teardown(f, setup, teardown) \
   cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, NULL)
-#define cmocka_unit_test_prestate(f, state) cmocka_unit_test_prestate_setup_teardown(f, NULL, NULL, state)
+#define cmocka_unit_test_prestate(f, state) \
+  cmocka_unit_test_prestate_setup_teardown(f, NULL, NULL, state)
 
 /* Where a check that failed (1) or skipped (2) jumps to. */
 static jmp_buf cmocka_out;

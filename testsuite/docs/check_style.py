@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the comments of C files keep to what HACKING.md asks of them?
+"""Do C files keep to what HACKING.md asks of their comments and of their layout?
 
-    check_comments.py FILE|FOLDER...
+    check_style.py FILE|FOLDER...
 
 - A comment directly above a function begins with a verb in the third person: "Returns ...",
   "Writes ...", "Tells whether ...".
@@ -12,13 +12,15 @@
   consistent in it.
 - Atomic operations are those of GCC (__atomic_load_n, ...), not those of <stdatomic.h>: words of a
   mapped file are plain integers, and a file that has both is read twice.
+- No line of code is longer than 100 columns, and no `case` stands at the column of its `switch`.
 Prints what is wrong; status 1 if there is something.
 """
 import os
 import re
 import sys
 
-MOST_COLUMNS = 90
+MOST_COLUMNS = 90 # of comments
+MOST_CODE_COLUMNS = 100
 ABOVE = 4
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 VERB = re.compile(r"[A-Z][a-z]+s\b(?!['’])")
@@ -31,6 +33,8 @@ TOTAL = re.compile("sequentially\\s[*\\s]*consistent")
 C11_ATOMIC = re.compile(r"\b_Atomic\b|\bmemory_order_|\batomic_(?:load|store|fetch|exchange|compare|init|bool|int)")
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST|CONSUME)|"
                    r"memory_order_(?:acquire|release|acq_rel|seq_cst)")
+SWITCH = re.compile(r" *(?:\} )?(?:else )?switch \(")
+CASE = re.compile(r" *(?:case\b.*:|default:)")
 
 
 def comments(text):
@@ -68,6 +72,15 @@ def check(path):
                 verb = VERB.match(words)
                 if not verb or verb.group(0) in NO_VERB:
                     yield number, f"{function.group(1)}: begins with no verb: {words[:60]}"
+    switches = []
+    for at, line in enumerate(lines):
+        if len(line) > MOST_CODE_COLUMNS and at not in commented:
+            yield at, f"a line of code with {len(line)} columns"
+        indent = len(line) - len(line.lstrip())
+        if SWITCH.match(line):
+            switches.append(indent)
+        elif CASE.match(line) and switches and indent == switches[-1]:
+            yield at, "a case at the column of its switch"
     total = any(TOTAL.search(text[begin:end]) for begin, end in found[:2])
     for at, line in enumerate(lines):
         code = COMMENT.sub("", line)
