@@ -369,58 +369,39 @@ testsuite_tools_producer_SOURCES = testsuite/tools/sample_producer.c
 testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_tools_producer_LDADD = $(LINK_EVENTRING)
 check_PROGRAMS += testsuite/tools/renamed_host
-testsuite_tools_renamed_host_SOURCES = testsuite/tools/renamed_host.c
 testsuite_tools_renamed_host_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_renamed_host_LDADD = $(LINK_EVENTRING)
 check_PROGRAMS += testsuite/tools/traced_host
-testsuite_tools_traced_host_SOURCES = testsuite/tools/traced_host.c
 testsuite_tools_traced_host_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_traced_host_LDADD = $(LINK_EVENTRING)
 # Records what a script says, at the times that it says.
 check_PROGRAMS += testsuite/tools/timed_host
-testsuite_tools_timed_host_SOURCES = testsuite/tools/timed_host.c \
-	testsuite/unit/set_clock.h testsuite/unit/test_clock.h
 testsuite_tools_timed_host_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS
 testsuite_tools_timed_host_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
 testsuite_tools_timed_host_LDADD = testsuite/unit/libtest_eventring.a
 check_PROGRAMS += testsuite/tools/sample_heap
-testsuite_tools_sample_heap_SOURCES = testsuite/tools/sample_heap.c
 testsuite_tools_sample_heap_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_sample_heap_LDADD = $(LINK_EVENTRING) -lm
 # Support program: answers questions with lies.
 check_PROGRAMS += testsuite/tools/retain_target
-testsuite_tools_retain_target_SOURCES = testsuite/tools/retain_target.c
 testsuite_tools_retain_target_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_retain_target_LDADD = $(LINK_EVENTRING)
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/tools/tally_test
-testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
-testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/export_text_test
-testsuite_tools_export_text_test_SOURCES = testsuite/tools/export_text_test.c testsuite/unit/draw.h
-testsuite_tools_export_text_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_export_text_test_LDADD = libexport.a libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS) -lm
 check_PROGRAMS += testsuite/tools/tally_batch_test
-testsuite_tools_tally_batch_test_SOURCES = testsuite/tools/tally_batch_test.c testsuite/unit/draw.h
-testsuite_tools_tally_batch_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_batch_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/intervals_test
-testsuite_tools_intervals_test_SOURCES = testsuite/tools/intervals_test.c \
-	testsuite/unit/eventring_common.h testsuite/unit/set_clock.h testsuite/unit/test_clock.h
 testsuite_tools_intervals_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS $(CMOCKA_CFLAGS)
 testsuite_tools_intervals_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
 testsuite_tools_intervals_test_LDADD = libanalysis.a testsuite/unit/libtest_eventring.a $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/writer_test
-testsuite_tools_writer_test_SOURCES = testsuite/tools/writer_test.c testsuite/unit/draw.h
-testsuite_tools_writer_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_writer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write_backend_open \
 	-Wl,--wrap=pwrite
 testsuite_tools_writer_test_LDADD = libeventring_tools.a $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/analysis_test
-testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \
-	testsuite/unit/eventring_common.h
-testsuite_tools_analysis_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_analysis_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 testsuite_tools_analysis_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS) -lm
 endif

@@ -3,11 +3,11 @@
 # its top); unit programs are listed here or in the local.mk of their folder:
 #
 #   check_PROGRAMS += testsuite/unit/test_foo
-#   testsuite_unit_test_foo_SOURCES = testsuite/unit/test_foo.c
 #   testsuite_unit_test_foo_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 #   testsuite_unit_test_foo_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
 #
-# (inside `if HAVE_CMOCKA` when it uses cmocka). A program whose name is neither
+# (inside `if HAVE_CMOCKA` when it uses cmocka; for libeventring the first line is enough, see
+# AM_DEFAULT_SOURCE_EXT in Makefile.am). A program whose name is neither
 # test_NAME nor NAME_test is one that tests use. Concurrency tests are named
 # testsuite/concurrency/...: those also run under ThreadSanitizer, and so do the unit
 # programs that runtests names.
@@ -49,34 +49,24 @@ check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test \
   testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
   testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test testsuite/unit/position_test \
   testsuite/unit/memprof_random_test
-testsuite_unit_number_test_SOURCES = testsuite/unit/number_test.c
 testsuite_unit_number_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_number_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
-testsuite_unit_heap_test_SOURCES = testsuite/unit/heap_test.c testsuite/unit/bare_domain.h
 testsuite_unit_heap_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_heap_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
-testsuite_unit_table_test_SOURCES = testsuite/unit/table_test.c testsuite/unit/bare_domain.h
 testsuite_unit_table_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_table_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
-testsuite_unit_memprof_random_test_SOURCES = testsuite/unit/memprof_random_test.c
 testsuite_unit_memprof_random_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_memprof_random_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
-testsuite_unit_channel_test_SOURCES = testsuite/unit/channel_test.c
 testsuite_unit_channel_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_channel_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
-testsuite_unit_mappings_test_SOURCES = testsuite/unit/mappings_test.c
 testsuite_unit_mappings_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_mappings_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
-testsuite_unit_api_test_SOURCES = testsuite/unit/api_test.c
 testsuite_unit_api_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_api_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
-testsuite_unit_watch_test_SOURCES = testsuite/unit/watch_test.c
 testsuite_unit_watch_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_watch_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
-testsuite_unit_external_test_SOURCES = testsuite/unit/external_test.c
 testsuite_unit_external_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_external_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
-testsuite_unit_position_test_SOURCES = testsuite/unit/position_test.c
 testsuite_unit_position_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_position_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
 endif

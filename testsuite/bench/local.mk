@@ -17,7 +17,6 @@ BENCH_FLAGS = --saros=$(abs_top_builddir)/saros --folder=$(abs_top_srcdir)/tests
 if HAVE_LTTNG_UST
 EXTRA_PROGRAMS += testsuite/bench/lttng_loop
 bench_programs += testsuite/bench/lttng_loop
-testsuite_bench_lttng_loop_SOURCES = testsuite/bench/lttng_loop.c testsuite/bench/lttng_provider.h
 testsuite_bench_lttng_loop_CPPFLAGS = $(SEE_EVENTRING) -I$(top_srcdir)/testsuite/bench \
 	$(LTTNG_UST_CFLAGS)
 testsuite_bench_lttng_loop_LDADD = $(LTTNG_UST_LIBS)
@@ -37,7 +36,6 @@ bench-stream: all testsuite/bench/eventring_bench
 # What eventring record is measured with, and make bench-recording [RECORDING="--only=sink"]
 EXTRA_PROGRAMS += testsuite/bench/load
 bench_programs += testsuite/bench/load
-testsuite_bench_load_SOURCES = testsuite/bench/load.c testsuite/bench/bench.h
 testsuite_bench_load_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_bench_load_LDADD = $(LINK_EVENTRING)
 bench-recording: all testsuite/bench/load
@@ -48,7 +46,6 @@ bench-recording: all testsuite/bench/load
 # Recordings of one kind of events each, for benches of what reads them
 EXTRA_PROGRAMS += testsuite/bench/kinds
 bench_programs += testsuite/bench/kinds
-testsuite_bench_kinds_SOURCES = testsuite/bench/kinds.c
 testsuite_bench_kinds_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_bench_kinds_LDADD = $(LINK_EVENTRING)
 
@@ -59,7 +56,6 @@ bench-ffi: all $(check_DATA)
 # make bench-profile [ROUNDS=n]: what a profile of calls costs
 bench_programs += testsuite/bench/profile_bench
 EXTRA_PROGRAMS += testsuite/bench/profile_bench
-testsuite_bench_profile_bench_SOURCES = testsuite/bench/profile_bench.c
 testsuite_bench_profile_bench_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_bench_profile_bench_LDADD = $(LINK_EVENTRING)
 bench-profile: all testsuite/bench/profile_bench
@@ -115,7 +111,7 @@ bench-memory: all
 # make bench-hashes [LOAD=0.7]: how functions spread integer keys
 EXTRA_PROGRAMS += testsuite/bench/hashes
 bench_programs += testsuite/bench/hashes
-testsuite_bench_hashes_SOURCES = testsuite/bench/hashes.c
+testsuite_bench_hashes_LDADD =
 bench-hashes: testsuite/bench/hashes
 	@testsuite/bench/hashes $(LOAD)
 

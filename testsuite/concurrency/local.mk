@@ -7,18 +7,14 @@ testsuite_unit_libtest_eventring_a_SOURCES = testsuite/unit/test_clock.h $(event
 testsuite_unit_libtest_eventring_a_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS
 
 check_PROGRAMS += testsuite/concurrency/eventring_points_test
-testsuite_concurrency_eventring_points_test_SOURCES = \
-	testsuite/concurrency/eventring_points_test.c
 testsuite_concurrency_eventring_points_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) \
 	-DEVENTRING_TESTPOINTS
 testsuite_concurrency_eventring_points_test_LDADD = testsuite/unit/libtest_eventring.a
 
 check_PROGRAMS += testsuite/concurrency/triggers_test
-testsuite_concurrency_triggers_test_SOURCES = testsuite/concurrency/triggers_test.c
 testsuite_concurrency_triggers_test_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_concurrency_triggers_test_LDADD = $(LINK_EVENTRING)
 
 check_PROGRAMS += testsuite/concurrency/deletion_test
-testsuite_concurrency_deletion_test_SOURCES = testsuite/concurrency/deletion_test.c
 testsuite_concurrency_deletion_test_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_concurrency_deletion_test_LDADD = $(LINK_EVENTRING)

@@ -2,23 +2,19 @@
 # What the tests of this folder record with.
 
 check_PROGRAMS += testsuite/faults/victim
-testsuite_faults_victim_SOURCES = testsuite/faults/victim.c
 testsuite_faults_victim_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_faults_victim_LDADD = $(LINK_EVENTRING)
 
 if SAROS
 check_PROGRAMS += testsuite/faults/allocations_test
-testsuite_faults_allocations_test_SOURCES = testsuite/faults/allocations_test.c
 testsuite_faults_allocations_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocations_test_LDADD = $(LINK_STDLIB)
 
 check_PROGRAMS += testsuite/faults/allocators_test
-testsuite_faults_allocators_test_SOURCES = testsuite/faults/allocators_test.c
 testsuite_faults_allocators_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocators_test_LDADD = $(LINK_STDLIB)
 
 check_PROGRAMS += testsuite/faults/brim_test
-testsuite_faults_brim_test_SOURCES = testsuite/faults/brim_test.c
 testsuite_faults_brim_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_brim_test_LDADD = $(LINK_STDLIB)
 endif

@@ -21,12 +21,10 @@ testsuite_fuzz_questions_test_DEPENDENCIES = $(COMMAND_OBJECTS) $(eventring_even
 
 # Stacks of processes whose memory is hostile.
 check_PROGRAMS += testsuite/fuzz/remote_test
-testsuite_fuzz_remote_test_SOURCES = testsuite/fuzz/remote_test.c
 testsuite_fuzz_remote_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_fuzz_remote_test_LDADD = libremote.a $(LINK_EVENTRING)
 
 check_PROGRAMS += testsuite/fuzz/bit_flips_test
-testsuite_fuzz_bit_flips_test_SOURCES = testsuite/fuzz/bit_flips_test.c
 testsuite_fuzz_bit_flips_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_fuzz_bit_flips_test_LDADD = $(LINK_EVENTRING)
 

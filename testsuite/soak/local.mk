@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The reader of the soak test (soak.sh), which the suite runs for some seconds.
 check_PROGRAMS += testsuite/soak/watch
-testsuite_soak_watch_SOURCES = testsuite/soak/watch.c
 testsuite_soak_watch_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_soak_watch_LDADD = $(LINK_EVENTRING)
 
