@@ -43,7 +43,6 @@ static void expect_written(const char *expected) {
 }
 
 static void containers_nest(void **state) {
-  (void)state;
   begin_writing();
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "a", 1);
@@ -66,7 +65,6 @@ static void containers_nest(void **state) {
 }
 
 static void containers_nest_deeply(void **state) {
-  (void)state;
   char expected[2 * 63 + 2];
   begin_writing();
   for (int i = 0; i < 63; i++) eva_json_open_array(&json), expected[i] = '[';
@@ -77,7 +75,6 @@ static void containers_nest_deeply(void **state) {
 }
 
 static void text_is_escaped(void **state) {
-  (void)state;
   begin_writing();
   eva_json_open_array(&json);
   eva_json_string(&json, "\"\\\n\t\x1f\x7f/");
@@ -95,7 +92,6 @@ static void text_is_escaped(void **state) {
 }
 
 static void numbers_are_exact(void **state) {
-  (void)state;
   begin_writing();
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "u", UINT64_MAX);
@@ -116,7 +112,6 @@ static void numbers_are_exact(void **state) {
 /* ---- Words and sums --------------------------------------------------------------- */
 
 static void values_have_words(void **state) {
-  (void)state;
   assert_string_equal(eva_ring_name(NULL, EVENTRING_USER), "ring1");
   assert_string_equal(eva_ring_name(NULL, 200), "?");
   assert_string_equal(eva_kind_name(EVENTRING_INSTANT), "event");
@@ -141,7 +136,6 @@ static void values_have_words(void **state) {
 }
 
 static void sums_stay_in_their_range(void **state) {
-  (void)state;
   assert_true(eva_add(1, 2) == 3 && eva_add(UINT64_MAX, 1) == UINT64_MAX);
   assert_true(eva_add_signed(-1, 2) == 1);
   assert_true(eva_add_signed(INT64_MAX, 1) == INT64_MAX);
@@ -239,7 +233,6 @@ static void counts_visited(void *context, const struct eva_tally_entry *entry) {
 }
 
 static void domains_are_counted_and_summed(void **state) {
-  (void)state;
   struct eva_tally *tally = eva_tally_new();
   eventring_cursor *cursor = open_self(0);
   assert_true(eventring_poll(cursor, &eva_tally_callbacks, tally, 0) > 0);
@@ -267,7 +260,6 @@ static void domains_are_counted_and_summed(void **state) {
 /* Checks a tally to which all blocks of the runtime rings are reported as lost, so that
    it is not known what the collector did. */
 static void only_runtime_rings_are_watched(void **state) {
-  (void)state;
   struct eva_tally *tally = eva_tally_new();
   eventring_cursor *cursor = open_self(0);
   eventring_cursor_select(cursor, 1u << EVENTRING_USER);
@@ -290,7 +282,6 @@ static int count_armed(void *context, const struct eventring_event *event) {
 /* Checks that if the n-th allocation fails, for each n, the tally says so and
    is freed completely. */
 static void each_allocation_may_fail(void **state) {
-  (void)state;
   const struct eventring_callbacks callbacks = {sizeof callbacks, count_armed, NULL};
   unsigned failures = 0;
   for (unsigned n = 1;; n++) {
@@ -312,7 +303,6 @@ static void each_allocation_may_fail(void **state) {
 }
 
 static void a_histogram_without_memory_stays_as_it_was(void **state) {
-  (void)state;
   struct eva_histogram histogram = {0}, other = {0};
   assert_int_equal(eva_histogram_add(&histogram, 5), 0);
   assert_int_equal(eva_histogram_add(&other, 1 << 20), 0);
@@ -332,7 +322,6 @@ static void a_histogram_without_memory_stays_as_it_was(void **state) {
 
 /* Checks runs on machines of different speeds, with some noise: B takes a tenth more. */
 static void runs_are_compared_at_equal_speed(void **state) {
-  (void)state;
   const double slow_a[] = {1.0, 1.6, 1.1, 1.9, 1.3}, slow_b[] = {1.7, 1.05, 1.4, 1.2, 1.5};
   const double noise[] = {1.004, 0.997, 1.0, 0.996, 1.003};
   double a[5], b[5], c[5];

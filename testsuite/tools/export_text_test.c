@@ -2,15 +2,10 @@
 /* export_text_test.c: numbers are written as printf writes them. Texts are the same
    whether several bytes are written at once or one by one. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../unit/cases.h"
 #include "../unit/draw.h"
 #include "export/text.h"
 
@@ -22,7 +17,6 @@ static void expect_number(uint64_t value) {
 }
 
 static void numbers_are_as_printf_puts_them(void **state) {
-  (void)state;
   for (uint64_t power = 1, last = 0; power > last; last = power, power *= 10)
     for (uint64_t by = 0; by < 3; by++)
       expect_number(power - 1 + by), expect_number(3 * power + by);
@@ -48,7 +42,6 @@ static void expect_text(unsigned char byte, size_t at, size_t size) {
 }
 
 static void eight_bytes_are_as_each_of_them(void **state) {
-  (void)state;
   for (int byte = 0; byte < 0x100; byte++)
     for (size_t size = 1; size < 20; size++)
       for (size_t at = 0; at < size; at++) expect_text((unsigned char)byte, at, size);

@@ -197,7 +197,6 @@ static void run_case(const struct test_case *c) {
 }
 
 static void the_figures_are_measuremes(void **state) {
-  (void)state;
   register_labels();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) run_case(&cases[i]);
 }

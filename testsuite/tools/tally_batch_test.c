@@ -2,14 +2,9 @@
 /* tally_batch_test.c: statistics of events in batches equal the statistics of the same
    events one by one: time under spans of the collector and of finalizers, which nest and
    cross the ends of batches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../unit/cases.h"
 #include "../unit/draw.h"
 #include "analysis/read.h"
 #include "analysis/tally.h"
@@ -114,7 +109,6 @@ static void expect_alike(uint64_t since) {
 
 static void batches_say_what_events_say(void **state) {
   struct eventring_config config;
-  (void)state;
   define_all();
   for (uint64_t seed = 1; seed <= 12; seed++) {
     random_state = seed;

@@ -2,14 +2,9 @@
 /* tally_test.c: the statistics of the `eventring` command on made-up events: quantiles,
  * the clock of time in the collector across losses, pauses and torn spans, begins and
  * ends of async spans, and the domains that used a slot in turn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "../unit/cases.h"
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/links.h"
@@ -41,7 +36,6 @@ static uint64_t true_quantile(const uint64_t *sorted, size_t count, uint32_t q) 
 static void quantiles_are_within_their_bound(void **state) {
   enum { COUNT = 5000 };
   static uint64_t values[COUNT];
-  (void)state;
   for (unsigned bits = 1; bits <= 64; bits++) {
     struct eva_histogram histogram = {0};
     for (size_t i = 0; i < COUNT; i++) {
@@ -63,7 +57,6 @@ static void quantiles_are_within_their_bound(void **state) {
 
 static void merged_is_added(void **state) {
   struct eva_histogram all = {0}, part[2] = {{0}, {0}};
-  (void)state;
   for (int i = 0; i < 1000; i++) {
     uint64_t value = random_word() >> 20;
     eva_histogram_add(&all, value);
@@ -91,7 +84,6 @@ static void is_equal(const struct eva_histogram *a, const struct eva_histogram *
    stay as they were. */
 static void borrowed_is_added(void **state) {
   struct eva_histogram all = {0}, part[2] = {{0}, {0}}, like[2] = {{0}, {0}}, sum = {0};
-  (void)state;
   for (int i = 0; i < 1000; i++) {
     const uint64_t value = random_word() >> (i % 2 ? 20 : 22);
     eva_histogram_add(&all, value);
@@ -112,7 +104,6 @@ static void borrowed_is_added(void **state) {
 /* Checks a bucket that gets more values than its word can count. */
 static void a_bucket_counts_beyond_its_word(void **state) {
   struct eva_histogram one = {0}, sum = {0};
-  (void)state;
   assert_int_equal(eva_histogram_add(&one, 5), 0);
   one.octaves[0][5] = UINT32_MAX;
   one.count = UINT32_MAX;
@@ -135,7 +126,6 @@ static void a_bucket_counts_beyond_its_word(void **state) {
 
 static void an_empty_one_is_zero(void **state) {
   struct eva_histogram histogram = {0};
-  (void)state;
   assert_int_equal(eva_histogram_quantile(&histogram, 50000), 0);
   assert_int_equal(eva_histogram_mean(&histogram), 0);
 }
@@ -173,7 +163,6 @@ static void expect(uint64_t watched, uint64_t in_gc) {
 }
 
 static int fresh(void **state) {
-  (void)state;
   clock_ = (struct eva_gc_clock){0};
   depth = 0;
   return 0;
@@ -186,7 +175,6 @@ enum {
 };
 
 static void nested_spans_count_once(void **state) {
-  (void)state;
   begin(GC, 100);
   begin(GC, 110);
   end(GC, 120);
@@ -201,7 +189,6 @@ static void nested_spans_count_once(void **state) {
 
 /* Checks a host that collects in a finalizer, and runs finalizers in a collection. */
 static void finalizers_count_apart(void **state) {
-  (void)state;
   begin(FINALIZERS, 100);
   begin(GC, 110);
   end(GC, 120);
@@ -224,7 +211,6 @@ static void cpu_time_is_what_was_not_off(void **state) {
   struct eventring_event event = {.kind = EVENTRING_BEGIN, .event_class = GC, .ns = 100,
                                   .incarnation = 1, .def = &measured, .name = "step"};
   uint64_t cpu;
-  (void)state;
   eva_gc_clock_event(&clock_, &event);
   event.depth = 1; /* a nested span, whose time counts in the outer one */
   eva_gc_clock_event(&clock_, &event);
@@ -249,7 +235,6 @@ static void cpu_time_is_what_was_not_off(void **state) {
 
 static void one_that_does_not_say_hides_it(void **state) {
   uint64_t cpu;
-  (void)state;
   begin(GC, 100);
   end(GC, 150);
   eva_gc_clock_stop(&clock_, 200);
@@ -257,7 +242,6 @@ static void one_that_does_not_say_hides_it(void **state) {
 }
 
 static void a_gap_belongs_to_neither(void **state) {
-  (void)state;
   begin(LOAD, 100);
   end(LOAD, 200);
   lose(1000);
@@ -268,7 +252,6 @@ static void a_gap_belongs_to_neither(void **state) {
 }
 
 static void a_collection_across_a_gap_counts_where_it_was_seen(void **state) {
-  (void)state;
   begin(GC, 100);
   begin(GC, 150);
   lose(1000); /* the outer span goes on, as the reader knows from the block */
@@ -279,7 +262,6 @@ static void a_collection_across_a_gap_counts_where_it_was_seen(void **state) {
 }
 
 static void a_torn_collection_counts_up_to_the_gap(void **state) {
-  (void)state;
   begin(GC, 100);
   begin(GC, 150);
   lose(1000);
@@ -291,7 +273,6 @@ static void a_torn_collection_counts_up_to_the_gap(void **state) {
 }
 
 static void open_before_and_open_after(void **state) {
-  (void)state;
   feed(EVENTRING_BEGIN, GC, 10, EVENTRING_SYNTHETIC); /* long before reading began */
   begin(GC, 1000);
   end(GC, 1010);
@@ -302,7 +283,6 @@ static void open_before_and_open_after(void **state) {
 }
 
 static void a_pause_is_not_watched(void **state) {
-  (void)state;
   begin(LOAD, 100);
   struct eventring_event pause = {.ns = 200, .kind = EVENTRING_LIFECYCLE,
                                   .id = EVENTRING_ID_PAUSE, .incarnation = 1};
@@ -318,7 +298,6 @@ static void a_pause_is_not_watched(void **state) {
 static struct eva_links links;
 
 static int no_links(void **state) {
-  (void)state;
   eva_links_free(&links);
   return 0;
 }
@@ -344,7 +323,6 @@ static void expect_waits(struct eva_link_outcome outcome) {
 }
 
 static void either_end_may_come_first(void **state) {
-  (void)state;
   expect_waits(take(B, 20, 1, 100));
   expect_waits(take(B, 20, 2, 110));
   expect_waits(take(B, 21, 1, 120)); /* the same link with another definition */
@@ -357,7 +335,6 @@ static void either_end_may_come_first(void **state) {
 }
 
 static void what_is_taken_twice_is_torn(void **state) {
-  (void)state;
   expect_waits(take(B, 20, 1, 100));
   struct eva_link_outcome second = take(B, 20, 1, 200);
   assert_true(!second.paired && second.torn.there && second.torn.ns == 100);
@@ -376,7 +353,6 @@ static void counts_waiting(void *context, const struct eva_link *link) {
 static void many_wait(void **state) {
   enum { COUNT = 10000 };
   size_t waiting = 0;
-  (void)state;
   for (uint64_t i = 0; i < COUNT; i++) expect_waits(take(i % 2 ? B : E, 20, i << 32, 1000 + i));
   eva_links_each(&links, counts_waiting, &waiting);
   assert_int_equal(waiting, COUNT);
@@ -481,7 +457,6 @@ static struct found take_apart(size_t block) {
 
 static void the_order_of_rings_says_nothing(void **state) {
   static const unsigned links_used[] = {2, 40, 100000};
-  (void)state;
   for (int i = 0; i < 60; i++) {
     draw_events(links_used[i % 3], i % 2 ? 20 : 2);
     const struct found ordered = take_in_order(), apart = take_apart(1 + random_word() % 300);
@@ -501,7 +476,6 @@ static void nobody_knows_what_runs_in_a_gap(void **state) {
   const struct eventring_loss loss = {.ring = EVENTRING_CALLS, .incarnation = 1, .count = 1};
   struct eva_span_time time;
   bool ended;
-  (void)state;
   assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
   assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), 5);
   event.depth = 1, event.ns = 12, event.id = 7;
@@ -524,7 +498,6 @@ static void nobody_knows_what_runs_in_a_gap(void **state) {
 static void lives_are_joined_by_incarnation(void **state) {
   struct eva_lives lives = {0};
   struct eventring_domain_info info = {.size = sizeof info, .incarnation = 7, .name = "seventh"};
-  (void)state;
   for (unsigned turn = 0; turn < 3; turn++)
     for (uint32_t n = 1; n <= 100; n++) {
       struct eva_life *life = eva_lives_at(&lives, n);
@@ -549,7 +522,6 @@ static void lives_are_joined_by_incarnation(void **state) {
 
 static void figures_read_well(void **state) {
   char figure[EVA_FIGURE];
-  (void)state;
   assert_string_equal(eva_duration_text(figure, 999), "999 ns");
   assert_string_equal(eva_duration_text(figure, 1234567), "1.235 ms");
   assert_string_equal(eva_duration_text(figure, 12345678), "12.35 ms");

@@ -7,16 +7,13 @@
  * and also pwrite, for the results of the system itself. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../unit/cases.h"
 #include "../unit/draw.h"
 #include "tools/writer/backend.h"
 
@@ -193,12 +190,10 @@ static void write_apart(unsigned depth) {
 }
 
 static void test_apart(void **state) {
-  (void)state;
   for (unsigned depth = 1; depth <= 8; depth *= 2) write_apart(depth);
 }
 
 static void test_hindered(void **state) {
-  (void)state;
   faults.short_writes = 2;
   faults.interrupts = 5;
   write_apart(4);
@@ -211,7 +206,6 @@ static void test_hindered(void **state) {
 /* Checks the writers with failures of system calls. (The calls of POSIX AIO are the C
    library's own.) */
 static void test_system(void **state) {
-  (void)state;
   for (unsigned depth = 1; depth <= 8; depth *= 2) {
     system_faults.short_writes = 2;
     system_faults.interrupts = 3;
@@ -224,7 +218,6 @@ static void test_system(void **state) {
 
 /* Checks that the last of the pieces of one unit wins, however they are delayed. */
 static void test_order(void **state) {
-  (void)state;
   static struct write_job jobs[JOBS];
   static uint64_t value[JOBS][512];
   faults.short_writes = 3;
@@ -247,7 +240,6 @@ static void test_order(void **state) {
 /* Checks that only pieces fail that find no space, or that wait for a piece that finds
    none. */
 static void test_full(void **state) {
-  (void)state;
   static struct write_job jobs[JOBS];
   static char bytes[2 * UNIT];
   memset(bytes, 'x', sizeof bytes);
@@ -277,7 +269,6 @@ static void test_full(void **state) {
 /* Checks that a queue that never takes anything makes the job fail, rather than the
    caller wait for ever. */
 static void test_never(void **state) {
-  (void)state;
   struct write_job job = {.from = "x", .size = 1};
   faults.always_again = true;
   begin(2);
@@ -290,7 +281,6 @@ static void test_never(void **state) {
 
 /* Checks errors of the system itself. */
 static void test_real_errors(void **state) {
-  (void)state;
   struct write_job job = {.from = "x", .size = 1};
   fd = open("/dev/full", O_WRONLY);
   assert_true(fd >= 0);

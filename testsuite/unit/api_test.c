@@ -3,14 +3,11 @@
  * debug information, as a C program that embeds the runtime sees them. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -363,14 +360,12 @@ static void hooks(void **state) {
 }
 
 static void yield_at_line(lua_State *L, lua_Debug *ar) {
-  (void)ar;
   lua_yield(L, 0);
 }
 
 /* Checks that LUA_MINSTACK values may be pushed onto a coroutine that yielded, as in
    a C function. */
 static void arguments_of_a_resume(void **state) {
-  (void)state;
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   lua_State *co = lua_newthread(L);
@@ -418,7 +413,6 @@ static void hooks_that_yield(void **state) {
 static int ncounts;
 
 static void stop_after_ten(lua_State *L, lua_Debug *ar) {
-  (void)ar;
   if (++ncounts == 10) luaL_error(L, "interrupted");
 }
 
@@ -439,7 +433,6 @@ static void count_hook(void **state) {
 
 /* Makes room, lets the collector run on top of it, and only then uses the room. */
 static void collect_then_push(lua_State *L, lua_Debug *ar) {
-  (void)ar;
   lua_sethook(L, NULL, 0, 0);
   assert_true(lua_checkstack(L, HOOK_PUSHES));
   for (int i = 0; i < 3; i++) {
@@ -454,7 +447,6 @@ static void collect_then_push(lua_State *L, lua_Debug *ar) {
  * scanned. (If the hook uses more than the collector has scanned, the heap verifier
  * reports it.) */
 static void room_of_a_hook(void **state) {
-  (void)state;
   setenv("SAROS_VERIFY", "1", 1);
   lua_State *L = luaL_newstate();
   unsetenv("SAROS_VERIFY");
@@ -615,7 +607,6 @@ static int leave_panic(lua_State *L) {
 /* Checks an error that is not caught: pending variables are closed, then the panic
  * function sees the error and the thread's status. */
 static void panic(void **state) {
-  (void)state;
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   lua_atpanic(L, leave_panic);
@@ -650,7 +641,6 @@ static void not_closable(void **state) {
 }
 
 static void *make_recorded_state(void *unused) {
-  (void)unused;
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   assert_int_equal(luaL_dostring(L, "ring = require 'saros.eventring'; assert(ring.start())"
@@ -661,7 +651,6 @@ static void *make_recorded_state(void *unused) {
 /* Checks that a state that is used after its first thread has ended is recorded as
    before. */
 static void another_thread(void **state) {
-  (void)state;
   pthread_t thread;
   void *made;
   assert_int_equal(pthread_create(&thread, NULL, make_recorded_state, NULL), 0);

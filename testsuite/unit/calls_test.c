@@ -2,14 +2,10 @@
 /* calls_test.c: the profile of calls (<eventring/calls.h>): its allocator, arrays, tries
    and collector. Long, as a list of small tests of one module. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "calls/collector.h"
 #include "calls/inside.h"
 #include "calls/lines.h"
@@ -21,7 +17,6 @@
 /* ---- allocator -------------------------------------------------------------------- */
 
 static void takes_memory_at_first_use(void **state) {
-  (void)state;
   struct evc_lines lines;
   evc_lines_init(&lines, 4096, 16);
   assert_null(lines.memory);
@@ -31,7 +26,6 @@ static void takes_memory_at_first_use(void **state) {
 }
 
 static void keeps_its_budget(void **state) {
-  (void)state;
   struct evc_lines lines;
   evc_lines_init(&lines, 16, 16);
   assert_non_null(evc_lines_take(&lines));
@@ -49,7 +43,6 @@ static void keeps_its_budget(void **state) {
 }
 
 static void takes_from_borrowed_memory(void **state) {
-  (void)state;
   char *memory = aligned_alloc(4096, 4096);
   struct evc_lines lines;
   for (int round = 0; round < 2; round++) {
@@ -64,7 +57,6 @@ static void takes_from_borrowed_memory(void **state) {
 }
 
 static void gives_blocks_again(void **state) {
-  (void)state;
   struct evc_lines lines;
   evc_lines_init(&lines, 128, 64);
   void *a = evc_lines_take(&lines), *b = evc_lines_take(&lines);
@@ -92,7 +84,6 @@ static void append(struct evc_array *array, uint64_t value) {
 }
 
 static void appends_and_finds(void **state) {
-  (void)state;
   struct evc_lines lines;
   struct evc_array array;
   evc_lines_init(&lines, (size_t)16 << 20, 64);
@@ -112,7 +103,6 @@ static void appends_and_finds(void **state) {
 }
 
 static void trims_to_empty(void **state) {
-  (void)state;
   struct evc_lines lines;
   struct evc_array array;
   evc_lines_init(&lines, 16, 16);
@@ -130,7 +120,6 @@ static void trims_to_empty(void **state) {
 }
 
 static void has_positions(void **state) {
-  (void)state;
   struct evc_lines lines;
   struct evc_array array;
   evc_lines_init(&lines, 4096, 64);
@@ -172,7 +161,6 @@ static void count_down(struct evc_array *array) {
 }
 
 static void uses_segments_again(void **state) {
-  (void)state;
   struct evc_lines lines;
   struct evc_array array;
   evc_lines_init(&lines, BUDGET, 64);
@@ -185,7 +173,6 @@ static void uses_segments_again(void **state) {
 }
 
 static void stops_when_exhausted(void **state) {
-  (void)state;
   struct evc_lines lines;
   struct evc_array array;
   evc_lines_init(&lines, 64, 64);
@@ -212,7 +199,6 @@ static void use_as_stack(struct evc_array *array) {
 }
 
 static void is_a_stack(void **state) {
-  (void)state;
   struct evc_lines lines;
   struct evc_array array;
   evc_lines_init(&lines, 4096, 64);
@@ -226,7 +212,6 @@ static void is_a_stack(void **state) {
 }
 
 static void keeps_pointers(void **state) {
-  (void)state;
   static int values[1000];
   struct evc_lines lines;
   struct evc_array array;
@@ -303,7 +288,6 @@ static void expect(const eventring_calls *calls, Node *node, uint64_t count, uin
 }
 
 static void counts_a_call(void **state) {
-  (void)state;
   eventring_calls *c = begin(1);
   assert_int_equal(eventring_calls_count(c), 1);
   eventring_calls_enter(c, 1, 1);
@@ -319,7 +303,6 @@ static void counts_a_call(void **state) {
 
 /* Checks a clock that passes 2^64. */
 static void clocks_may_wrap(void **state) {
-  (void)state;
   eventring_calls *c = begin(UINT64_MAX);
   eventring_calls_enter(c, 1, UINT64_MAX);
   eventring_calls_exit(c, 1, 1);
@@ -329,7 +312,6 @@ static void clocks_may_wrap(void **state) {
 }
 
 static void clocks_may_go_back(void **state) {
-  (void)state;
   eventring_calls *c = begin(1);
   eventring_calls_enter(c, 1, 1);
   eventring_calls_exit(c, 1, 0);
@@ -341,7 +323,6 @@ static void clocks_may_go_back(void **state) {
 }
 
 static void exits_without_entry_change_nothing(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   eventring_calls_exit(c, 1, 1);
   assert_int_equal(eventring_calls_count(c), 1);
@@ -356,7 +337,6 @@ static void exits_without_entry_change_nothing(void **state) {
 
 /* Checks that roots are found again. */
 static void has_several_roots(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   uint64_t now = 0;
   for (int i = 0; i < 1000; i++)
@@ -372,7 +352,6 @@ static void has_several_roots(void **state) {
 }
 
 static void settles_missing_exits(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   eventring_calls_enter(c, 1, 0);
   eventring_calls_enter(c, 2, 100);
@@ -389,7 +368,6 @@ static void settles_missing_exits(void **state) {
 }
 
 static void unwinds_deep_stacks(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   for (uint64_t i = 1; i <= 1000; i++) eventring_calls_enter(c, i, i);
   assert_int_equal(evc_depth(c), 1000);
@@ -406,7 +384,6 @@ static void unwinds_deep_stacks(void **state) {
 }
 
 static void finds_many_children(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   uint64_t now = 0;
   eventring_calls_enter(c, 7, now);
@@ -423,7 +400,6 @@ static void finds_many_children(void **state) {
 }
 
 static void enters_what_began_before(void **state) {
-  (void)state;
   eventring_calls *c = begin(1000);
   for (uint64_t i = 1; i <= 100; i++)
     eventring_calls_enter_as(c, i, 1000, EVENTRING_CALLS_ENTER_OPEN);
@@ -441,7 +417,6 @@ static void enters_what_began_before(void **state) {
 }
 
 static void has_a_histogram(void **state) {
-  (void)state;
   static const struct { uint64_t ticks; unsigned bucket; } cases[] = {
     {0, 0}, {127, 0}, {128, 1}, {255, 1}, {256, 2}, {1u << 20, 14},
     {((uint64_t)1 << 30) - 1, 23}, {(uint64_t)1 << 30, 24}, {(uint64_t)1 << 50, 24}};
@@ -457,7 +432,6 @@ static void has_a_histogram(void **state) {
 
 /* Checks that a full bucket of a node is carried, and that copies keep everything. */
 static void full_buckets_are_carried(void **state) {
-  (void)state;
   enum { CALLS = 3 * 65536 + 5 };
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
   eventring_calls *c = begin(0), *into = begin(0);
@@ -480,7 +454,6 @@ static void full_buckets_are_carried(void **state) {
 
 /* Checks that all buckets are halved if there is no memory for a carry. */
 static void full_buckets_are_halved(void **state) {
-  (void)state;
   /* the profile has room for the carry of some nodes */
   eventring_calls *c = eventring_calls_new(1);
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
@@ -503,7 +476,6 @@ static void full_buckets_are_halved(void **state) {
 /* Checks that recursion makes two nodes, however deep it is: the second has all recursive
    calls, with their time counted once. */
 static void recursion_has_two_nodes(void **state) {
-  (void)state;
   enum { DEEP = 200000 };
   eventring_calls *c = eventring_calls_new((size_t)16 << 20);
   eventring_calls_start(c, 0);
@@ -530,7 +502,6 @@ static void recursion_has_two_nodes(void **state) {
 /* Checks recursion through other functions: 1 enters 2 or 3, each of which enters 1 or
    ends. */
 static void mutual_recursion_has_few_nodes(void **state) {
-  (void)state;
   eventring_calls *c = begin(0), *into = begin(0);
   uint64_t now = 0, calls = 0, counts[4] = {0}, random = 1;
   uint64_t open[1000];
@@ -570,7 +541,6 @@ static void mutual_recursion_has_few_nodes(void **state) {
 /* Checks coroutines: 1 resumes a coroutine with 10, which calls 11 and yields; later 2
    resumes it. */
 static void follows_coroutines(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   eventring_calls_stack *main_stack = eventring_calls_first_stack(c);
   eventring_calls_stack *co = eventring_calls_stack_new(c);
@@ -604,7 +574,6 @@ static void follows_coroutines(void **state) {
 }
 
 static void deep_coroutines_move(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   eventring_calls_stack *main_stack = eventring_calls_first_stack(c);
   eventring_calls_stack *co = eventring_calls_stack_new(c);
@@ -628,7 +597,6 @@ static void deep_coroutines_move(void **state) {
 }
 
 static void has_many_stacks(void **state) {
-  (void)state;
   eventring_calls *c = begin(0);
   for (int round = 0; round < 100000; round++) {
     eventring_calls_stack *co = eventring_calls_stack_new(c);
@@ -686,7 +654,6 @@ static void expect_flat_to_agree(const eventring_calls *c) {
 }
 
 static void counts_what_finds_no_room(void **state) {
-  (void)state;
   eventring_calls *c = eventring_calls_new(1);
   eventring_calls_start(c, 0);
   uint64_t now = 0, calls = 0;
@@ -715,7 +682,6 @@ static void counts_what_finds_no_room(void **state) {
 
 /* Checks calls deeper than there is memory for frames: no wrong frame is popped. */
 static void counts_frames_without_room(void **state) {
-  (void)state;
   eventring_calls *c = eventring_calls_new(1);
   eventring_calls_start(c, 0);
   for (uint64_t i = 0; i < 100000; i++) eventring_calls_enter(c, 5, i);
@@ -735,7 +701,6 @@ static void counts_frames_without_room(void **state) {
 }
 
 static void a_million_paths_in_their_budget(void **state) {
-  (void)state;
   eventring_calls *c = eventring_calls_new((size_t)16 << 20);
   eventring_calls_start(c, 0);
   uint64_t now = 0;
@@ -776,7 +741,6 @@ static const struct eventring_calls_node *flat_node(const eventring_calls *c, ui
 }
 
 static void counts_flat_calls_by_function(void **state) {
-  (void)state;
   uint64_t now = 5, before;
   eventring_calls *c = full_trie(&now);
   before = flat_of(c, EVERY).calls;
@@ -807,7 +771,6 @@ static void counts_flat_calls_by_function(void **state) {
 
 /* Checks that figures are right while flat calls are open. */
 static void flat_calls_may_be_open(void **state) {
-  (void)state;
   uint64_t now = 0;
   eventring_calls *c = full_trie(&now);
   eventring_calls_enter_as(c, 1, 0, EVENTRING_CALLS_ENTER_OPEN);
@@ -929,7 +892,6 @@ static void run_random_program(uint64_t seed, uint64_t ids, bool each) {
 }
 
 static void flat_counts_are_the_truth(void **state) {
-  (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++) {
     run_random_program(seed, 20, true);
     run_random_program(seed, MOST_IDS, false); /* more functions than flat nodes */
@@ -942,7 +904,6 @@ static void flat_counts_are_the_truth(void **state) {
    takes one tick itself. */
 static void sums_a_deep_path(void **state) {
   enum { DEEP = 10000 };
-  (void)state;
   eventring_calls *c = eventring_calls_new((size_t)64 << 20);
   eventring_calls_start(c, 0);
   for (uint64_t i = 0; i < DEEP; i++) {
@@ -972,7 +933,6 @@ static void nest(eventring_calls *c) {
 }
 
 static void merges(void **state) {
-  (void)state;
   eventring_calls *a = begin(0), *b = begin(0), *into = begin(0);
   nest(a);
   nest(b);
@@ -992,7 +952,6 @@ static void merges(void **state) {
 }
 
 static void copies(void **state) {
-  (void)state;
   eventring_calls *c = begin(0), *copy = begin(0);
   eventring_calls_enter(c, 1, 0);
   eventring_calls_enter(c, 2, 0);
@@ -1010,7 +969,6 @@ static void copies(void **state) {
 }
 
 static void merges_in_part(void **state) {
-  (void)state;
   eventring_calls *c = begin(0), *into = eventring_calls_new(1);
   uint64_t now = 0;
   for (uint64_t id = 0; id < 2000; id++) {
@@ -1044,7 +1002,6 @@ static void *post_nest(void *thread) {
 }
 
 static void collects(void **state) {
-  (void)state;
   collector = evc_collector_new(BUDGET);
   assert_null(evc_serialize(collector).words);
   pthread_t threads[3];
@@ -1076,7 +1033,6 @@ static void collects(void **state) {
 }
 
 static void counts_tries_without_room(void **state) {
-  (void)state;
   collector = evc_collector_new(200000);
   eventring_calls *c = begin(0);
   nest(c);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/unit/channel_test.c: holders of channels, and when channels are freed, by
    their counts and when they contain each other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
+#include "cases.h"
 #include "channel.h"
 #include "domain.h"
 #include "thread.h"
@@ -18,7 +14,6 @@ static lua_State *L;
 static Peer *self;
 
 static int set_up(void **state) {
-  (void)state;
   L = domain_new(NULL, NULL);
   if (L == NULL) return -1;
   self = L->domain->peer;
@@ -26,7 +21,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  (void)state;
   domain_close(L);
   return channel_count() == 0 ? 0 : -1;
 }
@@ -55,7 +49,6 @@ static Message *receive_text(Channel *c) {
 static void release(Channel *c) { channel_let_go(c, self); }
 
 static void a_chain_goes_with_its_head(void **state) {
-  (void)state;
   Channel *head = new_channel();
   Channel *last = head;
   for (int i = 0; i < MANY; i++) {
@@ -71,7 +64,6 @@ static void a_chain_goes_with_its_head(void **state) {
 }
 
 static void one_that_lies_in_itself_goes(void **state) {
-  (void)state;
   Channel *c = new_channel();
   for (int i = 0; i < 3; i++) send_text(c, c);
   release(c);
@@ -79,7 +71,6 @@ static void one_that_lies_in_itself_goes(void **state) {
 }
 
 static void those_that_lie_in_each_other_go(void **state) {
-  (void)state;
   Channel *c[10];
   for (int i = 0; i < 10; i++) c[i] = new_channel();
   for (int i = 0; i < 10; i++) send_text(c[i], c[(i + 1) % 10]), send_text(c[i], c[(i + 3) % 10]);
@@ -93,7 +84,6 @@ static void those_that_lie_in_each_other_go(void **state) {
 /* Checks that a cycle of channels stays, with all that it holds, while a message in a
    domain's channel holds the cycle. */
 static void a_cycle_that_can_be_reached_stays(void **state) {
-  (void)state;
   Channel *held = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
   send_text(held, a);
   send_text(a, b);
@@ -120,7 +110,6 @@ static void a_cycle_that_can_be_reached_stays(void **state) {
 }
 
 static void a_message_that_is_lost_frees_the_cycle(void **state) {
-  (void)state;
   Channel *a = new_channel(), *b = new_channel();
   send_text(a, b);
   send_text(b, a);
@@ -136,7 +125,6 @@ static void a_message_that_is_lost_frees_the_cycle(void **state) {
 
 /* Checks that many cycles are found without one search for each. */
 static void cycles_do_not_pile_up(void **state) {
-  (void)state;
   Channel *held[MANY];
   for (int i = 0; i < MANY; i++) held[i] = new_channel();
   for (int i = 0; i < 10 * MANY; i++) {

@@ -44,7 +44,6 @@ static void write_nested(eventring_domain *d, int n) {
 }
 
 static void *write_spans(void *argument) {
-  (void)argument;
   eventring_domain *d = start_domain("writer");
   pthread_barrier_wait(&all_started);
   for (int n = 0; n < SPANS; n++) {
@@ -212,7 +211,6 @@ static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
 /* ---- The tests -------------------------------------------------------------------- */
 
 static void sound_file(void **state) {
-  (void)state;
   struct heard heard;
   assert_true(compare(file, 0, 0) > 4 * SPANS * THREADS);
   hear_file(file, EVENTRING_OPEN_AHEAD, true, 0, 0, &heard);
@@ -221,7 +219,6 @@ static void sound_file(void **state) {
 
 /* Checks batches that are switched on after some events were read, and off again. */
 static void batches_for_a_while(void **state) {
-  (void)state;
   struct heard alone, heard = {.most = 30000};
   hear_file(file, 0, false, 0, 0, &alone);
   eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_AHEAD);
@@ -238,14 +235,12 @@ static void batches_for_a_while(void **state) {
 }
 
 static void ends_early(void **state) {
-  (void)state;
   const uint64_t most[] = {1, 1000, 50000, SPANS * THREADS};
   for (size_t i = 0; i < sizeof most / sizeof most[0]; i++)
     assert_int_equal(compare(file, most[i], 0), most[i]);
 }
 
 static void begins_late(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_file(file, 0);
   struct eventring_info info = {.size = sizeof info};
   assert_true(eventring_cursor_info(cursor, &info) >= 0);
@@ -255,7 +250,6 @@ static void begins_late(void **state) {
 }
 
 static void damaged_files(void **state) {
-  (void)state;
   const unsigned damage[] = {1, 2, 7, 16, 100};
   for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
     copy_file(damage[i]);
@@ -273,7 +267,6 @@ static void hear_truncated(unsigned flags, bool batches, struct heard *heard) {
 }
 
 static void truncated_file(void **state) {
-  (void)state;
   struct heard alone, ahead;
   hear_truncated(0, false, &alone);
   assert_true(alone.polls > 0);
@@ -358,7 +351,6 @@ static void hear_order(struct orders *o, bool batches) {
 }
 
 static void orders_keep_rings(void **state) {
-  (void)state;
   struct orders merged = {0};
   hear_order(&merged, false);
   for (int order = EVENTRING_ORDER_OPENED; order <= EVENTRING_ORDER_BLOCKS; order++)
@@ -378,7 +370,6 @@ static void orders_keep_rings(void **state) {
 /* Checks that a cursor reads from the same time again, from the middle and after the
    end. */
 static void reads_again(void **state) {
-  (void)state;
   struct eventring_info info = {.size = sizeof info};
   struct heard part, heard = {.most = 1000};
   eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_MERGED);

@@ -21,7 +21,6 @@ static struct eventring_error error;
 /* ---- Definitions ------------------------------------------------------------------ */
 
 static void definitions(void **state) {
-  (void)state;
   char long_unit[EVENTRING_MAX_UNIT + 2] = {0};
   memset(long_unit, 'u', sizeof long_unit - 1);
   const struct eventring_def right = {.name = "n", .kind = EVENTRING_DEF_INSTANT,
@@ -51,7 +50,6 @@ static void definitions(void **state) {
 }
 
 static void classes(void **state) {
-  (void)state;
   BAD(eventring_define_class(EVENTRING_MAX_CLASSES, "x", true));
   assert_int_equal(eventring_define_class(20, NULL, true), EVENTRING_E_NAME);
   assert_int_equal(eventring_define_class(20, "\xff", true), EVENTRING_E_NAME);
@@ -73,7 +71,6 @@ static uint64_t classes_of(const char *text) {
 }
 
 static void classes_from_the_environment(void **state) {
-  (void)state;
   const uint64_t gc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC),
                  calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
   assert_true(classes_of("all") & calls);
@@ -88,7 +85,6 @@ static void classes_from_the_environment(void **state) {
 }
 
 static void configurations(void **state) {
-  (void)state;
   char prefix[200];
   struct eventring_config config;
   memset(prefix, 'P', sizeof prefix - 1);
@@ -120,7 +116,6 @@ static int variable(const char *name, const char *value, struct eventring_config
 }
 
 static void seconds_and_sizes(void **state) {
-  (void)state;
   static const char *const bad_seconds[] = {"x", "-1", "1x", "1.x", "/", "86401", "1e3"};
   static const char *const bad_sizes[] = {"x", "-1", "1T", "/", ":", "1KK",
                                           "99999999999999999999", "99999999999G"};
@@ -145,7 +140,6 @@ static void seconds_and_sizes(void **state) {
 }
 
 static void streams(void **state) {
-  (void)state;
   static const char *const bad[] = {",", ",max=1M", "x,", "x,max", "x,max=", "x,max=1048575",
                                     "x,max=2T", "x,max=1M,", "x,rings=", "x,rings=nobody",
                                     "x,rings=user+nobody", "x,rungs=user", "x,,max=1M"};
@@ -185,7 +179,6 @@ static void streams(void **state) {
 /* ---- Domains ---------------------------------------------------------------------- */
 
 static void domains(void **state) {
-  (void)state;
   eventring_domain_stop(NULL);
   eventring_domain_unbind(NULL);
   eventring_domain_check(NULL);
@@ -226,7 +219,6 @@ static void *pause_and_resume(void *until) {
 }
 
 static void ends_in_a_handler(void **state) {
-  (void)state;
   for (int with_others = 0; with_others < 2; with_others++)
     for (int round = 0; round < 10; round++) {
       bool done = false;
@@ -264,7 +256,6 @@ static void keep_one(void) {
 }
 
 static void opening(void **state) {
-  (void)state;
   eventring_cursor *cursor;
   REFUSED(eventring_open_path(NULL, kept, 0, &error));
   REFUSED(eventring_open_path(&cursor, NULL, 0, &error));
@@ -282,8 +273,6 @@ static void opening(void **state) {
 
 static eventring_cursor *polled;
 static int ask_while_polled(void *context, const struct eventring_event *event) {
-  (void)context;
-  (void)event;
   assert_int_equal(eventring_open_spans(polled, ask_while_polled, NULL), EVENTRING_E_BUSY);
   assert_int_equal(eventring_wait(polled, 0), EVENTRING_E_BUSY);
   assert_int_equal(eventring_close(polled), EVENTRING_E_BUSY);
@@ -291,7 +280,6 @@ static int ask_while_polled(void *context, const struct eventring_event *event) 
 }
 
 static void asking(void **state) {
-  (void)state;
   struct eventring_domain_info domain = {.size = sizeof domain};
   struct eventring_ring_info ring = {.size = sizeof ring};
   struct eventring_callbacks callbacks = {sizeof callbacks, ask_while_polled, NULL};
@@ -323,7 +311,6 @@ static void asking(void **state) {
 }
 
 static void removing(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_file(kept, 0);
   assert_int_equal(eventring_snapshot(cursor, "arguments-copy.eventring", &error), 0);
   eventring_close(cursor);
@@ -354,7 +341,6 @@ static int go_on(void *context, const struct eventring_found *found) {
 }
 
 static void discovering(void **state) {
-  (void)state;
   const char *const directories[] = {".", "not there", "."};
   int found = 0;
   BAD(eventring_discover(NULL, 0, NULL, NULL));
@@ -379,7 +365,6 @@ static uint64_t events_of(unsigned flags) {
 }
 
 static void without_a_mapping(void **state) {
-  (void)state;
   uint64_t events = events_of(0);
   struct rlimit before, limit;
   sigset_t set, old;
@@ -421,7 +406,6 @@ static size_t values_of(unsigned payload, const void *bytes, size_t size) {
 }
 
 static void values(void **state) {
-  (void)state;
   const uint64_t two[] = {2 | EVENTRING_INT << 4 | EVENTRING_STRING << 8, 7, 3, 'a'};
   assert_int_equal(values_of(EVENTRING_NONE, NULL, 0), 0);
   assert_int_equal(values_of(EVENTRING_RAW, two, sizeof two), 0);
@@ -431,13 +415,11 @@ static void values(void **state) {
 }
 
 static int set_up_all(void **state) {
-  (void)state;
   register_test_events();
   keep_one();
   return 0;
 }
 static int remove_all(void **state) {
-  (void)state;
   return unlink(kept);
 }
 

@@ -116,7 +116,6 @@ static int check_step(void *context, const struct eventring_event *e) {
 }
 
 static int no_loss(void *context, const struct eventring_loss *loss) {
-  (void)context;
   fail_msg("%llu events of domain %u are lost", (unsigned long long)loss->count, loss->domain);
   return 0;
 }
@@ -170,7 +169,6 @@ static void check_stacks(int threads, bool stream) {
 }
 
 static void test_stacks(void **state) {
-  (void)state;
   check_stacks(1, true);
   check_stacks(MOST_THREADS, true);
   check_stacks(1, false);
@@ -231,7 +229,6 @@ static void check_mixture(bool stream, unsigned deep, bool switches, int events)
 }
 
 static void test_mixtures(void **state) {
-  (void)state;
   for (int n = 0; n < 4; n++) {
     check_mixture(n & 1, 4, false, 20000 / slowness());
     check_mixture(n & 1, 4, true, 1500); /* fewer switches than entries in the log */
@@ -242,7 +239,6 @@ static void test_mixtures(void **state) {
 
 /* Checks a stream that was full for a while: a loss in the middle. */
 static void test_full(void **state) {
-  (void)state;
   struct eventring_config config = config_of(EVENTRING_MIN_WSIZE, true);
   config.stream_max = EVENTRING_LEAST_STREAM;
   config.warn = NULL;
@@ -267,7 +263,6 @@ static void fill_block(const char *path, uint64_t offset, int byte) {
 
 /* Checks damaged blocks, at both ends and in the middle, and holes in a snapshot. */
 static void test_damage(void **state) {
-  (void)state;
   static const int damaged[][2] = {{9, 0xff}, {1, 0xff}, {20, 0xff}, {12, 0}, {13, 0}};
   struct eventring_config config = config_of(14, false);
   char path[4096];
@@ -353,7 +348,6 @@ static void check_live(bool stream, int events) {
 }
 
 static void test_live(void **state) {
-  (void)state;
   check_live(false, 300);
   check_live(false, 5000);
   check_live(true, 5000);
@@ -368,7 +362,6 @@ static int note_open(void *context, const struct eventring_event *e) {
 }
 
 static void test_flags(void **state) {
-  (void)state;
   struct eventring_error error;
   eventring_cursor *cursor;
   uint64_t open = 0;
@@ -401,7 +394,6 @@ static void test_flags(void **state) {
 
 /* Checks that a seek delivers all events up to a time, and few after it. */
 static void test_seek(void **state) {
-  (void)state;
   for (int stream = 0; stream < 2; stream++) {
     struct eventring_config config = config_of(15, stream);
     char path[4096];

@@ -4,15 +4,10 @@
    test is linked without rings, files, domains and clock, so the writer needs none of
    them. What the writer wrote is checked by a separate walk against a list of what was
    emitted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "draw.h"
 #include "format/checksum.h"
 #include "format/clock.h"
@@ -37,7 +32,6 @@ static unsigned jumps; /* number of steps of the clock beyond what times of 41 b
                           express */
 
 uint64_t evr_clock_ticks(enum format_clock clock) {
-  (void)clock;
   return now;
 }
 /* Returns no time: nobody holds a list of the control page. */
@@ -341,7 +335,6 @@ static void open_lanes(void) {
 }
 
 static void blocks_of_chunks(void **state) {
-  (void)state;
   static struct stream stream[STREAMS];
   open_lanes();
   for (int r = 0; r < STREAMS; r++) open_stream(&stream[r], r);
@@ -396,7 +389,6 @@ static void check_shared_block(const uint64_t *words, uint64_t sequence, struct 
 /* Checks that each domain goes on in the present block, after a remark that says so. The
    counts of the source go on; spans of the former domain are forgotten. */
 static void lanes_one_after_the_other(void **state) {
-  (void)state;
   static struct stream stream;
   struct shared shared = {.position.incarnation = INCARNATION};
   open_lanes();
@@ -421,7 +413,6 @@ static void lanes_one_after_the_other(void **state) {
 /* Checks that incarnations that wrote nothing into this lane leave a gap in the
    numbers. */
 static void an_incarnation_that_is_not_the_next(void **state) {
-  (void)state;
   static struct stream stream;
   open_lanes();
   open_stream(&stream, EVENTRING_USER);
@@ -443,7 +434,6 @@ static void an_incarnation_that_is_not_the_next(void **state) {
 
 /* Checks that a lane that gets no first block stays closed, and can be opened later. */
 static void no_first_block(void **state) {
-  (void)state;
   static struct chunks none = {.source.next_place = next_of_chunk, .fails = true};
   static struct evr_writer writer = {.source = &none.source};
   struct eventring_error error;

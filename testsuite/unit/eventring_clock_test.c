@@ -30,7 +30,6 @@ static uint64_t passing(void) { return now_ns += STEP_NS; }
 uint64_t test_clock_ticks(void) { return passing() * TICKS_PER_NS; }
 
 int test_clock_gettime(clockid_t clock, struct timespec *time) {
-  (void)clock;
   uint64_t ns = passing();
   time->tv_sec = (time_t)(ns / 1000000000);
   time->tv_nsec = (long)(ns % 1000000000);
@@ -174,7 +173,6 @@ static unsigned rebases(void) {
 /* ---- Tests ------------------------------------------------------------------------ */
 
 static int set_up(void **state) {
-  (void)state;
   notes = 0;
   now_ns = START_NS;
   start_recording(EVENTRING_MIN_WSIZE);
@@ -182,14 +180,12 @@ static int set_up(void **state) {
   return 0;
 }
 static int tear_down(void **state) {
-  (void)state;
   eventring_domain_stop(d);
   eventring_stop();
   return 0;
 }
 
 static void the_clock_is_the_tests(void **state) {
-  (void)state;
   struct eventring_info info = {.size = sizeof info};
   eventring_cursor *cursor = open_self(0);
   eventring_cursor_info(cursor, &info);
@@ -201,7 +197,6 @@ static void the_clock_is_the_tests(void **state) {
 /* Checks bits that wrap while the program is busy: no remark is needed,
    and blocks change. */
 static void wraps_while_busy(void **state) {
-  (void)state;
   uint64_t first = now_ns;
   while (now_ns < 5 * ROUND_NS + 200000 && notes < MOST - 2) {
     uint64_t begun = begin(T_FLOOD);
@@ -215,7 +210,6 @@ static void wraps_while_busy(void **state) {
 
 /* Checks idle times longer than 41 bits can express. */
 static void wraps_while_idle(void **state) {
-  (void)state;
   static const uint64_t idle[] = {ROUND_NS / 2 - 1000, ROUND_NS / 2, ROUND_NS / 2 + 1000,
                                   ROUND_NS - 1000, ROUND_NS, ROUND_NS + 1, 3 * ROUND_NS,
                                   7 * ROUND_NS + ROUND_NS / 2, ROUND_NS / 3};
@@ -237,7 +231,6 @@ static void wraps_while_idle(void **state) {
 /* Checks spans that are open across several rounds: blocks list these spans with the
    times of their begins, which were overwritten long ago. */
 static void lists_of_open_spans(void **state) {
-  (void)state;
   struct log log = {0};
   uint64_t begun[3];
   for (int i = 0; i < 3; i++) {
@@ -267,7 +260,6 @@ static void lists_of_open_spans(void **state) {
 }
 
 static void suspended_across_a_round(void **state) {
-  (void)state;
   struct log log = {0};
   eventring_set_context(d, EVENTRING_USER, 1);
   uint64_t begun = begin(T_FLOOD);
@@ -291,7 +283,6 @@ static void suspended_across_a_round(void **state) {
 /* Checks a reader that is attached all the time, while classes are switched
    in each round. */
 static void followed_and_switched(void **state) {
-  (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   eventring_cursor *cursor = open_file(own_path(), 0);
   struct log log = {0};
@@ -319,7 +310,6 @@ static void followed_and_switched(void **state) {
    began lasts 0. */
 static void the_clock_goes_back(void **state) {
   static const uint64_t by[] = {100, 40000, 3000000, 5000000000};
-  (void)state;
   now_ns += 20000000000; /* so that the clock is not set back to before the start */
   for (unsigned n = 0; n < 4; n++) {
     uint64_t outer = begin(T_FLOOD);

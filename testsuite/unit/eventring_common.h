@@ -3,17 +3,12 @@
 #ifndef EVENTRING_COMMON_H
 #define EVENTRING_COMMON_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "eventring/read.h"
 #include "format/format.h"
 #include "eventring/probe.h"

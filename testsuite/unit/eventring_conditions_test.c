@@ -2,16 +2,11 @@
 /* eventring_conditions_test.c: the language of conditions: what each text means, where an
    error is reported and which, and that any bytes are harmless. With arguments SEED and
    COUNT it makes more mutations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "draw.h"
 #include "eventring/conditions.h"
 
@@ -58,7 +53,6 @@ static const struct {
 };
 
 static void test_good_texts(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     struct eventring_condition c;
     struct eventring_error error = {0};
@@ -88,7 +82,6 @@ static void test_quantiles(void **state) {
               {"p00.5(pause) < 1ms", "p0.5(pause) < 1ms", 500},
               {"pause(p99) < 1ms", "p99(pause) < 1ms", 99000},
               {"p5.125(pause) < 1ms", "p5.125(pause) < 1ms", 5125}};
-  (void)state;
   for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
     struct eventring_condition c;
     char text[64];
@@ -147,7 +140,6 @@ static const struct {
 };
 
 static void test_bad_texts(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     struct eventring_condition c = {.number = 42};
     struct eventring_error error = {0};
@@ -168,7 +160,6 @@ static void test_what_follows(void **state) {
   static const char text[] = "heap > 1M , dir=/tmp; error;";
   struct eventring_condition c;
   size_t end;
-  (void)state;
   assert_int_equal(eventring_condition_parse(&c, text, sizeof text - 1, &end, NULL), EVENTRING_OK);
   assert_string_equal(text + end, ", dir=/tmp; error;");
   assert_int_equal(eventring_condition_parse(&c, "error; signal", 13, &end, NULL), EVENTRING_OK);
@@ -180,7 +171,6 @@ static void test_comparisons(void **state) {
   static const char *const ops[] = {"<", "<=", ">", ">=", "==", "!="};
   /* conditions 4, 5 and 6 */
   static const char *const holds[] = {"100", "110", "001", "011", "010", "101"};
-  (void)state;
   for (size_t i = 0; i < 6; i++) {
     struct eventring_condition c;
     char text[32];
@@ -260,7 +250,6 @@ static uint64_t seed = 1, count = 60000;
 
 static void test_mutations(void **state) {
   char bytes[400];
-  (void)state;
   random_state += seed;
   for (uint64_t i = 0; i < count; i++) {
     const char *text = good[draw(sizeof good / sizeof good[0])].text;

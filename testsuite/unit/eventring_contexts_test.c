@@ -9,14 +9,12 @@
 static eventring_domain *domain;
 
 static int set_up(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
 
 static int tear_down(void **state) {
-  (void)state;
   eventring_domain_stop(domain);
   eventring_stop();
   return 0;
@@ -96,7 +94,6 @@ static struct eventring_event *nth(struct log *log, unsigned kind, unsigned n) {
 
 /* Checks spans of one name that overlap without one being inside the other. */
 static void overlapping_spans_of_one_name(void **state) {
-  (void)state;
   struct log log = {0};
   begin(1, T_FLOOD);
   leave(1);
@@ -130,7 +127,6 @@ static void overlapping_spans_of_one_name(void **state) {
 
 /* Checks that an event of a context that was left ends its suspension. */
 static void an_event_ends_a_suspension(void **state) {
-  (void)state;
   struct log log = {0};
   begin(5, T_FLOOD);
   leave(5);
@@ -153,7 +149,6 @@ static void an_event_ends_a_suspension(void **state) {
 /* Checks that a span inside another counts a suspension only from its own begin on, and
    that without open spans nothing is noted. */
 static void inner_spans_stand_still_for_their_part(void **state) {
-  (void)state;
   struct log log = {0};
   leave(7); /* nothing is open */
   usleep(1000);
@@ -286,17 +281,14 @@ static void late_and_lossy_readers_agree(unsigned flags) {
 }
 
 static void late_and_lossy_readers(void **state) {
-  (void)state;
   late_and_lossy_readers_agree(0);
 }
 static void late_and_lossy_readers_merged(void **state) {
-  (void)state;
   late_and_lossy_readers_agree(EVENTRING_OPEN_MERGED);
 }
 
 /* Checks that a cursor that joins now gets the open spans of all contexts. */
 static void open_spans_of_all_contexts(void **state) {
-  (void)state;
   struct log log = {0};
   for (uint64_t context = 1; context <= 50; context++) begin(context * 1000003, T_FLOOD);
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
@@ -341,7 +333,6 @@ static int on_event_between(void *context, const struct eventring_event *event) 
 /* Checks that switches are delivered in their place among the events, only for contexts
    with open spans, and only on request. */
 static void switches_are_delivered(void **state) {
-  (void)state;
   const struct eventring_callbacks callbacks = {sizeof callbacks, on_event_between, NULL};
   struct switches switches = {0};
   begin(5, T_FLOOD);
@@ -368,7 +359,6 @@ static void switches_are_delivered(void **state) {
 
 /* Checks that only the rings that were chosen are read. */
 static void some_rings_only(void **state) {
-  (void)state;
   struct log log = {0};
   begin(0, T_FLOOD);
   end(0, T_FLOOD);
@@ -394,7 +384,6 @@ static void some_rings_only(void **state) {
 
 /* Checks that the next domain of the slot begins in context 0. */
 static void contexts_end_with_their_domain(void **state) {
-  (void)state;
   struct log log = {0};
   begin(9, T_FLOOD);
   eventring_domain_stop(domain);

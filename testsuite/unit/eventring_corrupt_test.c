@@ -119,7 +119,6 @@ static int read_all(const char *path, unsigned flags) {
 }
 
 static void the_sample_is_sound(void **state) {
-  (void)state;
   write_file(original, original_size);
   assert_int_equal(read_all(mutant_path, 0), EVENTRING_OK);
   assert_int_equal(read_all("copy.eventring", EVENTRING_OPEN_MERGED), EVENTRING_OK);
@@ -143,7 +142,6 @@ static int with_u64(size_t offset, uint64_t value) {
 }
 
 static void header_fields(void **state) {
-  (void)state;
   static const size_t geometry[] = {16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 76, 112};
   assert_int_equal(with_bytes(0, "\x89PNG", 4), EVENTRING_E_NOT_EVENTRING);
   assert_int_equal(with_u32(8, 2), EVENTRING_E_VERSION);
@@ -157,7 +155,6 @@ static void header_fields(void **state) {
 }
 
 static void status_fields(void **state) {
-  (void)state;
   const size_t at = FORMAT_STATUS_OFFSET;
   uint64_t claimed;
   memcpy(&claimed, original + at + offsetof(struct format_status, claimed), sizeof claimed);
@@ -176,7 +173,6 @@ static void status_fields(void **state) {
 /* Checks a file that is one hole and claims 64 GiB: neither time nor memory grow with the
    claimed size. */
 static void a_hole_that_is_claimed(void **state) {
-  (void)state;
   const uint64_t claimed = 1 << 24;
   struct eventring_error error;
   struct eventring_callbacks callbacks = {sizeof callbacks, read_bytes, NULL};
@@ -215,7 +211,6 @@ static int with_user_ring(uint64_t head, uint32_t first, uint32_t blocks) {
 }
 
 static void ring_places(void **state) {
-  (void)state;
   const struct format_ring r = user_ring();
   static const uint32_t sizes[] = {0, 1, 2, 3, 5, 12, 1 << 16, 0x80000000, 0xffffffff};
   assert_int_equal(with_user_ring(r.head, r.first, r.blocks), EVENTRING_OK);
@@ -265,7 +260,6 @@ static int with_sealed(size_t block, size_t offset, uint64_t value, size_t size)
               sizeof(((struct format_block *)0)->field))
 
 static void block_fields(void **state) {
-  (void)state;
   const uint64_t head = user_ring().head;
   assert_true(head > 4);
   for (int newest = 0; newest < 2; newest++) {
@@ -286,7 +280,6 @@ static void block_fields(void **state) {
 /* Checks the checksums of complete blocks, also where an event with another number would
    be as valid. */
 static void checksums(void **state) {
-  (void)state;
   const uint64_t head = user_ring().head;
   for (uint64_t s = head - 3; s <= head; s++) {
     const size_t at = user_block(s);
@@ -305,7 +298,6 @@ static void checksums(void **state) {
 }
 
 static void event_words(void **state) {
-  (void)state;
   const size_t at = user_block(user_ring().head);
   struct format_block h;
   memcpy(&h, original + at, sizeof h);
@@ -339,7 +331,6 @@ static size_t record_block(enum format_kind kind) {
 }
 
 static void definition_fields(void **state) {
-  (void)state;
   const size_t at = record_block(FORMAT_DEFINITIONS), first = 64;
 #define DEFINED_WITH(field, value) \
   with_sealed(at, first + offsetof(struct format_definition, field), value, \
@@ -369,7 +360,6 @@ static void definition_fields(void **state) {
 }
 
 static void clock_and_lives(void **state) {
-  (void)state;
   const size_t clock = record_block(FORMAT_CLOCK), lives = record_block(FORMAT_LIVES);
   const size_t multiplier = 64 + offsetof(struct format_segment, multiplier);
   assert_int_equal(with_sealed(clock, multiplier, 0, 8), EVENTRING_E_CORRUPT);
@@ -385,7 +375,6 @@ static void clock_and_lives(void **state) {
 
 /* Checks that no value in the control page counts as damage. */
 static void control_page(void **state) {
-  (void)state;
   const size_t at = FORMAT_CONTROL_OFFSET;
   static const uint64_t words[] = {0, 1, 2, 63, 64, 65, 0xffffffff, (uint64_t)1 << 63, UINT64_MAX};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -397,7 +386,6 @@ static void control_page(void **state) {
 }
 
 static void cut_short(void **state) {
-  (void)state;
   static const size_t sizes[] = {0, 1, 7, 8, 100, 999, 1000, 4096, 5000, 8192, 12287,
                                  12288, 20000, 65535, 65536, 65600, 70000, 131071, 131072,
                                  140000, 170000};
@@ -411,7 +399,6 @@ static void cut_short(void **state) {
 }
 
 static void cut_short_while_attached(void **state) {
-  (void)state;
   struct log log = {0};
   write_file(original, original_size);
   eventring_cursor *cursor = open_file(mutant_path, 0);
@@ -427,7 +414,6 @@ static void cut_short_while_attached(void **state) {
 }
 
 static void not_a_recording(void **state) {
-  (void)state;
   struct eventring_error error;
   eventring_cursor *cursor;
   assert_int_equal(eventring_open_path(&cursor, "/dev/null", 0, &error), EVENTRING_E_NOT_EVENTRING);
@@ -489,7 +475,6 @@ static void mutate(uint8_t *bytes, size_t *size) {
 }
 
 static void random_mutations(void **state) {
-  (void)state;
   uint8_t *bytes = malloc(original_size);
   assert_non_null(bytes);
   int codes[32] = {0};

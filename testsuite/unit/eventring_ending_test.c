@@ -96,7 +96,6 @@ enum { KEPT_AFTER_3 = NOTHING, STATUS_3 = 0 };
 #endif
 
 static void kept_or_not(void **state) {
-  (void)state;
   static const struct {
     void (*body)(void);
     unsigned preserve;
@@ -157,7 +156,6 @@ static void expect_text(size_t size, const char *expected, size_t expected_size)
 }
 
 static void texts_are_cut_between_characters(void **state) {
-  (void)state;
   static const char *const letters[] = {"x", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
   for (size_t l = 0; l < 4; l++) {
     size_t length = strlen(letters[l]);
@@ -180,7 +178,6 @@ static void texts_are_cut_between_characters(void **state) {
 /* Checks a program that was compiled when `preserve` was a bool and there was no
    `keep`. */
 static void former_configurations(void **state) {
-  (void)state;
   struct eventring_config config;
   struct eventring_error error;
   eventring_config_init(&config);
@@ -201,7 +198,6 @@ static void former_configurations(void **state) {
 }
 
 static void from_the_environment(void **state) {
-  (void)state;
   static const struct { const char *value; int preserve; } good[] = {
       {"", EVENTRING_PRESERVE_ON_ERROR}, {"onerror", EVENTRING_PRESERVE_ON_ERROR},
       {"0", EVENTRING_PRESERVE_NEVER}, {"1", EVENTRING_PRESERVE_ALWAYS}};
@@ -248,7 +244,6 @@ static void unload(void) {
 }
 
 static void unloaded_before_the_exit(void **state) {
-  (void)state;
   struct eventring_info info = {.size = sizeof info};
   assert_int_equal(run(unload, by_default, &info), NOTHING);
 }

@@ -11,13 +11,11 @@
 static eventring_domain *domain;
 
 static int set_up(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
 static int tear_down(void **state) {
-  (void)state;
   eventring_domain_stop(domain);
   eventring_stop();
   return 0;
@@ -86,7 +84,6 @@ static void check_each_kind(eventring_cursor *cursor) {
 }
 
 static void each_kind_through_the_mapping(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_self(0);
   emit_each_kind();
   check_each_kind(cursor);
@@ -94,7 +91,6 @@ static void each_kind_through_the_mapping(void **state) {
 }
 
 static void each_kind_through_the_file(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_file(own_path(), 0);
   emit_each_kind();
   check_each_kind(cursor);
@@ -102,7 +98,6 @@ static void each_kind_through_the_file(void **state) {
 }
 
 static void both_ways_tell_the_same_times(void **state) {
-  (void)state;
   eventring_cursor *a = open_self(EVENTRING_OPEN_MERGED);
   eventring_cursor *b = open_file(own_path(), EVENTRING_OPEN_MERGED);
   struct log log_a = {0}, log_b = {0};
@@ -126,7 +121,6 @@ static void both_ways_tell_the_same_times(void **state) {
 }
 
 static void times_are_those_of_the_monotonic_clock(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};
   struct timespec t;
@@ -147,7 +141,6 @@ static void times_are_those_of_the_monotonic_clock(void **state) {
 }
 
 static void payload_at_and_beyond_its_limit(void **state) {
-  (void)state;
   uint8_t bytes[EVENTRING_MAX_PAYLOAD + 1];
   for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7);
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
@@ -184,7 +177,6 @@ static size_t kept_of(eventring_cursor *cursor, size_t size, const char *tail) {
 }
 
 static void text_is_cut_between_characters(void **state) {
-  (void)state;
   enum { MOST = EVENTRING_MAX_PAYLOAD };
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   assert_int_equal(kept_of(cursor, MOST - 1, "\u00e9"), MOST - 1);
@@ -198,7 +190,6 @@ static void text_is_cut_between_characters(void **state) {
 }
 
 static void payload_that_the_catalogue_denies_is_raw(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};
   eventring_instant_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, 5);
@@ -218,7 +209,6 @@ static void payload_that_the_catalogue_denies_is_raw(void **state) {
 }
 
 static void unbalanced_and_interleaved_spans(void **state) {
-  (void)state;
   eventring_domain *d = domain;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};
@@ -299,7 +289,6 @@ static void check_nested(struct open_spans *open, const struct log *log) {
 }
 
 static void nested_spans(void **state) {
-  (void)state;
   for (int way = 0; way < 2; way++) {
     eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW | (way ? EVENTRING_OPEN_MERGED : 0));
     struct open_spans open = {.count = 0};
@@ -320,13 +309,11 @@ static void nested_spans(void **state) {
 }
 
 static int emit_while_polled(void *context, const struct eventring_event *event) {
-  (void)event;
   eventring_user_counter(domain, T_COUNT, ++*(int64_t *)context);
   return 0;
 }
 
 static void poll_ends_though_callbacks_emit(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct eventring_callbacks callbacks = {sizeof callbacks, emit_while_polled, NULL};
   int64_t count = 0;
@@ -338,14 +325,12 @@ static void poll_ends_though_callbacks_emit(void **state) {
 }
 
 static int poll_again(void *context, const struct eventring_event *event) {
-  (void)event;
   assert_int_equal(eventring_poll(context, NULL, NULL, 0), EVENTRING_E_BUSY);
   assert_int_equal(eventring_close(context), EVENTRING_E_BUSY);
   return 1; /* stop */
 }
 
 static void a_callback_may_stop_the_poll_but_not_nest_it(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct eventring_callbacks callbacks = {sizeof callbacks, poll_again, NULL};
   for (int i = 0; i < 3; i++) eventring_user_counter(domain, T_COUNT, i);
@@ -377,7 +362,6 @@ static int compare_totals(void *context, const struct eventring_event *event) {
 }
 
 static void totals_within_a_callback(void **state) {
-  (void)state;
   struct counting counting = {.cursor = open_self(0)};
   struct eventring_callbacks callbacks = {sizeof callbacks, compare_totals, NULL};
   for (int i = 0; i < 20; i++) {
@@ -399,7 +383,6 @@ static int times_rise(void *context, const struct eventring_event *event) {
 }
 
 static void many_domains_merged_by_time(void **state) {
-  (void)state;
   enum { DOMAINS = 12, ROUNDS = 200 };
   eventring_domain *d[DOMAINS];
   struct eventring_callbacks callbacks = {sizeof callbacks, times_rise, NULL};
@@ -421,7 +404,6 @@ static void many_domains_merged_by_time(void **state) {
 }
 
 static void merged_by_time(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW | EVENTRING_OPEN_MERGED);
   struct log log = {0};
   for (int i = 0; i < 50; i++) {
@@ -441,7 +423,6 @@ static void merged_by_time(void **state) {
 }
 
 static void the_file_describes_itself(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_file(own_path(), 0);
   struct eventring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
@@ -485,7 +466,6 @@ static void the_file_describes_itself(void **state) {
 }
 
 static void registering(void **state) {
-  (void)state;
   struct eventring_error error = {0};
   struct eventring_def def = {.name = "dynamic", .kind = EVENTRING_DEF_COUNTER,
                               .event_class = EVENTRING_CLASS_USER,
@@ -551,7 +531,6 @@ static int registered(enum eventring_def_kind kind, enum eventring_payload paylo
 
 /* Checks definitions that no probe writes, or that could never be switched on. */
 static void refused_definitions(void **state) {
-  (void)state;
   enum { KINDS = EVENTRING_DEF_FLOW, PAYLOADS = EVENTRING_STACK_ID };
   /* bit n: payload kind n */
   static const unsigned allowed[KINDS + 1] = {
@@ -572,7 +551,6 @@ static void refused_definitions(void **state) {
 }
 
 static void full_catalogue(void **state) {
-  (void)state;
   struct eventring_error error = {0};
   char name[32];
   int id = 0, last = 0;
@@ -610,7 +588,6 @@ static void full_catalogue(void **state) {
 }
 
 static void many_domains_one_after_the_other(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_file(own_path(), 0);
   struct log log = {0};
   for (int i = 0; i < 20; i++) {

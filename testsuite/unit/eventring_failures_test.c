@@ -304,7 +304,6 @@ static int record_in_its_place(void) {
 
 /* Allocates nothing; a callback. */
 static int pass(void *context, const struct eventring_event *event) {
-  (void)context;
   return event->name == NULL;
 }
 static int poll_all(eventring_cursor *cursor) {
@@ -597,7 +596,6 @@ static void keep_stream(void) {
 }
 
 static void without_failures(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
     int status = scenarios[i].run();
     if (status != 0) fail_msg("%s: %d", scenarios[i].name, status);
@@ -605,13 +603,11 @@ static void without_failures(void **state) {
 }
 
 static void calls_that_fail(void **state) {
-  (void)state;
   for (int call = 0; call < CALL_COUNT; call++) fail_all((enum call)call, EIO);
 }
 
 /* Checks causes that the library distinguishes. */
 static void causes_that_matter(void **state) {
-  (void)state;
   static const struct { enum call call; int number; } causes[] = {
       {CALL_open, EACCES}, {CALL_open, EMFILE}, {CALL_openat, EACCES}, {CALL_openat, ENOENT},
       {CALL_openat, EEXIST}, {CALL_ftruncate, ENOSPC}, {CALL_ftruncate, EFBIG},
@@ -636,7 +632,6 @@ static void note_more(int number, siginfo_t *info, void *context) {
 /* Checks that a signal that was sent, and is no fault, is passed on to the previous
    handler. */
 static void signals_are_passed_on(void **state) {
-  (void)state;
   struct sigaction held;
   __real_sigaction(SIGBUS, NULL, &held);
   const struct sigaction before[] = {{.sa_handler = note_signal}, {.sa_handler = SIG_IGN},
@@ -655,7 +650,6 @@ static void signals_are_passed_on(void **state) {
 /* Checks what happens when all guarded mappings of a process are taken: recording and
    control fail, reading goes on without a mapping. */
 static void no_guard_is_left(void **state) {
-  (void)state;
   enum { MOST = 5000 };
   static char mapping[MOST];
   struct eventring_config config = config_of("guards");
@@ -682,7 +676,6 @@ static void no_guard_is_left(void **state) {
 }
 
 static int set_up_all(void **state) {
-  (void)state;
   char directory[] = "failures.XXXXXX";
   if (!mkdtemp(directory) || chdir(directory) != 0) return -1;
   register_test_events();
@@ -692,7 +685,6 @@ static int set_up_all(void **state) {
 }
 
 static int remove_all(void **state) {
-  (void)state;
   char path[4096];
   DIR *dir = __real_opendir(".");
   for (struct dirent *entry; dir && (entry = readdir(dir));) __real_unlink(entry->d_name);

@@ -81,7 +81,6 @@ static void read_what_it_causes(unsigned wsize, bool stream, unsigned flags) {
 }
 
 static void a_reader_ends_each_round(void **state) {
-  (void)state;
   read_what_it_causes(EVENTRING_MIN_WSIZE, false, 0);
   read_what_it_causes(EVENTRING_MIN_WSIZE, false, EVENTRING_OPEN_MERGED);
   read_what_it_causes(EVENTRING_DEFAULT_WSIZE, true, 0);
@@ -140,7 +139,6 @@ static void save_what_it_causes(unsigned wsize) {
 }
 
 static void a_recorder_ends(void **state) {
-  (void)state;
   save_what_it_causes(EVENTRING_MIN_WSIZE);
   save_what_it_causes(20);
 }

@@ -3,15 +3,12 @@
  * checksum compared with its definition, the control page, texts, and the conversion of
  * times over simulated hours. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "draw.h"
 #include "format/checksum.h"
 #include "format/clock.h"
@@ -38,7 +35,6 @@ static void fill_words(uint64_t *words) {
 }
 
 static void checksum_is_as_defined(void **state) {
-  (void)state;
   static uint64_t words[FORMAT_BLOCK_WORDS + 1];
   for (int round = 0; round < 40; round++)
     for (uint32_t n = FORMAT_BLOCK_HEADER_WORDS; n <= FORMAT_BLOCK_WORDS; n++) {
@@ -51,7 +47,6 @@ static void checksum_is_as_defined(void **state) {
 /* Checks known values, so that the definition of the checksum above agrees with existing
    files. */
 static void checksum_of_known_words(void **state) {
-  (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
   for (unsigned i = 0; i < FORMAT_BLOCK_WORDS; i++) words[i] = i * 0x0123456789abcdefu;
   /* computed with arbitrary precision (Python) from the text of section 8 */
@@ -63,7 +58,6 @@ static void checksum_of_known_words(void **state) {
 /* Checks that the checksum changes when two words swap places, but not when the seal or a
    word after the end changes. */
 static void checksum_sees_places(void **state) {
-  (void)state;
   uint64_t words[FORMAT_BLOCK_WORDS];
   for (unsigned i = 0; i < FORMAT_BLOCK_WORDS; i++) words[i] = random_bits();
   uint32_t sum = evr_checksum(words, 400);
@@ -92,7 +86,6 @@ static void clear_page(uint64_t wanted) {
 }
 
 static void gate_follows(void **state) {
-  (void)state;
   clear_page(0x0b);
   assert_false(evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC));
   assert_int_equal(page.switches, 0);
@@ -116,7 +109,6 @@ static void gate_follows(void **state) {
 }
 
 static void entries_have_both_times(void **state) {
-  (void)state;
   struct format_switch entry;
   clear_page(1);
   for (uint32_t n = 0; n < 200; n++) {
@@ -144,7 +136,6 @@ static void entries_have_both_times(void **state) {
 /* Checks that evr_control_settle completes the change of a tool that died when it had
    changed only `wanted`, and that it corrects a gate with any other value. */
 static void a_change_is_completed_by_the_next(void **state) {
-  (void)state;
   clear_page(1);
   page.wanted = 0x15;
   assert_true(evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC));
@@ -159,7 +150,6 @@ static void a_change_is_completed_by_the_next(void **state) {
 }
 
 static void repairs(void **state) {
-  (void)state;
   clear_page(1);
   page.wanted = (uint64_t)1 << 63 | 5;
   assert_false(evr_wanted_valid(page.wanted, NAMED));
@@ -190,7 +180,6 @@ static void *change_classes(void *argument) {
 /* Checks that no change is lost, and that when all are done the gate agrees and all
    entries of the log that can be read are complete. */
 static void several_change_at_once(void **state) {
-  (void)state;
   pthread_t thread[CHANGERS];
   struct format_switch entry;
   clear_page(1);
@@ -215,7 +204,6 @@ static void expect_text(const char *text, size_t size, enum evr_text expected) {
 }
 
 static void texts(void **state) {
-  (void)state;
   expect_text("", 0, EVR_TEXT_OK);
   expect_text("plain", 5, EVR_TEXT_OK);
   expect_text("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, EVR_TEXT_OK);
@@ -240,7 +228,6 @@ static void texts(void **state) {
 }
 
 static void texts_are_copied_whole(void **state) {
-  (void)state;
   char to[8];
   assert_int_equal(evr_text_copy(to, sizeof to, NULL), 0);
   assert_string_equal(to, "");
@@ -255,7 +242,6 @@ static void texts_are_copied_whole(void **state) {
 
 /* Checks that cleaning any bytes makes a text of the same length. */
 static void texts_are_cleaned(void **state) {
-  (void)state;
   char text[] = "a\nb\xc2\x85" "c\xff\xe2\x82" "d\xc3\xa4";
   evr_text_clean(text, sizeof text);
   assert_string_equal(text, "a?b??c???d\xc3\xa4");
@@ -279,7 +265,6 @@ static void expect_character(const char *text, size_t size, uint32_t code, unsig
 }
 
 static void characters(void **state) {
-  (void)state;
   expect_character("ab", 2, 'a', 1, true);
   expect_character("\xc3\xa9x", 3, 0xe9, 2, true);
   expect_character("\xe2\x82\xac", 3, 0x20ac, 3, true);
@@ -312,7 +297,6 @@ static void characters(void **state) {
 static void foreign_text_is_shown(void **state) {
   static const char foreign[] = "a\x1b[2J\n\\\xC3\xA9\xC2\x9B\xED\xA0\x80\xFF\xE2\x80\xAE";
   char safe[4 * sizeof foreign];
-  (void)state;
   assert_string_equal(
       eventring_printable(safe, sizeof safe, foreign, sizeof foreign - 1),
       "a\\x1B[2J\\x0A\\x5C\xC3\xA9\\xC2\\x9B\\xED\\xA0\\x80\\xFF\\xE2\\x80\\xAE");
@@ -400,7 +384,6 @@ static void check_joins(const struct evr_conversion *c) {
 }
 
 static void times_over_hours(void **state) {
-  (void)state;
   const uint64_t hour = 3600 * (uint64_t)1000000000;
   static const struct { bool drifts; unsigned noise, most; } clocks[] = {
       {false, 0, 100}, {false, 100, 2000},
@@ -417,7 +400,6 @@ static void times_over_hours(void **state) {
 }
 
 static void segments_that_are_not_valid(void **state) {
-  (void)state;
   const struct format_segment a = {.from_ticks = 100, .from_ns = 50, .multiplier = 1};
   struct format_segment b = {
       .from_ticks = 101, .from_ns = 50, .multiplier = ((uint64_t)1 << 56) - 1};
@@ -438,7 +420,6 @@ static void segments_that_are_not_valid(void **state) {
 
 /* Checks two readings that yield no rate, and rates beyond what a segment can have. */
 static void readings_without_sense(void **state) {
-  (void)state;
   const struct evr_pair zero = {0, 0}, same_ticks = {0, 9}, same_ns = {9, 0},
                         steep = {1 << 10, 1 << 30}, slow = {1000, 1000};
   const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;

@@ -72,7 +72,6 @@ static void check_account(eventring_cursor *cursor, struct log *log) {
 /* ---- In the first round ----------------------------------------------------------- */
 
 static void grows_until_its_share(void **state) {
-  (void)state;
   start_growing(HOUR_NS, (uint64_t)1024 * FORMAT_BLOCK_BYTES);
   eventring_cursor *live = open_self(0);
   struct log log = {0};
@@ -105,7 +104,6 @@ static void grows_until_its_share(void **state) {
 }
 
 static void stays_without_wish(void **state) {
-  (void)state;
   start_growing(0, 0);
   flood(20000);
   assert_int_equal(places(), FIRST);
@@ -113,7 +111,6 @@ static void stays_without_wish(void **state) {
 }
 
 static void stays_where_it_holds_enough(void **state) {
-  (void)state;
   start_growing(1, 0); /* hold time: a nanosecond */
   flood(20000);
   assert_int_equal(places(), FIRST);
@@ -121,7 +118,6 @@ static void stays_where_it_holds_enough(void **state) {
 }
 
 static void stays_without_budget(void **state) {
-  (void)state;
   start_growing(HOUR_NS, (uint64_t)4 * FORMAT_BLOCK_BYTES);
   flood(20000); /* a quarter of 4 blocks is less than any run */
   assert_int_equal(places(), FIRST);
@@ -130,7 +126,6 @@ static void stays_without_budget(void **state) {
 
 /* Checks that all rings together keep to the budget. */
 static void shares_the_budget(void **state) {
-  (void)state;
   enum { DOMAINS = 12 };
   eventring_domain *other[DOMAINS];
   start_growing(HOUR_NS, (uint64_t)256 * FORMAT_BLOCK_BYTES);
@@ -194,12 +189,10 @@ static void grows_later(uint64_t start) {
 static void grows_in_every_round(void **state) {
   const char *slowness = getenv("TEST_SLOWNESS");
   uint64_t step = 1291 * (slowness && atoi(slowness) > 0 ? (uint64_t)atoi(slowness) : 1);
-  (void)state;
   for (uint64_t start = 50; start < 20000; start += step) grows_later(start);
 }
 
 static void goes_back_to_its_wish(void **state) {
-  (void)state;
   start_growing(HOUR_NS, 0);
   flood(2000);
   uint32_t before = places();
@@ -213,7 +206,6 @@ static void goes_back_to_its_wish(void **state) {
 /* ---- Copies ----------------------------------------------------------------------- */
 
 static void snapshots_have_all_runs(void **state) {
-  (void)state;
   char name[64];
   snprintf(name, sizeof name, "growth-%ld.copy", (long)getpid());
   start_growing(0, 0);
@@ -246,7 +238,6 @@ static void snapshots_have_all_runs(void **state) {
 /* ---- Without room ----------------------------------------------------------------- */
 
 static void goes_on_without_room(void **state) {
-  (void)state;
   struct rlimit limit, tight;
   start_growing(HOUR_NS, 0);
   flood(10);
@@ -275,7 +266,6 @@ static void goes_on_without_room(void **state) {
 
 /* Checks that a wrong run table is damage, and that the reader ends. */
 static void wrong_runs_are_damage(void **state) {
-  (void)state;
   start_growing(0, 0);
   flood(9000);
   /* a place in the ring, not among the records, which are needed to open the file */

@@ -58,7 +58,6 @@ static int compare(void *context, const struct eventring_event *e) {
 }
 
 static int no_loss(void *context, const struct eventring_loss *loss) {
-  (void)context;
   fail_msg("%llu events are lost", (unsigned long long)loss->count);
   return 0;
 }
@@ -78,7 +77,6 @@ static void read_all(unsigned flags, const uint64_t *written) {
 }
 
 static void each_stream_is_what_was_written(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
     struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
     struct eventring_error error;

@@ -22,7 +22,6 @@ int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 }
 
 static void by_default_nobody(void **state) {
-  (void)state;
   calls = 0;
   start_recording(EVENTRING_DEFAULT_WSIZE);
   eventring_stop();
@@ -30,7 +29,6 @@ static void by_default_nobody(void **state) {
 }
 
 static void all_while_it_records(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
   config.lets_read = true;
   assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
@@ -40,7 +38,6 @@ static void all_while_it_records(void **state) {
 }
 
 static void all_of_a_forked_child(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
   config.lets_read = config.follow_forks = true;
   assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
@@ -60,7 +57,6 @@ static void all_of_a_forked_child(void **state) {
 }
 
 static void as_the_environment_says(void **state) {
-  (void)state;
   static const struct {
     const char *text;
     int status;

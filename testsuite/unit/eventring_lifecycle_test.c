@@ -31,7 +31,6 @@ enum { SIZE_WITHOUT_RINGS = FORMAT_FRONT_BYTES + 32 * FORMAT_BLOCK_BYTES };
 /* ---- Start and stop --------------------------------------------------------------- */
 
 static void nothing_without_start(void **state) {
-  (void)state;
   eventring_cursor *cursor;
   struct eventring_config config;
   eventring_config_init(&config);
@@ -51,7 +50,6 @@ static void nothing_without_start(void **state) {
 }
 
 static void a_file_comes_and_goes(void **state) {
-  (void)state;
   struct stat st;
   start_recording(EVENTRING_DEFAULT_WSIZE);
   assert_int_equal(eventring_state(), EVENTRING_RUNNING);
@@ -70,7 +68,6 @@ static void a_file_comes_and_goes(void **state) {
 }
 
 static void start_later_and_again(void **state) {
-  (void)state;
   eventring_domain *d = start_domain("main");
   for (int i = 0; i < 3; i++) {
     eventring_user_counter(d, T_COUNT, 1); /* stopped: not recorded */
@@ -98,7 +95,6 @@ static void start_later_and_again(void **state) {
 }
 
 static void kept_when_preserved(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
   config.preserve = true;
   assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
@@ -126,7 +122,6 @@ static void kept_when_preserved(void **state) {
 }
 
 static void standing_by(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
   struct eventring_error error = {0};
   config.start = EVENTRING_START_STANDBY;
@@ -162,7 +157,6 @@ static void standing_by(void **state) {
 }
 
 static void controlled_from_outside(void **state) {
-  (void)state;
   struct eventring_error error = {0};
   uint64_t calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS), mask;
   start_recording(EVENTRING_MIN_WSIZE);
@@ -192,7 +186,6 @@ static int from_env(struct eventring_config *config, struct eventring_error *err
 }
 
 static void settings_from_the_environment(void **state) {
-  (void)state;
   struct eventring_config c;
   struct eventring_error e;
   assert_int_equal(from_env(&c, &e), EVENTRING_OK);
@@ -259,7 +252,6 @@ static void settings_from_the_environment(void **state) {
 }
 
 static void ring_size_out_of_range(void **state) {
-  (void)state;
   static const unsigned sizes[] = {0, EVENTRING_MIN_WSIZE - 1, EVENTRING_MAX_WSIZE + 1, 64};
   for (int i = 0; i < 4; i++) {
     struct eventring_config config = test_config(sizes[i]);
@@ -270,7 +262,6 @@ static void ring_size_out_of_range(void **state) {
 }
 
 static void unknown_start_mode(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
   struct eventring_error error = {0};
   config.start = (enum eventring_start_mode)3;
@@ -281,13 +272,11 @@ static void unknown_start_mode(void **state) {
 
 static unsigned warnings;
 static void count_warning(void *context, const struct eventring_error *error) {
-  (void)context;
   assert_true(error->code != 0 && error->text[0]);
   warnings++;
 }
 
 static void one_warning_where_there_is_no_room_for_rings(void **state) {
-  (void)state;
   struct rlimit old, limit;
   struct eventring_config config = test_config(16);
   struct eventring_error error = {0};
@@ -312,7 +301,6 @@ static void one_warning_where_there_is_no_room_for_rings(void **state) {
 }
 
 static void one_warning_where_there_is_no_room_later(void **state) {
-  (void)state;
   struct rlimit old, limit;
   struct eventring_config config = test_config(16);
   eventring_domain *d = start_domain("main");
@@ -346,7 +334,6 @@ static void *own_domain(void *argument) {
 
 /* Checks a ring that cannot grow any more in its first round (tmpfs, see recording.c). */
 static void one_warning_for_a_ring_that_has_no_room_to_grow(void **state) {
-  (void)state;
   struct rlimit normal, small;
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
   if (access("/dev/shm", W_OK) != 0) skip();
@@ -383,7 +370,6 @@ static void one_warning_for_a_ring_that_has_no_room_to_grow(void **state) {
 }
 
 static void the_129th_domain(void **state) {
-  (void)state;
   enum { THREADS = EVENTRING_MAX_DOMAINS + 1 };
   pthread_t thread[THREADS];
   pthread_barrier_t barrier;
@@ -420,7 +406,6 @@ static int child_status(pid_t child) {
 }
 
 static void forked_children(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("parent");
   eventring_user_counter(d, T_COUNT, 1);
@@ -486,7 +471,6 @@ static pid_t spawn_producer(void) {
 }
 
 static void killed_at_random_moments(void **state) {
-  (void)state;
   char path[64];
   for (int i = 0; i < 20; i++) {
     pid_t child = spawn_producer();
@@ -527,7 +511,6 @@ static void killed_at_random_moments(void **state) {
 }
 
 static void an_ending_process_tells_its_last_event(void **state) {
-  (void)state;
   int fd[2];
   char byte;
   assert_int_equal(pipe(fd), 0);
@@ -582,7 +565,6 @@ static int note_found(void *context, const struct eventring_found *found) {
 }
 
 static void discovery(void **state) {
-  (void)state;
   struct eventring_error error = {0};
   eventring_cursor *cursor;
   char path[64], number[32];
@@ -623,7 +605,6 @@ static void discovery(void **state) {
 /* Checks that the pid leads to the present recording while a thread still uses a
    recording that has ended and stays mapped. */
 static void own_pid(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
   struct eventring_info info = {.size = sizeof info};
   struct log log = {0};
@@ -675,7 +656,6 @@ static void a_part_of_a_unit_is_not_valid(const char *path) {
 }
 
 static void snapshots(void **state) {
-  (void)state;
   struct eventring_error error = {0};
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main");
@@ -713,7 +693,6 @@ static void snapshots(void **state) {
 }
 
 static void classes_of_the_host(void **state) {
-  (void)state;
   assert_int_equal(eventring_define_class(3, "x", true), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(16, "", true), EVENTRING_E_NAME);
   assert_int_equal(eventring_define_class(16, "a name too long", true), EVENTRING_OK);
@@ -784,7 +763,6 @@ static void classes_of_the_host(void **state) {
 /* Checks a table of definitions that a newer header has made longer, and a shorter
    table. */
 static void sizes_of_definitions(void **state) {
-  (void)state;
   const struct { struct eventring_def def; uint64_t more[2]; } table[] = {
       {{.name = "sized 0", .kind = EVENTRING_DEF_INSTANT, .payload = EVENTRING_INT}, {7, 7}},
       {{.name = "sized 1", .kind = EVENTRING_DEF_SPAN}, {7, 7}}};
@@ -802,7 +780,6 @@ static void sizes_of_definitions(void **state) {
 }
 
 static void errors_have_texts(void **state) {
-  (void)state;
   for (int code = 0; code >= -24; code--)
     assert_string_not_equal(eventring_strerror(code), "unknown error");
   assert_string_equal(eventring_strerror(-25), "unknown error");
@@ -811,7 +788,6 @@ static void errors_have_texts(void **state) {
 static void versions(void **state) {
   struct eventring_error error = {0};
   struct eventring_config config;
-  (void)state;
   assert_int_equal(eventring_library_version(), EVENTRING_VERSION);
   assert_int_equal(eventring_check_version(EVENTRING_VERSION, &error), 0);
   /* the next patch version */
@@ -851,7 +827,6 @@ static void store_word(const char *path, off_t offset, uint64_t word) {
 /* Checks that polls go on at once when a process that may write to the file sets the
    number of log entries back, or makes entries unreadable that were read before. */
 static void log_goes_back(void **state) {
-  (void)state;
   enum {
     NUMBER = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, switches),
     LOG = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, log)
@@ -887,7 +862,6 @@ static void log_goes_back(void **state) {
 /* Checks that a reader that follows takes each switch into account, not only the first
    since the start of a block. */
 static void switched_again_and_again(void **state) {
-  (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   struct log log = {0};
   start_recording(EVENTRING_MIN_WSIZE);
@@ -911,7 +885,6 @@ static void switched_again_and_again(void **state) {
 
 /* Checks any values that are written into the control page from outside. */
 static void control_words(void **state) {
-  (void)state;
   struct eventring_error error;
   struct eventring_info info = {.size = sizeof info};
   uint64_t mask, unnamed = EVENTRING_CLASS_BIT(63);
@@ -975,7 +948,6 @@ static void control_words(void **state) {
 /* Checks that on a disk no probe touches a page that is not there, not even in the first
    round through a ring. (On tmpfs blocks are prepared as the round reaches them.) */
 static void no_first_touch(void **state) {
-  (void)state;
   const char *slowness = getenv("TEST_SLOWNESS");
   struct statfs fs;
   struct rusage before, after;

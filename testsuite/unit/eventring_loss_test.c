@@ -6,13 +6,11 @@
 static eventring_domain *domain;
 
 static int set_up(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
 static int tear_down(void **state) {
-  (void)state;
   eventring_domain_stop(domain);
   eventring_stop();
   return 0;
@@ -84,16 +82,13 @@ static void lapped(unsigned flags, bool file) {
 }
 
 static void lapped_through_the_mapping(void **state) {
-  (void)state;
   lapped(0, false);
 }
 static void lapped_through_the_file(void **state) {
-  (void)state;
   lapped(EVENTRING_OPEN_MERGED, true);
 }
 
 static void wrapped_and_read_late(void **state) {
-  (void)state;
   struct log log = {0};
   flood(5000);
   eventring_cursor *cursor = open_file(own_path(), 0);
@@ -128,18 +123,15 @@ static void lapped_before_the_first_poll(bool file) {
   eventring_close(cursor);
 }
 static void lapped_first_through_the_mapping(void **state) {
-  (void)state;
   lapped_before_the_first_poll(false);
 }
 static void lapped_first_through_the_file(void **state) {
-  (void)state;
   lapped_before_the_first_poll(true);
 }
 
 /* Checks which spans are open for a reader that joins late, after spans of several ids
    were opened and the ring was flooded. */
 static void late_join_sees_open_spans(void **state) {
-  (void)state;
   int ids[5];
   char name[16];
   for (int i = 0; i < 5; i++) {
@@ -177,7 +169,6 @@ static void late_join_sees_open_spans(void **state) {
 }
 
 static void joining_now_skips_the_past(void **state) {
-  (void)state;
   eventring_begin(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
   flood(1000);
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
@@ -200,7 +191,6 @@ static void joining_now_skips_the_past(void **state) {
 /* Checks spans across a loss. A span that outlasts the loss goes on, a span that ended in
    the loss gets a torn end, and a span that began in the loss gets a synthetic begin. */
 static void spans_across_a_loss(void **state) {
-  (void)state;
   int lasting = eventring_register_user(EVENTRING_DEF_SPAN, "lasting", 7, EVENTRING_NONE, NULL);
   int ending = eventring_register_user(EVENTRING_DEF_SPAN, "ending", 6, EVENTRING_NONE, NULL);
   int coming = eventring_register_user(EVENTRING_DEF_SPAN, "coming", 6, EVENTRING_NONE, NULL);
@@ -243,7 +233,6 @@ static void spans_across_a_loss(void **state) {
 
 /* Checks more open spans than a block's header lists. */
 static void very_deep_spans(void **state) {
-  (void)state;
   enum { DEPTH = 200 };
   for (int i = 0; i < DEPTH; i++)
     eventring_begin(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
@@ -272,7 +261,6 @@ static void very_deep_spans(void **state) {
 }
 
 static void largest_payload_in_smallest_ring(void **state) {
-  (void)state;
   uint8_t bytes[EVENTRING_MAX_PAYLOAD];
   memset(bytes, 7, sizeof bytes);
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
@@ -292,7 +280,6 @@ static void largest_payload_in_smallest_ring(void **state) {
 }
 
 static void pause_and_resume(void **state) {
-  (void)state;
   eventring_cursor *a = open_self(EVENTRING_OPEN_NOW);
   eventring_cursor *b = open_file(own_path(), EVENTRING_OPEN_NOW);
   struct log logs[2] = {{0}, {0}};
@@ -325,7 +312,6 @@ static void pause_and_resume(void **state) {
 
 /* Checks that the list in a block's header has no spans that a pause has torn. */
 static void pause_before_a_late_join(void **state) {
-  (void)state;
   for (int i = 0; i < 100; i++) {
     eventring_user_begin(domain, T_FLOOD);
     eventring_pause();
@@ -351,7 +337,6 @@ static void pause_before_a_late_join(void **state) {
    before the producer reads it; a reader that has seen the switch does not take the span
    for open again. */
 static void more_switches_than_the_log_holds(void **state) {
-  (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   const uint64_t gc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC);
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
@@ -378,7 +363,6 @@ static void more_switches_than_the_log_holds(void **state) {
 }
 
 static void classes(void **state) {
-  (void)state;
   uint64_t mask;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};

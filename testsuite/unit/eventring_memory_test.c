@@ -49,7 +49,6 @@ static uint32_t stack(eventring_domain *domain, struct eventring_frame *frames, 
 /* ---- Functions and stacks --------------------------------------------------------- */
 
 static void functions_are_interned(void **state) {
-  (void)state;
   uint32_t early = function("early", "a.lua", 1);
   assert_int_not_equal(early, 0);
   eventring_domain *d = start_sampled();
@@ -73,7 +72,6 @@ static void functions_are_interned(void **state) {
 }
 
 static void texts_are_cut_and_cleaned(void **state) {
-  (void)state;
   char source[3000];
   memset(source, 'x', sizeof source);
   memcpy(source + sizeof source - 8, "/end.lua", 8);
@@ -91,7 +89,6 @@ static void texts_are_cut_and_cleaned(void **state) {
 }
 
 static void stacks_share_their_callers(void **state) {
-  (void)state;
   eventring_domain *d = start_sampled();
   uint32_t f = function("f", "s.lua", 1), g = function("g", "s.lua", 20);
   struct eventring_frame in_f[] = {{f, 3}, {g, 5}}, in_f_too[] = {{f, 4}, {g, 5}};
@@ -125,7 +122,6 @@ static void stacks_share_their_callers(void **state) {
 
 /* Checks so many stacks that the table of the domain grows and is emptied. */
 static void many_stacks(void **state) {
-  (void)state;
   enum { COUNT = 40000 };
   static uint32_t ids[COUNT];
   eventring_domain *d = start_sampled();
@@ -164,7 +160,6 @@ static int see_memory(void *context, const struct eventring_event *event) {
 }
 
 static void events_are_delivered(void **state) {
-  (void)state;
   static const struct eventring_callbacks callbacks = {sizeof callbacks, see_memory, NULL};
   eventring_domain *d = start_sampled();
   assert_true(eventring_memory_rate(d) == RATE);
@@ -207,7 +202,6 @@ static void events_are_delivered(void **state) {
 }
 
 static void fates_are_delivered_in_order(void **state) {
-  (void)state;
   enum { BLOCKS = 20 };
   static const struct eventring_callbacks callbacks = {sizeof callbacks, see_memory, NULL};
   eventring_domain *d = start_sampled();
@@ -236,7 +230,6 @@ static void fates_are_delivered_in_order(void **state) {
 }
 
 static void the_rate_is_controlled(void **state) {
-  (void)state;
   eventring_domain *d = start_sampled();
   struct eventring_error error = {0};
   double rate = 0.5;
@@ -260,7 +253,6 @@ static void the_rate_is_controlled(void **state) {
 }
 
 static void rates_are_parsed(void **state) {
-  (void)state;
   struct eventring_error error = {0};
   double rate = 7;
   assert_int_equal(eventring_memory_parse_rate("on", &rate, &error), 0);
@@ -321,7 +313,6 @@ static struct sums read_heaps(eventring_cursor *c) {
 }
 
 static void a_profile_is_kept(void **state) {
-  (void)state;
   enum { KINDS = 40, STACKS = 5, EACH = 3 }; /* several pages */
   static struct eventring_tracked tracked[STACKS][KINDS][EACH];
   eventring_domain *d = start_sampled();
@@ -370,7 +361,6 @@ static void a_profile_is_kept(void **state) {
 /* Checks as many profiles as the file has room for. For further profiles, the oldest
    ended profiles are removed. */
 static void many_profiles(void **state) {
-  (void)state;
   enum { PROFILES = 300 };
   eventring_domain *d = start_sampled();
   for (uint32_t i = 0; i < PROFILES; i++) {
@@ -393,7 +383,6 @@ static void many_profiles(void **state) {
 
 /* Checks a recording with more entries than pages. */
 static void what_finds_no_page_is_counted(void **state) {
-  (void)state;
   enum { SAMPLES = 130000 };
   eventring_domain *d = start_sampled();
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
@@ -414,7 +403,6 @@ static void what_finds_no_page_is_counted(void **state) {
 /* Checks four times as many sites as there is room for. One site in a hundred stays
    alive. All live sites are known, and so is a site that allocates much. */
 static void a_dead_site_gives_up_its_place(void **state) {
-  (void)state;
   enum { SITES = 260000, KEPT = 100, BUSY = 7 };
   eventring_domain *d = start_sampled();
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
@@ -444,7 +432,6 @@ static void a_dead_site_gives_up_its_place(void **state) {
 
 /* Checks that a profile goes on where one recording ends and another begins. */
 static void a_later_recording_has_it_all(void **state) {
-  (void)state;
   struct eventring_tracked tracked;
   eventring_domain *d = start_sampled();
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
@@ -464,7 +451,6 @@ static void a_later_recording_has_it_all(void **state) {
 }
 
 static void a_child_writes_its_own(void **state) {
-  (void)state;
   struct eventring_tracked tracked;
   eventring_domain *d = start_sampled();
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
@@ -495,7 +481,6 @@ static void a_child_writes_its_own(void **state) {
 /* ---- Copies ----------------------------------------------------------------------- */
 
 static void a_snapshot_has_it(void **state) {
-  (void)state;
   struct eventring_tracked tracked;
   struct eventring_error error = {0};
   eventring_domain *d = start_sampled();

@@ -83,7 +83,6 @@ static void get_a_signal(void) {
 }
 
 static void is_what_the_clocks_say(void **state) {
-  (void)state;
   for (int i = 0; i < 20; i++) {
     expect_between(measure(work), 0);
     expect_between(measure(work_briefly), 0);
@@ -94,7 +93,6 @@ static void is_what_the_clocks_say(void **state) {
 }
 
 static void what_was_before_does_not_count(void **state) {
-  (void)state;
   for (int i = 0; i < 50; i++) {
     sleep_for(2 * MS);
     expect_between(measure(work_briefly), 0);
@@ -108,13 +106,11 @@ static void have_time_stolen(void) {
 
 /* Checks that stolen time counts, although the thread sees no interruption. */
 static void what_is_stolen_counts(void **state) {
-  (void)state;
   work_for(1 * MS);
   for (int i = 0; i < 5; i++) expect_between(measure(have_time_stolen), 8 * MS - 10 * US);
 }
 
 static void pairs_nest(void **state) {
-  (void)state;
   uint64_t outer = eventring_off_cpu_begin();
   struct measured first = measure(rest);
   sleep_for(5 * MS);
@@ -134,27 +130,23 @@ static long switches_so_far(void) {
    do. */
 static void nothing_is_made_up(void **state) {
   long interrupted = 0, before = switches_so_far();
-  (void)state;
   for (int i = 0; i < 1000; i++) interrupted += measure(work_briefly).off > 0;
   assert_true(interrupted < 500 + switches_so_far() - before);
 }
 
 static void *in_thread(void *unused) {
-  (void)unused;
   is_what_the_clocks_say(NULL);
   return NULL;
 }
 
 static void threads_have_their_own(void **state) {
   pthread_t threads[4];
-  (void)state;
   for (int i = 0; i < 4; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, in_thread, NULL), 0);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
 }
 
 static void a_child_measures_too(void **state) {
-  (void)state;
   work_for(20 * MS);
   eventring_off_cpu_begin();
   int status;
@@ -186,7 +178,6 @@ static void use_sections(void) {
 }
 
 static void others_may_use_sections(void **state) {
-  (void)state;
   if (__rseq_size == 0) skip();
   foreign.start = foreign.abort = (uintptr_t)foreign_abort.handler;
   for (int i = 0; i < 100; i++) expect_between(measure(use_sections), 0);
@@ -261,7 +252,6 @@ static void check_unmeasured(eventring_domain *domain, eventring_cursor *cursor)
 }
 
 static void ends_say_it(void **state) {
-  (void)state;
   record(true, check_measured);
   record(false, check_unmeasured);
   record(true, check_measured);
@@ -271,7 +261,6 @@ static void only_spans_have_this_measure(void **state) {
   struct eventring_def def = {.name = "no span", .kind = EVENTRING_DEF_COUNTER,
                               .event_class = EVENTRING_CLASS_USER, .ring = EVENTRING_USER,
                               .payload = EVENTRING_INT, .measure = EVENTRING_OFF_CPU};
-  (void)state;
   assert_int_equal(eventring_register(&def, NULL), EVENTRING_E_ARGUMENT);
 }
 
@@ -304,7 +293,6 @@ int main(int count, char **arguments) {
   const struct eventring_def def = {.name = "step", .kind = EVENTRING_DEF_SPAN,
                                     .event_class = EVENTRING_CLASS_USER,
                                     .ring = EVENTRING_USER, .measure = EVENTRING_OFF_CPU};
-  (void)count;
   step = eventring_register(&def, NULL);
   signal(SIGUSR1, ignore);
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,15 +3,12 @@
  * whose walk passes over runs of begin-end pairs at once (leaf_spans.c). The open spans
  * are compared with the result of the rules of FORMAT.md, section 9, applied word by word
  * to a plain list of all spans. Also checks the list in a block's header. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "draw.h"
 #include "producer/open_spans.h"
 
@@ -217,7 +214,6 @@ static void fill_pairs(uint64_t *words, size_t count) {
 }
 
 static void passes_over_pairs(void **state) {
-  (void)state;
   uint64_t words[WORDS] = {0};
   for (size_t count = 0; count <= WORDS; count++) {
     fill_pairs(words, count);
@@ -227,7 +223,6 @@ static void passes_over_pairs(void **state) {
 
 /* Checks a block of pairs in which one word has a wrong kind, id or length. */
 static void sees_each_odd_word(void **state) {
-  (void)state;
   uint64_t words[WORDS];
   for (size_t at = 0; at < WORDS; at++)
     for (size_t last = at + 2; last <= WORDS; last += 1 + (WORDS - last) / 3) {
@@ -245,7 +240,6 @@ static void sees_each_odd_word(void **state) {
 /* Checks pairs of which both words have a length: the second word is then the payload of
    the first. */
 static void sees_each_payload(void **state) {
-  (void)state;
   uint64_t words[WORDS];
   for (size_t at = 0; at < WORDS; at += 2)
     for (unsigned bit = 0; bit < 7; bit++) {
@@ -262,7 +256,6 @@ static void sees_each_payload(void **state) {
 /* Checks that what comes before the words has no influence: the first begin of the pairs
    is not among the words, but was applied before them. */
 static void looks_at_nothing_before(void **state) {
-  (void)state;
   uint64_t words[WORDS];
   fill_pairs(words, WORDS);
   for (size_t from = 1; from < 300; from += 2)
@@ -277,7 +270,6 @@ static void looks_at_nothing_before(void **state) {
 /* Checks that the next event of a suspended context resumes the context, even if the
    event is part of a pair. */
 static void a_pair_ends_a_suspension(void **state) {
-  (void)state;
   uint64_t words[WORDS];
   for (size_t before = 0; before < 200; before += 2) {
     fill_pairs(words, before);
@@ -364,23 +356,19 @@ static void agree_on_anything(unsigned of_contexts, bool deep, int rounds) {
 }
 
 static void agrees_without_contexts(void **state) {
-  (void)state;
   agree_on_anything(1, false, 3000);
 }
 static void agrees_with_contexts(void **state) {
-  (void)state;
   agree_on_anything(5, false, 3000);
   agree_on_anything(1000, false, 1000);
 }
 static void agrees_beyond_what_is_kept(void **state) {
-  (void)state;
   agree_on_anything(3, true, 500);
   agree_on_anything(3000, true, 500);
 }
 
 /* Checks a new incarnation, and the list of a block that begins without open spans. */
 static void clears(void **state) {
-  (void)state;
   uint64_t words[WORDS];
   struct format_open list[FORMAT_MAX_OPEN];
   uint32_t hidden = 77;

@@ -11,14 +11,12 @@ enum { CONTEXTS = 4, MOST_DEPTH = 64 };
 static eventring_domain *domain;
 
 static int set_up(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
 
 static int tear_down(void **state) {
-  (void)state;
   eventring_domain_stop(domain);
   eventring_stop();
   return 0;
@@ -150,12 +148,10 @@ static void compare(uint64_t seed, int room, bool batches, bool others, unsigned
 }
 
 static void what_ran_within_is_not_own(void **state) {
-  (void)state;
   for (int i = 0; i < 8; i++) compare(1 + (uint64_t)i, 300, i & 1, i & 2, i & 4 ? CONTEXTS : 0);
 }
 
 static void losses_hide_it(void **state) {
-  (void)state;
   for (int i = 0; i < 8; i++) compare(11 + (uint64_t)i, 30000, i & 1, i & 2, i & 4 ? CONTEXTS : 0);
 }
 
@@ -200,7 +196,6 @@ static int ignore_event(void *context, const struct eventring_event *event) {
 static void batches_say_depths(void **state) {
   static const struct eventring_callbacks none = {sizeof none, ignore_event, NULL};
   struct depths depths = {0};
-  (void)state;
   eventring_cursor *cursor = open_self(0);
   assert_int_equal(eventring_cursor_batches(cursor, 0, take_depths, &depths), EVENTRING_OK);
   for (uint32_t deep = 225; deep <= 300; deep++) {
@@ -215,7 +210,6 @@ static void batches_say_depths(void **state) {
 /* Checks a span that lies in a span of another name and outlasts it: time is attributed
    by depth, so that no time is the own time of two spans. */
 static void times_of_crossing_spans_are_disjoint(void **state) {
-  (void)state;
   struct log log = {0};
   eventring_user_begin(domain, T_OUTER);
   eventring_user_begin(domain, T_INNER);

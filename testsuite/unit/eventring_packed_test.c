@@ -2,10 +2,6 @@
 /* eventring_packed_test.c: compares packed files, packet by packet, with the plain files
    that they represent. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <zstd.h>
 
+#include "cases.h"
 #include "format/packed.h"
 #include "reader/packed.h"
 #include "reader/unpack.h"
@@ -187,7 +183,6 @@ static int check_file(const bool *without) {
 /* ---- Sound files ------------------------------------------------------------------ */
 
 static void test_any_order(void **unused) {
-  (void)unused;
   write_all();
   assert_int_equal(check_file(NULL), 0);
   struct evr_packed *packed = open_file();
@@ -218,7 +213,6 @@ static int lock_file(void) {
 /* Checks a file to which packets are added while it is read: later packets before earlier
    ones, and some in two parts. */
 static void test_while_written(void **unused) {
-  (void)unused;
   bool without[PACKETS];
   begin_file();
   int writer = lock_file();
@@ -265,7 +259,6 @@ int __wrap_evr_file_locked(int file) {
 
 /* Checks a writer that goes away when half of the last packet has been read. */
 static void test_writer_goes(void **unused) {
-  (void)unused;
   static const uint8_t zeros[MOST_PIECES * ROOM];
   bool was_asked = true;
   for (writer_goes_at = 1; was_asked; writer_goes_at++) {
@@ -319,7 +312,6 @@ static bool is_needed(size_t which) {
 /* Checks that with a damaged packet only the packet's bytes are lost, which is reported
    if they are read; older bytes in the same places are valid. */
 static void test_damaged_packet(void **unused) {
-  (void)unused;
   const char *slowness = getenv("TEST_SLOWNESS");
   size_t step = slowness && atoi(slowness) > 1 ? 13 : 3;
   /* if the writer was killed, the newest packets may have been under way */
@@ -336,7 +328,6 @@ static void test_damaged_packet(void **unused) {
 }
 
 static void test_many_damaged(void **unused) {
-  (void)unused;
   bool without[PACKETS] = {false};
   write_all();
   for (size_t i = 0; i < 60; i++) {
@@ -357,7 +348,6 @@ static void test_many_damaged(void **unused) {
 
 /* Checks a packet whose writer was killed, or that could not be written. */
 static void test_unwritten(void **unused) {
-  (void)unused;
   static const uint8_t zeros[PACKET_ALIGNMENT];
   bool without[PACKETS] = {false};
   write_all();
@@ -370,7 +360,6 @@ static void test_unwritten(void **unused) {
 }
 
 static void test_cut_off(void **unused) {
-  (void)unused;
   write_all();
   for (unsigned i = 0; i < 50; i++) {
     bool without[PACKETS] = {false};
@@ -408,7 +397,6 @@ static void add_hostile(struct packet_header *h, const struct packet_extent *ext
 }
 
 static void test_hostile(void **unused) {
-  (void)unused;
   static uint8_t room[PACKET_MOST_BYTES + BLOCK], frame[ZSTD_COMPRESSBOUND(sizeof room)];
   size_t bomb = compress(room, sizeof room, frame, sizeof frame, true);
   const struct packet_extent one = {0, BLOCK, 0}, far = {(uint64_t)1 << 60, BLOCK, 0};
@@ -450,7 +438,6 @@ static void test_hostile(void **unused) {
 
 /* Checks that changed bytes, wherever they are, do no harm, whatever is read. */
 static void test_random_bytes(void **unused) {
-  (void)unused;
   for (unsigned i = 0; i < 60; i++) {
     struct evr_packed *packed;
     write_all();
@@ -465,7 +452,6 @@ static void test_random_bytes(void **unused) {
 }
 
 static void test_header(void **unused) {
-  (void)unused;
   static const struct { size_t at; uint32_t value; int code; } cases[] = {
       {offsetof(struct packed_header, version), 2, EVENTRING_E_VERSION},
       {offsetof(struct packed_header, compression), 2, EVENTRING_E_VERSION},
@@ -495,7 +481,6 @@ static void test_header(void **unused) {
 /* ---- Errors of making packets ----------------------------------------------------- */
 
 static void test_making(void **unused) {
-  (void)unused;
   uint8_t to[4096];
   struct eventring_piece piece = {.offset = 0, .size = BLOCK};
   assert_int_equal(eventring_packet_header(to, 1, BLOCK, &piece, 1, 100, false), 80);
@@ -522,7 +507,6 @@ void *__wrap_dlopen(const char *name, int flags) {
 /* Checks a program without the library. This test runs before all others, in the first
    round, since the library stays once it is loaded. */
 static void test_no_library(void **unused) {
-  (void)unused;
   int status;
   if (is_finished) return;
   pid_t child = fork();

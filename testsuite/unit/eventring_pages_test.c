@@ -26,7 +26,6 @@ static void make_memory(void) {
   assert_ptr_not_equal(memory, MAP_FAILED);
   assert_int_equal(madvise(memory, PAGES * pages.size, MADV_NOHUGEPAGE), 0);
   for (size_t i = 0; i < PAGES / 3; i++) sum += *page(i);
-  (void)sum;
   for (size_t i = PAGES / 3; i < 2 * PAGES / 3; i += 2) page(i)[i % 4000] = 1;
 }
 
@@ -35,14 +34,12 @@ static bool is_written(size_t i) {
 }
 
 static int set_up(void **state) {
-  (void)state;
   eventring_pages_open(&pages);
   make_memory();
   return 0;
 }
 
 static int tear_down(void **state) {
-  (void)state;
   if (memory) munmap(memory, PAGES * pages.size);
   eventring_pages_close(&pages);
   return 0;
@@ -76,14 +73,12 @@ static void check_amounts(void) {
 }
 
 static void a_scan_knows_pages_of_zeros(void **state) {
-  (void)state;
   ask_in(EVR_PAGES_SCAN);
   check_each_page();
   check_amounts();
 }
 
 static void entries_know_pages_of_zeros(void **state) {
-  (void)state;
   ask_in(EVR_PAGES_ENTRIES);
   check_each_page();
   check_amounts();
@@ -91,7 +86,6 @@ static void entries_know_pages_of_zeros(void **state) {
 
 /* Checks that memory shared with a child counts as taken. */
 static void forks_change_nothing(void **state) {
-  (void)state;
   static const enum evr_pages_how ways[] = {EVR_PAGES_SCAN, EVR_PAGES_ENTRIES};
   int child = fork();
   if (child == 0) {
@@ -109,7 +103,6 @@ static void forks_change_nothing(void **state) {
 }
 
 static void pages_need_not_be_readable(void **state) {
-  (void)state;
   static const enum evr_pages_how ways[] = {EVR_PAGES_SCAN, EVR_PAGES_ENTRIES};
   if (pages.pagemap < 0) skip();
   assert_int_equal(mprotect(memory, PAGES * pages.size, PROT_NONE), 0);
@@ -122,7 +115,6 @@ static void pages_need_not_be_readable(void **state) {
 
 /* Checks mincore, the last way: without /proc, pages that were read count, too. */
 static void mincore_is_the_last_way(void **state) {
-  (void)state;
   unsigned char there[PAGES];
   close(pages.pagemap);
   pages.pagemap = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -134,7 +126,6 @@ static void mincore_is_the_last_way(void **state) {
 }
 
 static void what_is_not_mapped_counts(void **state) {
-  (void)state;
   size_t size = PAGES * pages.size;
   pages.how = EVR_PAGES_MINCORE;
   munmap(memory, size);

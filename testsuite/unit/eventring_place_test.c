@@ -39,7 +39,6 @@ static void expect_start(const char *directory, int code, const char *text) {
 }
 
 static void bad_directories(void **state) {
-  (void)state;
   char longer[5000];
   memset(longer, 'd', sizeof longer - 1);
   longer[sizeof longer - 1] = 0;
@@ -54,7 +53,6 @@ static void bad_directories(void **state) {
 }
 
 static void things_in_the_files_place(void **state) {
-  (void)state;
   FILE *f = fopen("precious", "w");
   fputs("precious", f);
   fclose(f);
@@ -95,7 +93,6 @@ static const char *renamed_file(void) {
 /* Checks that a file that is no recording, at the path of the new file, is renamed to a
    name with the time of its last change. */
 static void a_dead_file_is_renamed(void **state) {
-  (void)state;
   const struct timespec times[2] = {{.tv_sec = 1234567}, {.tv_sec = 1234567}};
   char expected[64];
   FILE *f = fopen(file_name(), "w");
@@ -119,7 +116,6 @@ static void a_dead_file_is_renamed(void **state) {
 /* Checks that a dead recording is renamed: when a container is started again, its process
    has the same pid as before. */
 static void a_dead_recording_is_renamed(void **state) {
-  (void)state;
   for (int round = 0; round < 3; round++) {
     struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
     config.preserve = true;
@@ -157,7 +153,6 @@ static void expect_name(const char *pattern, const char *expected) {
 }
 
 static void names_by_template(void **state) {
-  (void)state;
   char expected[512], host[256] = "", longest[512];
   gethostname(host, sizeof host - 1);
   expect_name(NULL, file_name());
@@ -185,7 +180,6 @@ static void names_by_template(void **state) {
 }
 
 static void bad_names(void **state) {
-  (void)state;
   char longer[512];
   memset(longer, 'x', sizeof longer - 1);
   longer[sizeof longer - 1] = 0;
@@ -204,7 +198,6 @@ static void bad_names(void **state) {
 
 /* Checks a host's name for itself with any characters. */
 static void names_of_odd_programs(void **state) {
-  (void)state;
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
   config.name = "%n";
   config.program = "bin/a\nb\x7f";
@@ -217,7 +210,6 @@ static void names_of_odd_programs(void **state) {
 
 /* Checks that a second host registers after the first and records into the same file. */
 static void two_hosts(void **state) {
-  (void)state;
   const struct eventring_def other[] = {{.name = "theirs", .kind = EVENTRING_DEF_SPAN,
                                          .event_class = EVENTRING_CLASS_USER,
                                          .ring = EVENTRING_USER}};
@@ -259,7 +251,6 @@ static void two_hosts(void **state) {
 #ifdef LM_ID_NEWLM /* only glibc has dlmopen */
 /* Checks a second copy of the library, as in a program whose plug-in brings its own. */
 static void two_copies(void **state) {
-  (void)state;
   char path[4096], second[64];
   const char *build = getenv("BUILDDIR");
   snprintf(path, sizeof path, "%s/.libs/libeventring.so", build ? build : ".");
@@ -287,7 +278,6 @@ static void two_copies(void **state) {
 #endif
 
 static void another_process_holds_the_name(void **state) {
-  (void)state;
   /* as by a process with our pid in another pid namespace */
   int pipe_fd[2];
   char byte;
@@ -317,7 +307,6 @@ static void another_process_holds_the_name(void **state) {
 enum { SIZE_WITHOUT_RINGS = FORMAT_FRONT_BYTES + 32 * FORMAT_BLOCK_BYTES };
 
 static void limits_on_size(void **state) {
-  (void)state;
   struct rlimit old, limit;
   getrlimit(RLIMIT_FSIZE, &old);
   limit = old;

@@ -210,14 +210,12 @@ static void check_losses(bool stream) {
 }
 
 static void test_losses(void **state) {
-  (void)state;
   check_losses(false);
   check_losses(true);
 }
 
 /* Checks that readers get the same sums if nothing is lost. */
 static void test_same(void **state) {
-  (void)state;
   struct sums sums = {0}, is;
   struct log log = {0};
   uint64_t ns[T_NAMES] = {0};
@@ -260,7 +258,6 @@ static int check_one_of_many(void *context, const struct eventring_recorded *r) 
 
 /* Checks many definitions, more than a page has, in one block and in several. */
 static void test_many(void **state) {
-  (void)state;
   enum { MANY = 1000 };
   static struct eventring_def defs[MANY];
   static char names[MANY][24];
@@ -334,7 +331,6 @@ static void kill_once(void) {
 }
 
 static void test_killed(void **state) {
-  (void)state;
   for (int i = 0; i < 60; i++) kill_once();
 }
 
@@ -352,7 +348,6 @@ static void *flood(void *sums) {
 /* Checks that sums that are read while events are written never decrease, and never
    exceed the final sums. */
 static void test_live(void **state) {
-  (void)state;
   struct sums sums = {0}, is;
   uint64_t before = 0;
   pthread_t thread;
@@ -405,7 +400,6 @@ ssize_t pread(int fd, void *to, size_t size, off_t offset) {
 /* Checks that rings share the tries that a reader has, however many rings there are. */
 static void test_tries(void **state) {
   enum { THREADS = 40 };
-  (void)state;
   struct sums sums = {0};
   eventring_domain *domain[THREADS];
   start(false, 0);
@@ -529,7 +523,6 @@ static void write_steps(eventring_domain *d, int count, struct sums *sums) {
 }
 
 static void test_histograms(void **state) {
-  (void)state;
   struct eventring_def defs[REASONS] = {
       {.name = "step", .unit = EVENTRING_UNIT_ID, .kind = EVENTRING_DEF_SPAN,
        .event_class = EVENTRING_CLASS_GC, .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT},

@@ -25,7 +25,6 @@ static struct file { /* a file of blocks, in memory */
 static struct evr_records records;
 
 static struct format_block *claim_block(void *owner, enum format_kind kind) {
-  (void)kind;
   struct file *f = owner;
   return f->claimed < f->room ? (struct format_block *)f->block[f->claimed++] : NULL;
 }
@@ -65,7 +64,6 @@ static uint32_t check_record_block(const uint64_t *words, enum format_kind kind,
 }
 
 static void blocks_follow_each_other(void **state) {
-  (void)state;
   uint32_t n = 0;
   new_file(MOST_BLOCKS);
   for (; file.claimed < 50; n++) {
@@ -85,7 +83,6 @@ static void blocks_follow_each_other(void **state) {
 
 /* Checks that when a budget is used up, further records are dropped, and counted. */
 static void a_budget_is_kept(void **state) {
-  (void)state;
   new_file(MOST_BLOCKS);
   uint32_t n = 0;
   while (evr_records_have_room_locked(&records, FORMAT_CLOCK, 1, words_of(n)) ||
@@ -133,14 +130,12 @@ static void the_oldest_block_goes(enum format_kind kind, unsigned budget) {
 }
 
 static void oldest_blocks_go(void **state) {
-  (void)state;
   the_oldest_block_goes(FORMAT_LIVES, 64);
   the_oldest_block_goes(FORMAT_LAST_STACKS, 32);
 }
 
 /* Checks a full disk: what came before stays, and later there may be room again. */
 static void no_room_for_a_block(void **state) {
-  (void)state;
   uint32_t n = 0;
   new_file(2);
   while (append(FORMAT_LIVES, n) == EVR_APPENDED) n++;
@@ -178,7 +173,6 @@ static void live_one_after_the_other(void) {
 }
 
 static void short_lives_share_blocks(void **state) {
-  (void)state;
   struct log log = {0};
   struct eventring_ring_info ring = {.size = sizeof ring};
   start_recording(WSIZE);
@@ -223,7 +217,6 @@ static void short_lives_share_blocks(void **state) {
 /* Checks that a cursor that follows gets all lives and all names, however often the
    records turn over. */
 static void a_cursor_follows_short_lives(void **state) {
-  (void)state;
   struct log log = {0};
   start_recording(WSIZE);
   eventring_cursor *cursor = open_file(own_path(), 0);
@@ -272,7 +265,6 @@ static void check_that_all_stopped(unsigned lives) {
 }
 
 static void lives_across_two_blocks(void **state) {
-  (void)state;
   static const char *const names[] = {"", "a name", "a longer name"};
   for (int i = 0; i < ALIGNMENTS; i++) {
     start_recording(EVENTRING_MIN_WSIZE);
@@ -284,7 +276,6 @@ static void lives_across_two_blocks(void **state) {
 }
 
 static void renamed_domains(void **state) {
-  (void)state;
   struct eventring_domain_info info = {.size = sizeof info};
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("before");
@@ -312,7 +303,6 @@ static void renamed_domains(void **state) {
 /* Checks events whose id is not registered, or registered only later, for all readers,
    whenever they read. */
 static void ids_that_are_not_registered(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main");
   eventring_cursor *early = open_self(0);
@@ -411,7 +401,6 @@ static void close_changed(eventring_cursor *cursor, struct log *log) {
 }
 
 static void unknown_things_are_passed_over(void **state) {
-  (void)state;
   char path[4096];
   struct log log = {0};
   start_preserved(EVENTRING_MIN_WSIZE);
@@ -466,7 +455,6 @@ static void unknown_things_are_passed_over(void **state) {
 /* ---- Linked events and payloads of several values --------------------------------- */
 
 static void linked_events(void **state) {
-  (void)state;
   struct log log = {0};
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *a = start_domain("a"), *b = start_domain("b");
@@ -511,7 +499,6 @@ static void linked_events(void **state) {
    could be a payload: a text of up to eight bytes, or an integer with something after
    it. */
 static void links_that_look_like_payloads(void **state) {
-  (void)state;
   static const enum eventring_payload payloads[] = {EVENTRING_NONE, EVENTRING_INT,
                                                     EVENTRING_STRING, EVENTRING_BYTES};
   enum { LINKS = 20 };
@@ -572,7 +559,6 @@ static uint64_t double_word(double value) {
 }
 
 static void payloads_of_several_values(void **state) {
-  (void)state;
   static const struct eventring_def def = {
       .name = "several", .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_USER,
       .ring = EVENTRING_USER, .payload = EVENTRING_VALUES, .fields = "count,share,text,size,blob"};

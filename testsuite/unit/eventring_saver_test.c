@@ -306,17 +306,14 @@ static void save_often(int as) {
 }
 
 static void test_plain(void **unused) {
-  (void)unused;
   save_often(PLAIN);
 }
 
 static void test_late(void **unused) {
-  (void)unused;
   save_often(LATE);
 }
 
 static void test_packed(void **unused) {
-  (void)unused;
   save_often(PACKED);
 }
 

@@ -16,7 +16,6 @@ static eventring_domain *handlers; /* the domain that the handler writes to */
 static volatile uint64_t calls;
 
 static void on_alarm(int number) {
-  (void)number;
   for (int i = 0; i < PER_SIGNAL; i++)
     eventring_user_counter(handlers, T_COUNT, (int64_t)calls++);
 }
@@ -57,7 +56,6 @@ static uint64_t write_under_signals(eventring_domain *d) {
 }
 
 static void a_domain_of_its_own(void **state) {
-  (void)state;
   struct log log = {0};
   start_recording(EVENTRING_MIN_WSIZE);
   handlers = start_domain("handler");
@@ -84,7 +82,6 @@ static void a_domain_of_its_own(void **state) {
 }
 
 static void the_domain_of_the_thread(void **state) {
-  (void)state;
   struct log log = {0};
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main"), *neighbour = start_domain("neighbour");
@@ -117,7 +114,6 @@ static void the_domain_of_the_thread(void **state) {
 /* Checks a wrong count: the interrupted probe has overwritten events of the handler, and
    their payloads are still counted. */
 static void a_count_that_a_handler_spoilt(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main");
   struct eventring_lane *lane = &((struct evr_domain *)d)->lanes.hot.lane[EVENTRING_USER];
@@ -140,7 +136,6 @@ static void on_deferrable(int number) {
 }
 
 static void a_signal_is_deferred(void **state) {
-  (void)state;
   struct sigaction action = {.sa_handler = on_deferrable}, before;
   assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
   start_recording(EVENTRING_MIN_WSIZE);

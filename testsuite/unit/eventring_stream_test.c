@@ -27,7 +27,6 @@ static unsigned warnings;
 static struct eventring_error last_warning;
 
 static void note_warning(void *context, const struct eventring_error *error) {
-  (void)context;
   __atomic_fetch_add(&warnings, 1, __ATOMIC_RELAXED);
   last_warning = *error;
 }
@@ -112,7 +111,6 @@ static void write_spans(eventring_domain *d, int64_t from, int64_t to) {
 }
 
 static void *write_in_thread(void *argument) {
-  (void)argument;
   eventring_domain *d = start_domain("writer");
   write_spans(d, 0, SPANS);
   eventring_domain_stop(d);
@@ -145,7 +143,6 @@ static void stop_and_remove(void) {
 /* ---- Everything is there ---------------------------------------------------------- */
 
 static void one_thread(void **state) {
-  (void)state;
   struct all_heard all = {0};
   start_stream();
   assert_string_equal(strrchr(own_path(), '/') + 1, file);
@@ -167,7 +164,6 @@ static void one_thread(void **state) {
 }
 
 static void many_threads(void **state) {
-  (void)state;
   pthread_t thread[THREADS];
   struct all_heard all = {0};
   start_stream();
@@ -186,7 +182,6 @@ static void many_threads(void **state) {
 /* Checks that domains that come and go use a slot one after the other, and that its
    stream goes on. */
 static void domains_in_turn(void **state) {
-  (void)state;
   enum { TURNS = 500, EACH = 40 };
   struct all_heard all = {.in_turn = true};
   start_stream();
@@ -203,7 +198,6 @@ static void domains_in_turn(void **state) {
 
 /* Checks that the names of all domains stay, however many there were. */
 static void names_stay(void **state) {
-  (void)state;
   enum { DOMAINS = 9000 }; /* more than a ring's recording has room for */
   struct all_heard all = {.in_turn = true};
   struct eventring_domain_info life = {.size = sizeof life};
@@ -238,7 +232,6 @@ enum { STACKS = 10000, LEVELS = 4, OF_A_LEVEL = 4 /* begin, counter, instant, en
 static pthread_barrier_t all_started; /* so that each has a slot of its own */
 
 static void *write_stacks(void *argument) {
-  (void)argument;
   eventring_domain *d = start_domain("stacks");
   pthread_barrier_wait(&all_started);
   for (int stack = 0; stack < STACKS; stack++) {
@@ -329,7 +322,6 @@ static void hear_backwards(const struct stacks *all) {
 }
 
 static void stacks_of_calls(void **state) {
-  (void)state;
   pthread_t thread[THREADS];
   start_stream();
   pthread_barrier_init(&all_started, NULL, THREADS);
@@ -410,18 +402,15 @@ static void seek_times(unsigned wsize) {
 }
 
 static void seek_in_a_stream(void **state) {
-  (void)state;
   seek_times(0);
 }
 
 static void seek_in_a_ring(void **state) {
-  (void)state;
   seek_times(EVENTRING_DEFAULT_WSIZE + 2);
 }
 
 /* Checks that a reader within the process gets all events while they are written. */
 static void read_by_itself(void **state) {
-  (void)state;
   struct all_heard all = {0};
   clear(&all);
   start_stream();
@@ -447,7 +436,6 @@ static void read_by_itself(void **state) {
 }
 
 static void snapshot_of_a_stream(void **state) {
-  (void)state;
   struct all_heard all = {0};
   struct eventring_error error;
   start_stream();
@@ -467,7 +455,6 @@ static void snapshot_of_a_stream(void **state) {
 
 /* Checks a recording in which some rings are streams and the others wrap around. */
 static void streams_and_rings(void **state) {
-  (void)state;
   struct eventring_config config = stream_config(file);
   struct eventring_ring_info info = {.size = sizeof info};
   struct all_heard all = {0};
@@ -496,7 +483,6 @@ static void streams_and_rings(void **state) {
 /* Checks that events that do not fit are counted, and that the newest events are
    there. */
 static void largest_size(void **state) {
-  (void)state;
   enum { MOST = 1 << 20 };
   struct eventring_config config = stream_config(file);
   struct all_heard all = {0};
@@ -528,7 +514,6 @@ static void largest_size(void **state) {
 
 /* Checks rings that are made when there is no room any more, not even for one block. */
 static void no_room_ever(void **state) {
-  (void)state;
   struct eventring_config config = stream_config(file);
   struct eventring_error error;
   struct eventring_info info = {.size = sizeof info};
@@ -567,7 +552,6 @@ static off_t size_of_file(void) {
 /* Checks that the stream goes on after a time without room. The test knows exactly which
    events are gone. */
 static void room_again(void **state) {
-  (void)state;
   struct all_heard all = {0};
   start_stream();
   eventring_domain *d = start_domain("squeezed");
@@ -597,7 +581,6 @@ static void room_again(void **state) {
 
 /* Checks a file without room even for a first chunk. */
 static void no_room_at_first(void **state) {
-  (void)state;
   struct all_heard all = {0};
   start_stream();
   limit_file_size((rlim_t)size_of_file());
@@ -628,7 +611,6 @@ static void write_until_killed(int pipe_end) {
 
 /* Checks that all that was written before the kill is there. */
 static void killed(void **state) {
-  (void)state;
   enum { KILLS = 60 };
   for (int i = 0; i < KILLS; i++) {
     int pipe_ends[2], status;
@@ -657,7 +639,6 @@ static void killed(void **state) {
 /* Checks that a reader that follows a stream learns all definitions, also after a ring
    was added. */
 static void names_while_it_is_read(void **state) {
-  (void)state;
   enum { NAMES = 500 };
   static char name[NAMES][24];
   struct eventring_def def = {.kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
@@ -736,7 +717,6 @@ static const off_t first_head = FORMAT_DOMAINS_OFFSET + offsetof(struct format_d
 /* Checks that a head beyond all blocks hides none of them, and that the reader does not
    walk up to it. */
 static void head_too_large(void **state) {
-  (void)state;
   for (unsigned bit = 20; bit < 56; bit += 5) {
     struct all_heard all = {0};
     uint64_t head;
@@ -753,7 +733,6 @@ static void head_too_large(void **state) {
 
 /* Checks units that no entry of the domain table refers to. */
 static void head_gone(void **state) {
-  (void)state;
   struct all_heard all = {0};
   const uint64_t none = 0;
   leave_file();
@@ -766,7 +745,6 @@ static void head_gone(void **state) {
 
 /* Checks two units that have the same blocks. */
 static void unit_twice(void **state) {
-  (void)state;
   enum { UNIT_BYTES = FORMAT_UNIT * FORMAT_BLOCK_BYTES };
   static uint8_t unit[UNIT_BYTES];
   struct format_block *h = (struct format_block *)unit;
@@ -811,7 +789,6 @@ static uint64_t blocked_by_helper(void) {
    raised in the thread that touches it, which may be the helper. (The C library blocks
    all signals while a thread starts.) */
 static void helper_takes_faults(void **state) {
-  (void)state;
   const uint64_t fault = (uint64_t)1 << (SIGBUS - 1), other = (uint64_t)1 << (SIGTERM - 1);
   uint64_t blocked = fault;
   start_stream();
@@ -845,7 +822,6 @@ static void *claim_much(void *argument) {
 
 /* Checks that a million claims by eight threads have no gap and no overlap. */
 static void claims_are_disjoint(void **state) {
-  (void)state;
   pthread_t thread[CLAIMERS];
   uint8_t *taken = calloc(1, 48 * (size_t)CLAIMS / EVR_EXTENT_UNIT);
   uint64_t units = 0;
@@ -872,7 +848,6 @@ static void claims_are_disjoint(void **state) {
 
 /* Checks that the last claim that fits succeeds, and no further claim. */
 static void claims_end(void **state) {
-  (void)state;
   uint32_t first = 77;
   extents = (struct evr_extents){.most = 40};
   assert_true(evr_extents_take(&extents, 32, &first) && first == 0);
@@ -886,7 +861,6 @@ static void claims_end(void **state) {
 /* Checks that a child goes on in a file of its own, and does not touch its parent's
    file. */
 static void forked(void **state) {
-  (void)state;
 #ifdef __SANITIZE_THREAD__
   /* ThreadSanitizer does not support threads in a forked child, such as
      the stream's helper. */

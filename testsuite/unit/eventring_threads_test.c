@@ -35,7 +35,6 @@ static void expect_a_slot(void) {
 }
 
 static void domains_end_with_their_threads(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *domain;
   for (int i = 0; i < MANY_THREADS; i++) in_a_thread(start_and_return, &domain);
@@ -56,7 +55,6 @@ static void domains_end_with_their_threads(void **state) {
 }
 
 static void threads_that_vanish_leave_their_slots(void **state) {
-  (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   skip(); /* sanitizers do not support threads that vanish */
 #endif
@@ -107,7 +105,6 @@ static void *run_host_thread(void *argument) {
 }
 
 static void a_destructor_may_stop_the_domain(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *reader = start_domain("main");
   for (int i = 0; i < 2 * ROUNDS; i++) {
@@ -141,7 +138,6 @@ static void *stop_for_another(void *argument) {
 }
 
 static void unbound_domains_move_between_threads(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *domain;
   in_a_thread(start_unbound, &domain);

@@ -11,14 +11,12 @@
 static eventring_domain *domain;
 
 static int set_up(void **state) {
-  (void)state;
   start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
 
 static int tear_down(void **state) {
-  (void)state;
   eventring_domain_stop(domain);
   eventring_stop();
   return 0;
@@ -35,7 +33,6 @@ static int parse(const char *text, struct eventring_trace *trace) {
 }
 
 static void test_parses_and_formats(void **state) {
-  (void)state;
   static const uint8_t trace_id[16] = {0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd,
                                        0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c};
   static const uint8_t span_id[8] = {0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31};
@@ -54,7 +51,6 @@ static void test_parses_and_formats(void **state) {
 }
 
 static void test_accepts_later_versions(void **state) {
-  (void)state;
   static const char *const valid[] = {"01-" TRACE "-" SPAN "-01", "fe-" TRACE "-" SPAN "-01-",
                                       "cc-" TRACE "-" SPAN "-01-what-comes"};
   struct eventring_trace t;
@@ -67,7 +63,6 @@ static void test_accepts_later_versions(void **state) {
 }
 
 static void test_refuses_what_is_not_valid(void **state) {
-  (void)state;
   static const char *const wrong[] = {
       "", "00", "00-" TRACE "-" SPAN, "00-" TRACE "-" SPAN "-0", HEADER "-", HEADER "1",
       "ff-" TRACE "-" SPAN "-01", "cc-" TRACE "-" SPAN "-011", "0-0" TRACE "-" SPAN "-01",
@@ -99,7 +94,6 @@ enum { MANY = 1000 };
 static int by_bytes(const void *a, const void *b) { return memcmp(a, b, 8); }
 
 static void test_ids_differ(void **state) {
-  (void)state;
   static uint8_t ids[2 * MANY][8];
   struct eventring_trace root, child;
   for (int i = 0; i < MANY; i++) {
@@ -121,7 +115,6 @@ static void test_ids_differ(void **state) {
 /* Checks that the ids that a child makes differ from the ids that the parent makes
    next. */
 static void test_ids_differ_in_children_of_forks(void **state) {
-  (void)state;
   struct eventring_trace own[4], other[4];
   int ends[2], status;
   eventring_trace_begin(domain, own); /* random bytes are left over */
@@ -155,7 +148,6 @@ static const struct seen *next_event(const struct log *log, size_t *at, const ch
 }
 
 static void test_event_has_the_ids(void **state) {
-  (void)state;
   struct log log = {0};
   struct eventring_trace root, child;
   eventring_cursor *cursor = open_self(0);
@@ -196,7 +188,6 @@ static void test_event_has_the_ids(void **state) {
 /* Checks that the event keeps its name when a redaction list matches every name, in a
    recording that begins after the event was defined. */
 static void test_event_keeps_its_name(void **state) {
-  (void)state;
   struct log log = {0};
   struct eventring_trace ids;
   eventring_trace_begin(domain, &ids);
@@ -244,7 +235,6 @@ static void conflict(void) {
 }
 
 static void test_another_event_has_the_name(void **state) {
-  (void)state;
   in_child(conflict);
 }
 
@@ -265,7 +255,6 @@ static void flood(unsigned pairs) {
 }
 
 static void test_place_says_when_spans_are_torn(void **state) {
-  (void)state;
   struct eventring_trace ids;
   eventring_trace_begin(domain, &ids);
   flood(1);

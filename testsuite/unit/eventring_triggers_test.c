@@ -53,7 +53,6 @@ static void remove_copies(const char *directory) {
 }
 
 static int set_up(void **state) {
-  (void)state;
   start_recording(EVENTRING_DEFAULT_WSIZE);
   domain = start_domain("main");
   return 0;
@@ -61,7 +60,6 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
   struct eventring_trigger t;
-  (void)state;
   while (eventring_trigger_at(0, &t) == EVENTRING_OK)
     assert_int_equal(eventring_trigger_remove(t.number), EVENTRING_OK);
   eventring_domain_stop(domain);
@@ -89,7 +87,6 @@ static void collect(void) {
 /* Checks that a trigger on a level fires when the level begins to fulfil the
    condition. */
 static void test_counter(void **state) {
-  (void)state;
   int number = set("counter(\"count\") > 10, cooldown=0s");
   count(5);
   count(10);
@@ -123,7 +120,6 @@ static void test_copy(void **state) {
   char path[4096];
   int64_t value = 0;
   struct eventring_info info = {.size = sizeof info};
-  (void)state;
   int number = set("counter(\"count\") >= 42");
   for (int i = 0; i <= 42; i++) count(i);
   assert_int_equal(look(number).saved, 1);
@@ -138,7 +134,6 @@ static void test_copy(void **state) {
 }
 
 static void test_spans_and_pauses(void **state) {
-  (void)state;
   int every = set("span(\"flood\") >= 0ns, max=1, cooldown=0ns");
   int never = set("span(\"flood\") > 3600s");
   int inner = set("span(\"inner\") >= 0ns, max=1");
@@ -157,7 +152,6 @@ static void test_spans_and_pauses(void **state) {
 
 /* Checks begins without ends, and ends without begins. */
 static void test_spans_that_never_end(void **state) {
-  (void)state;
   int number = set("span(\"flood\") >= 0ns");
   eventring_end(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
   assert_int_equal(look(number).fired, 0);
@@ -171,7 +165,6 @@ static void test_spans_that_never_end(void **state) {
 }
 
 static void test_contexts(void **state) {
-  (void)state;
   int number = set("span(\"flood\") >= 0ns");
   eventring_set_context(domain, EVENTRING_USER, 7);
   eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
@@ -186,7 +179,6 @@ static void test_contexts(void **state) {
 
 static void test_names_that_come_later(void **state) {
   struct eventring_error error;
-  (void)state;
   int number = set("counter(\"later\") > 1.5");
   int id = eventring_register_user(EVENTRING_DEF_COUNTER, "later", 5, EVENTRING_DOUBLE, &error);
   assert_true(id > 0);
@@ -197,7 +189,6 @@ static void test_names_that_come_later(void **state) {
 }
 
 static void test_error_and_signal(void **state) {
-  (void)state;
   int error = set("error"), signal = set("signal == 15"), other = set("signal == 11");
   assert_int_equal(eventring_note_error("it broke", 8), EVENTRING_OK);
   eventring_note_signal(15);
@@ -210,7 +201,6 @@ static void test_error_and_signal(void **state) {
 /* ---- Bounds ----------------------------------------------------------------------- */
 
 static void test_cooldown_and_limits(void **state) {
-  (void)state;
   int cooled = set("counter(\"count\") == 1, cooldown=1000s");
   int bounded = set("counter(\"count\") == 2, cooldown=0s, max=3");
   int small = set("counter(\"count\") == 3, cooldown=0s, size=1K");
@@ -234,7 +224,6 @@ static void test_many(void **state) {
   struct eventring_error error = {0};
   char text[64];
   int numbers[EVENTRING_MAX_TRIGGERS];
-  (void)state;
   for (int round = 0; round < 5; round++) {
     for (int i = 0; i < EVENTRING_MAX_TRIGGERS; i++) {
       snprintf(text, sizeof text, "counter(\"n%d\") > %d", i, i);
@@ -254,7 +243,6 @@ static void test_many(void **state) {
 /* ---- Directories ------------------------------------------------------------------ */
 
 static void test_directory(void **state) {
-  (void)state;
   int number = set("counter(\"count\") == 1, dir=\"there, and; \\\"so\\\"\", cooldown=0s");
   assert_string_equal(look(number).directory, "there, and; \"so\"");
   count(1);
@@ -270,13 +258,11 @@ static void test_directory(void **state) {
 
 static unsigned warnings;
 static void warn(void *context, const struct eventring_error *error) {
-  (void)context;
   if (error->code == EVENTRING_UNSAVED) __atomic_fetch_add(&warnings, 1, __ATOMIC_RELAXED);
 }
 
 static void test_no_directory(void **state) {
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
-  (void)state;
   eventring_stop();
   config.warn = warn;
   assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
@@ -295,7 +281,6 @@ static void test_no_directory(void **state) {
 static void test_parts(void **state) {
   static const char *const names[] = {"1-trigger1-heap.eventring.part", "x.part",
                                       ".eventring.part.not"};
-  (void)state;
   for (int i = 0; i < 3; i++) {
     FILE *file = fopen(names[i], "w");
     assert_non_null(file);
@@ -318,7 +303,6 @@ static void test_parts(void **state) {
 static void test_of_the_configuration(void **state) {
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
   struct eventring_trigger t;
-  (void)state;
   int own = set("counter(\"count\") == 1");
   for (int i = 0; i < 2; i++) {
     eventring_stop();
@@ -338,7 +322,6 @@ static void test_of_the_configuration(void **state) {
 
 /* Checks that a copy that is due at the end is made before it. */
 static void test_at_the_end(void **state) {
-  (void)state;
   set("counter(\"count\") == 1");
   count(1);
   assert_int_equal(eventring_stop(), EVENTRING_OK);
@@ -359,7 +342,6 @@ static void test_from_outside(void **state) {
   struct eventring_error error = {0};
   struct eventring_trigger t;
   static const char list[] = "counter(\"count\") == 7, cooldown=0s; error";
-  (void)state;
   eventring_cursor *cursor = open_file(own_path(), 0);
   assert_int_equal(set_outside(cursor, "heap > x", &error), EVENTRING_E_CONFIG);
   assert_int_equal(set_outside(cursor, list, &error), EVENTRING_OK);
@@ -383,7 +365,6 @@ static void test_from_outside(void **state) {
 /* Checks that a child has its parent's triggers, and counts anew. */
 static void test_in_a_child(void **state) {
   int status = 0;
-  (void)state;
   int number = set("counter(\"count\") == 1, dir=forks, cooldown=0s");
   count(1);
   assert_int_equal(look(number).saved, 1);
@@ -429,7 +410,6 @@ static int record_and_exit(void) {
 /* Checks that a recording which begins after the library's exit handler has a helper. */
 static void test_after_the_exit(void **state) {
   int status;
-  (void)state;
   pid_t child = fork();
   if (child == 0) {
     execl("/proc/self/exe", "late", "late", NULL);
@@ -458,7 +438,6 @@ static void test_texts(void **state) {
       {"error, max=0", -12, "whole number"}, {"error, max=1.5", -12, "whole number"},
       {"error, size=1x", -14, "K, M or G"}, {"error, dir=", -12, "a directory"},
       {"error, dir=\"x", -12, "not closed"}, {"error,", -7, "an option"}};
-  (void)state;
   for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
     struct eventring_error error = {0};
     char column[32];
@@ -478,7 +457,6 @@ static void test_texts(void **state) {
 }
 
 int main(int count, char **words) {
-  (void)words;
   if (count > 1) return record_and_exit();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {

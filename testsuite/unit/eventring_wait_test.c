@@ -61,7 +61,6 @@ static int teardown(void **state) {
 }
 
 static void sleeps_while_nothing_comes(void **state) {
-  (void)state;
   for (int way = 0; way < 3; way++) {
     eventring_cursor *cursor = open_way(way);
     assert_int_equal(eventring_wait(cursor, SOON), 1); /* events that are there already */
@@ -105,7 +104,6 @@ static void *write_later(void *context) {
 }
 
 static void wakes_for_any_domain(void **state) {
-  (void)state;
   struct writer writers[DOMAINS] = {0};
   pthread_t threads[DOMAINS];
   for (int i = 0; i < DOMAINS; i++) {
@@ -131,7 +129,6 @@ static void wakes_for_any_domain(void **state) {
 }
 
 static void wakes_for_a_new_domain(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_way(1);
   poll_all(cursor);
   struct writer writer = {.go = true};
@@ -158,13 +155,11 @@ static void goes_on_after_an_unfinished_poll(void **state) {
 }
 
 static int wait_inside(void *context, const struct eventring_event *event) {
-  (void)event;
   assert_int_equal(eventring_wait(context, 0), EVENTRING_E_BUSY);
   return 0;
 }
 
 static void is_refused_in_a_callback(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_way(0);
   struct eventring_callbacks callbacks = {sizeof callbacks, wait_inside, NULL};
   assert_true(eventring_poll(cursor, &callbacks, cursor, 0) > 0);
@@ -175,7 +170,6 @@ static void is_refused_in_a_callback(void **state) {
 static void ignore_signal(int number) { (void)number; }
 
 static void ends_with_a_signal(void **state) {
-  (void)state;
   eventring_cursor *cursor = open_way(1);
   poll_all(cursor);
   struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
@@ -215,7 +209,6 @@ static pid_t start_child(bool orderly, char *path, size_t size) {
 }
 
 static void ends_with_the_producer(void **state) {
-  (void)state;
   for (int orderly = 0; orderly < 2; orderly++) {
     char path[4096];
     int n, waits = 0;
@@ -262,7 +255,6 @@ static long sleeps(void) {
 }
 
 static void sleeps_until_stacks_are_asked_for(void **state) {
-  (void)state;
   assert_false(eventring_calls_wait(0));
   const long before = sleeps();
   assert_false(eventring_calls_wait(300 * MS));
@@ -277,7 +269,6 @@ static void sleeps_until_stacks_are_asked_for(void **state) {
 /* Checks that the helper asks for stacks in each period, with a new number each time, and
    no longer when it is told so. */
 static void stacks_are_asked_for_in_each_period(void **state) {
-  (void)state;
   eventring_domain *d = eventring_domain_start("asked", NULL);
   assert_non_null(d);
   uint32_t last = 0;
@@ -297,7 +288,6 @@ static void stacks_are_asked_for_in_each_period(void **state) {
    requested, each back-edge of a loop is a safepoint, and a domain that begins may hold
    the mutex for milliseconds. If the safepoint waited, this test would never end. */
 static void a_safepoint_needs_no_mutex(void **state) {
-  (void)state;
   eventring_domain *d = eventring_domain_start("obeys", NULL);
   assert_non_null(d);
   assert_true(eventring_stack_ask(true));
@@ -328,7 +318,6 @@ static int setup_with_stacks(void **state) {
 }
 
 static void wakes_for_a_request_from_outside(void **state) {
-  (void)state;
   for (int i = 0; i < 3; i++) {
     bool ready = false;
     pthread_t thread;
@@ -405,7 +394,6 @@ static void *wait_for_stacks(void *asked) {
 
 /* Checks that a wait survives the end of the recording, which unmaps the file. */
 static void survives_the_end_of_the_recording(void **state) {
-  (void)state;
   pthread_t thread;
   bool asked = true;
   start_recording(EVENTRING_MIN_WSIZE);

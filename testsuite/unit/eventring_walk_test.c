@@ -2,14 +2,11 @@
 /* eventring_walk_test.c: compares the check of a block's structure (block.c) with the
  * plain rule. The check has separate ways to pass over runs of events of one word, of
  * equal events and of mixed ones. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "draw.h"
 #include "format/checksum.h"
 #include "reader/block.h"
@@ -92,7 +89,6 @@ static void expect_event(struct evr_block_walk *walk, unsigned id, uint64_t base
 enum { UNKNOWN_REMARK = FORMAT_REMARK_INCARNATION + 1 };
 
 static void passes_over_remarks(void **state) {
-  (void)state;
   fill_header();
   ((struct format_block *)block.words)->base_ticks = 1000;
   block.have = FIRST;
@@ -122,7 +118,6 @@ static void expect_position(struct evr_block_walk *walk, unsigned id, uint64_t c
 
 /* Checks that remarks set the context and the incarnation of the events after them. */
 static void remarks_move_the_position(void **state) {
-  (void)state;
   fill_header();
   ((struct format_block *)block.words)->context = 11;
   block.have = FIRST;
@@ -163,7 +158,6 @@ static bool valid_with(size_t offset, uint64_t value, size_t bytes) {
 
 /* Checks the header of a block whose seal is right. */
 static void checks_the_header(void **state) {
-  (void)state;
   uint32_t have = fill_block();
   seal(have);
   assert_true(is_valid());
@@ -180,7 +174,6 @@ static void checks_the_header(void **state) {
 
 /* Checks that the seal covers each bit of a block, and its length. */
 static void checks_the_seal(void **state) {
-  (void)state;
   uint32_t have = fill_block();
   seal(have);
   for (uint32_t at = 0; at < have; at++)
@@ -197,7 +190,6 @@ static void checks_the_seal(void **state) {
 /* ---- Tests ------------------------------------------------------------------------ */
 
 static void accepts_what_is_whole(void **state) {
-  (void)state;
   for (int round = 0; round < 2000; round++) {
     uint32_t have = fill_block();
     check_up_to(have);
@@ -206,7 +198,6 @@ static void accepts_what_is_whole(void **state) {
 }
 
 static void ends_anywhere(void **state) {
-  (void)state;
   for (int round = 0; round < 50; round++) {
     uint32_t have = fill_block();
     for (uint32_t end = FIRST; end <= have; end++) check_up_to(end);
@@ -215,7 +206,6 @@ static void ends_anywhere(void **state) {
 
 /* Checks a word of another kind (or of no kind), or of another length, at each place. */
 static void sees_each_odd_word(void **state) {
-  (void)state;
   for (int round = 0; round < 12; round++) {
     uint32_t have = fill_block();
     for (uint32_t at = FIRST; at < have; at++) {

@@ -2,12 +2,9 @@
 /* testsuite/unit/external_test.c: lua_external_memory: memory that small userdata hold
    outside the heap makes collections due. So the memory held at once is bounded, no
    matter which thread gives it back. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "gc_inline.h"
 #include "gc_internal.h"
 #include "lauxlib.h"

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/unit/hash_table_test.c: the hash table of libeventring and its tools,
  * compared with an array of its expected contents. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "format/table.h"
 
 enum { KEYS = 4096, ROUNDS = 200000 };
@@ -41,7 +36,6 @@ static void compare(const struct evr_table *table, const uint64_t *keys, const b
 
 static void holds_what_was_taken(void **state) {
   static uint64_t keys[KEYS];
-  (void)state;
   for (uint64_t i = 0; i < KEYS; i++) keys[i] = i * 0x9e3779b97f4a7c15;
   for (shift = 0; shift <= 54; shift += 27) {
     struct evr_table table = {0};
@@ -71,13 +65,11 @@ static void holds_what_was_taken(void **state) {
 static void finds_nothing_in_an_empty_one(void **state) {
   const struct evr_table table = {0};
   const uint64_t key = 5;
-  (void)state;
   shift = 0;
   assert_int_equal(evr_table_find(&table, hash_of(key), is_key, NULL, &key), 0);
 }
 
 static void hashes_texts_with_their_ends(void **state) {
-  (void)state;
   assert_int_equal(evr_hash_seed(), evr_hash_seed());
   assert_true(evr_hash_text(evr_hash_text(1, "a"), "bc") !=
               evr_hash_text(evr_hash_text(1, "ab"), "c"));
@@ -86,7 +78,6 @@ static void hashes_texts_with_their_ends(void **state) {
 
 /* Checks that keys at equal distances do not crowd, whatever the distance. */
 static void spreads_strides(void **state) {
-  (void)state;
   for (unsigned stride = 0; stride < 64; stride++) {
     static unsigned used[1024];
     for (int i = 0; i < 1024; i++) used[i] = 0;

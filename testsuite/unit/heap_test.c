@@ -2,14 +2,10 @@
 /* testsuite/unit/heap_test.c: the heap and the collector without the vm: the promises of
  * the allocator, and what each collection keeps and frees. Each test has a domain of its
  * own and ends with the heap verifier. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <cmocka.h>
 
+#include "cases.h"
 #include "bare_domain.h"
 #include "mappings.h"
 #include "str.h"
@@ -148,7 +144,6 @@ static void the_first_chunk_grows_in_its_place(void **state) {
 }
 
 static void a_first_chunk_that_cannot_grow_stays_small(void **state) {
-  (void)state;
   void *domain = NULL;
   mapping_drop_all();
   assert_int_equal(bare_domain_set_up(&domain), 0);
@@ -171,7 +166,6 @@ static void a_first_chunk_that_cannot_grow_stays_small(void **state) {
 
 /* Checks that the header of a chunk does not depend on what its memory held before. */
 static void a_first_chunk_of_used_memory_grows(void **state) {
-  (void)state;
   size_t size = (size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT;
   for (int whole = 0; whole <= 1; whole++, size = HEAP_CHUNK_SIZE) {
     mapping_drop_all();
@@ -480,7 +474,6 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
 /* Checks that memory left by domains is kept for later domains, so that thousands of
    states that do little may be open. */
 static void what_idle_domains_leave_is_kept(void **state) {
-  (void)state;
   enum { MANY = 500 };
   static lua_State *all[MANY];
   mapping_drop_all();
@@ -495,7 +488,6 @@ static void what_idle_domains_leave_is_kept(void **state) {
 
 /* Checks that a domain does not see what was in its memory before. */
 static void a_domain_begins_in_what_another_left(void **state) {
-  (void)state;
   mapping_drop_all();
   for (int collects = 0; collects < 2; collects++) {
     lua_State *L = domain_new(NULL, NULL);
@@ -514,7 +506,6 @@ static void a_domain_begins_in_what_another_left(void **state) {
 }
 
 static void closing_finalizes_all(void **state) {
-  (void)state;
   lua_State *L = domain_new(NULL, NULL);
   L->domain->hooks.call_finalizer = count_finalizer;
   finalized = 0;

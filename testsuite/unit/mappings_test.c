@@ -3,29 +3,23 @@
  * domains that get them. */
 #include <pthread.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <cmocka.h>
 
+#include "cases.h"
 #include "mappings.h"
 
 #define UNIT ((size_t)64 << 10)
 #define CHUNK ((size_t)1 << 20)
 
 static int tear_down(void **state) {
-  (void)state;
   mapping_drop_all();
   return mapping_kept() == 0 ? 0 : -1;
 }
 
 static void fresh_ones_are_zero_and_aligned(void **state) {
-  (void)state;
   char *p[8];
   for (int i = 0; i < 8; i++) {
     p[i] = mapping_new(CHUNK, CHUNK);
@@ -56,7 +50,6 @@ static bool flags_of(const void *p, char *flags, size_t size) {
 /* Checks that huge pages are advised for the first touch alone. If the advice stayed, the
    system would fill up a huge page after a part of it was given back. */
 static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
-  (void)state;
   char flags[512];
   char *p = mapping_new_huge(MAPPING_HUGE_PAGE);
   assert_non_null(p);
@@ -74,7 +67,6 @@ static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
 }
 
 static void the_last_given_is_taken_first(void **state) {
-  (void)state;
   size_t size = 0;
   char *a = mapping_new(3 * UNIT, UNIT), *b = mapping_new(3 * UNIT, UNIT);
   memset(a, 'a', 3 * UNIT);
@@ -95,7 +87,6 @@ static void the_last_given_is_taken_first(void **state) {
 /* Checks that the mapping nearest in size is made larger or smaller to fit, and only if
    much of it is kept. */
 static void one_is_made_to_fit(void **state) {
-  (void)state;
   size_t size;
   char *small = mapping_new(8 * UNIT, 1), *large = mapping_new(16 * UNIT, 1);
   memset(small, 's', 8 * UNIT);
@@ -121,7 +112,6 @@ static void one_is_made_to_fit(void **state) {
 }
 
 static void only_what_fits_is_taken(void **state) {
-  (void)state;
   size_t size;
   char *chunk = mapping_new(CHUNK, CHUNK), *odd = (char *)mapping_new(CHUNK + UNIT, CHUNK) + UNIT;
   mapping_unmap(odd - UNIT, UNIT);
@@ -136,7 +126,6 @@ static void only_what_fits_is_taken(void **state) {
 }
 
 static void what_is_kept_is_bounded(void **state) {
-  (void)state;
   size_t size;
   for (size_t i = 0; i < 2 * MAPPINGS_MOST / CHUNK; i++) {
     char *p = mapping_new(CHUNK, 1);
@@ -165,7 +154,6 @@ static void what_is_kept_is_bounded(void **state) {
 /* Checks that the bound counts touched bytes: mappings of states that did little have few
    pages, so that many fit. */
 static void the_bound_counts_touched_bytes(void **state) {
-  (void)state;
   enum { MANY = 1000 };
   const size_t rest = MAPPINGS_MOST - 10 * 4096;
   size_t size, touched;
@@ -183,7 +171,6 @@ static void the_bound_counts_touched_bytes(void **state) {
 }
 
 static void what_is_not_used_goes(void **state) {
-  (void)state;
   for (int i = 0; i < 3; i++) mapping_give(mapping_new(UNIT, 1), UNIT);
   nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
   mapping_give(mapping_new(CHUNK, 1), CHUNK);
@@ -194,7 +181,6 @@ static void what_is_not_used_goes(void **state) {
 
 
 static void those_of_huge_pages_stay_aligned(void **state) {
-  (void)state;
   char *in_the_way[7], *p = mapping_new_prefer_huge(MAPPING_HUGE_PAGE + UNIT);
   size_t size = MAPPING_HUGE_PAGE + UNIT;
   for (int i = 0;; i++, size *= 2) {
@@ -215,7 +201,6 @@ static void those_of_huge_pages_stay_aligned(void **state) {
 }
 
 static void small_ones_grow(void **state) {
-  (void)state;
   char *p = mapping_new_prefer_huge(UNIT);
   for (size_t size = UNIT; size < 4 * MAPPING_HUGE_PAGE; size *= 2) {
     memset(p, 'n', size);
@@ -227,7 +212,6 @@ static void small_ones_grow(void **state) {
 }
 
 static void beginnings_are_extended(void **state) {
-  (void)state;
   char *p[8];
   for (int i = 0; i < 8; i++) {
     p[i] = mapping_new_begin(3 * UNIT, CHUNK);
@@ -245,7 +229,6 @@ static void beginnings_are_extended(void **state) {
 
 /* Checks that the first part of a mapping does not grow over what follows it. */
 static void a_beginning_may_be_shut_in(void **state) {
-  (void)state;
   char *p = mapping_new_begin(3 * UNIT, CHUNK);
   assert_non_null(p);
   char *other = mmap(p + 4 * UNIT, UNIT, PROT_READ | PROT_WRITE,
@@ -271,7 +254,6 @@ static void *give_and_take(void *result) {
 }
 
 static void threads_share_them(void **state) {
-  (void)state;
   pthread_t threads[4];
   bool done[4] = {false};
   for (int i = 0; i < 4; i++)

@@ -4,16 +4,11 @@
  * seeds. The number of samples in a large block is binomial, whichever way it is
  * drawn. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "memprof_internal.h"
 
 #define SIGMAS 5.7
@@ -31,7 +26,6 @@ static void check(const char *what, double rate, double got, double mean, double
 
 static void test_distances(void **state) {
   static const double rates[] = {.01, .13, .42, .73, 1};
-  (void)state;
   for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
     double rate = rates[r], samples = 0, threes = 0, p = rate * pow(1 - rate, 3);
     MemprofStream s;
@@ -55,7 +49,6 @@ static void test_distances(void **state) {
 /* Checks each distance of at least n words: near distances, and far distances, which are
    drawn in another way. */
 static void test_far_distances(void **state) {
-  (void)state;
   static const unsigned least[] = {1, 2, 10, 50, 100, 300, 700, 765, 767, 800, 900};
   enum { RATES = 2, LEAST = sizeof least / sizeof least[0], DRAWS = 2000000 };
   static const double rates[RATES] = {.01, .003};
@@ -80,7 +73,6 @@ static void test_far_distances(void **state) {
 /* Checks blocks with so many samples that their number is drawn at once, and with
    fewer. */
 static void test_large_blocks(void **state) {
-  (void)state;
   static const uint64_t sizes[] = {1000, 100000, 1000000, 100000000};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     double rate = .3, samples = 0, words = 0;

@@ -3,14 +3,11 @@
  * Everything tested here works without a domain. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "draw.h"
 #include "number.h"
 #include "str.h"
@@ -42,7 +39,6 @@ static void check_float(const char *text, double expected) {
 }
 
 static void reads_integers(void **state) {
-  (void)state;
   check_int("0", 0);
   check_int("  -7 ", -7);
   check_int("+12\n", 12);
@@ -56,7 +52,6 @@ static void reads_integers(void **state) {
 }
 
 static void reads_floats(void **state) {
-  (void)state;
   check_float("9223372036854775808", 0x1p63);
   check_float("-9223372036854775809", -0x1p63);
   check_float("1.", 1.0);
@@ -77,7 +72,6 @@ static void reads_floats(void **state) {
 }
 
 static void refuses_what_is_no_numeral(void **state) {
-  (void)state;
   static const char *const wrong[] = {
       "",    " ",   "-",    "+ 1",    "- 1", "1e", "1e+", "0x", "0xg",  "0x.", "0x.p1", "0x1p",
       "inf", "nan", "-inf", "nan(1)", "1 2", "1a", ".",   "e1", "1..2", "--1", "1,5",   "\2401"};
@@ -94,7 +88,6 @@ static void check_text(TValue o, const char *expected) {
 }
 
 static void writes_numbers(void **state) {
-  (void)state;
   check_text(integer(0), "0");
   check_text(integer(INT64_MIN), "-9223372036854775808");
   check_text(integer(INT64_MAX), "9223372036854775807");
@@ -134,7 +127,6 @@ static double random_float(int kind) {
 }
 
 static void text_agrees_with_the_c_library(void **state) {
-  (void)state;
   for (int i = 0; i < 400000; i++) {
     char text[NUMBER_TEXT_MAX], expected[NUMBER_TEXT_MAX];
     TValue o = floating(random_float(i)), back;
@@ -150,7 +142,6 @@ static void text_agrees_with_the_c_library(void **state) {
 }
 
 static void floats_become_integers(void **state) {
-  (void)state;
   int64_t i;
   assert_true(number_float_to_int(3.0, &i, FLOAT_EXACT) && i == 3);
   assert_false(number_float_to_int(3.5, &i, FLOAT_EXACT));
@@ -164,7 +155,6 @@ static void floats_become_integers(void **state) {
 }
 
 static void division_rounds_down(void **state) {
-  (void)state;
   for (int64_t a = -7; a <= 7; a++)
     for (int64_t b = -3; b <= 3; b++) {
       if (b == 0) continue;
@@ -185,7 +175,6 @@ static void division_rounds_down(void **state) {
 }
 
 static void shifts(void **state) {
-  (void)state;
   assert_int_equal(number_shift_left(1, 63), INT64_MIN);
   assert_int_equal(number_shift_left(1, 64), 0);
   assert_int_equal(number_shift_left(-1, -63), 1);
@@ -200,7 +189,6 @@ static void shifts(void **state) {
 }
 
 static void arithmetic(void **state) {
-  (void)state;
   TValue a = integer(INT64_MAX), b = integer(1), result;
   assert_true(number_arith(NULL, LUA_OPADD, &a, &b, &result) && result.tag == TAG_INT &&
               result.v.i == INT64_MIN);
@@ -224,7 +212,6 @@ static int exact_order(const TValue *a, const TValue *b) {
 }
 
 static void order_is_exact(void **state) {
-  (void)state;
   TValue values[64];
   int n = 0;
   const int64_t centres[] = {0, 1, INT64_C(1) << 53, -(INT64_C(1) << 53), INT64_C(1) << 62};

@@ -2,15 +2,11 @@
 /* position_test.c: places in the source: the word that holds a place
  * (runtime/position.h), and the places of instructions (debuginfo_position), compiled and
  * loaded from a dump. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "debuginfo.h"
 #include "lauxlib.h"
 #include "lualib.h"
@@ -27,7 +23,6 @@ static void check_word(uint32_t line, uint64_t column, uint32_t kept_column) {
 }
 
 static void test_word_keeps_lines_and_columns_that_fit(void **state) {
-  (void)state;
   check_word(0, 0, 0);
   check_word(1, 1, 1);
   check_word((1 << 20) - 1, 1023, 1023);
@@ -49,14 +44,12 @@ static void test_word_keeps_lines_and_columns_that_fit(void **state) {
 static lua_State *L;
 
 static int open_state(void **state) {
-  (void)state;
   L = luaL_newstate();
   luaL_openlibs(L);
   return L == NULL;
 }
 
 static int close_state(void **state) {
-  (void)state;
   lua_close(L);
   return 0;
 }
@@ -87,7 +80,6 @@ struct bytes {
 
 static int append_piece(lua_State *state, const void *piece, size_t size, void *bytes) {
   struct bytes *dump = bytes;
-  (void)state;
   char *grown = realloc(dump->at, dump->size + size + 1);
   assert_non_null(grown);
   memcpy(grown + dump->size, piece, size);
@@ -115,7 +107,6 @@ static void check_places(const char *source, OpCode op, const char *expected) {
 }
 
 static void test_nested_constructors_have_places_of_their_own(void **state) {
-  (void)state;
   check_places("return {{}, {{}}}", OP_NEWTABLE, "1:8 1:9 1:13 1:14");
   check_places("local x =\n{\n  {},\n\t{ y =\n{} }\n}", OP_NEWTABLE, "2:1 3:3 4:2 5:1");
   check_places("--[[\n]] local t = f{} g{\n}", OP_NEWTABLE, "2:15 2:19");
@@ -124,7 +115,6 @@ static void test_nested_constructors_have_places_of_their_own(void **state) {
 }
 
 static void test_functions_stand_where_they_begin(void **state) {
-  (void)state;
   check_places("return function()\nreturn function() end\nend", OP_CLOSURE, "2:8 1:8");
   check_places("  function a.b:c()\nend local  function f()\n\nend", OP_CLOSURE, "1:3 2:12");
   check_places("f(function()end,function()end)", OP_CLOSURE, "1:3 1:17");
@@ -132,7 +122,6 @@ static void test_functions_stand_where_they_begin(void **state) {
 }
 
 static void test_calls_and_operators(void **state) {
-  (void)state;
   check_places("f(g(1), h(2))", OP_CALL, "1:4 1:10 1:2");
   check_places("a:b()\n:c  {}", OP_CALL, "1:4 2:5");
   check_places("x = 1\nreturn a .. b\n  .. c, d..e", OP_CONCAT, "3:3 3:10");
@@ -140,7 +129,6 @@ static void test_calls_and_operators(void **state) {
 }
 
 static void test_lines_of_hooks_are_those_of_the_reference(void **state) {
-  (void)state;
   const char source[] = "local x =\n{ function()\n\nend }";
   const Prototype *p = compile(source, sizeof source - 1);
   int seen = 0;
@@ -153,7 +141,6 @@ static void test_lines_of_hooks_are_those_of_the_reference(void **state) {
 }
 
 static void test_columns_that_do_not_fit_are_unknown(void **state) {
-  (void)state;
   enum { WIDE = 600000 };
   char *source = malloc(WIDE + 64), places[128] = "";
   assert_non_null(source);
@@ -167,7 +154,6 @@ static void test_columns_that_do_not_fit_are_unknown(void **state) {
 }
 
 static void test_stripped_functions_have_none(void **state) {
-  (void)state;
   int line, column;
   compile("return {}", 9);
   const Prototype *p = reload(1);

@@ -3,16 +3,11 @@
  * read: by which rule, and what to set. A test cannot change the rules of a machine, so
  * they are passed as data here (testsuite/tools/test_forbidden.sh tests the rules that a
  * process sets itself). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "remote/forbidden.h"
 
 static void says(struct remote_rights rights, const char *first, const char *second) {
@@ -23,7 +18,6 @@ static void says(struct remote_rights rights, const char *first, const char *sec
 }
 
 static void test_users(void **state) {
-  (void)state;
   says((struct remote_rights){.own_user = 7, .known = true, .users = {8, 8, 8}},
        "user 8", "as that user, or as root");
   says((struct remote_rights){.own_user = 7, .known = true, .users = {7, 9, 7}, .closed = true},
@@ -33,14 +27,12 @@ static void test_users(void **state) {
 }
 
 static void test_not_dumpable(void **state) {
-  (void)state;
   says((struct remote_rights){.own_user = 7, .known = true, .users = {7, 7, 7}, .closed = true,
                               .scope = 1},
        "not dumpable", "prctl(PR_SET_DUMPABLE, 1)");
 }
 
 static void test_yama(void **state) {
-  (void)state;
   struct remote_rights same = {.own_user = 7, .known = true, .users = {7, 7, 7}, .scope = 1};
   says(same, "kernel.yama.ptrace_scope is 1", "let eventring start the program");
   same.scope = 2;
@@ -52,7 +44,6 @@ static void test_yama(void **state) {
 }
 
 static void test_others(void **state) {
-  (void)state;
   says((struct remote_rights){.own_user = 7, .known = true, .users = {7, 7, 7}},
        "a filter of system calls", "CAP_SYS_PTRACE");
   says((struct remote_rights){.may_trace_all = true, .known = true, .users = {8, 8, 8},
@@ -63,7 +54,6 @@ static void test_others(void **state) {
 }
 
 static void test_own_process(void **state) {
-  (void)state;
   struct remote_rights rights;
   remote_rights_of(getpid(), &rights);
   assert_true(rights.known);

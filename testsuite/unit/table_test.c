@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/unit/table_test.c: where keys lie in the hash part of a table. Links and
  * rehashes are counted, nothing is timed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "cases.h"
 #include "bare_domain.h"
 
 #ifdef SAROS_STRESS /* each insertion is a rehash */

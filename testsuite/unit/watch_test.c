@@ -2,15 +2,11 @@
 /* watch_test.c: the watch of calls (vm/watch.h): a watcher that records each thread's
  * stack of calls, and checks at every entry and exit that it equals the interpreter's.
  * The guest programs use all ways into and out of a call. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "domain.h"
 #include "frame.h"
 #include "lauxlib.h"
@@ -139,8 +135,6 @@ static void run(lua_State *L, const char *text) {
 /* Number of calls that the hook saw; the watch must see as many. */
 static long hooked_calls;
 static void count_call(lua_State *L, lua_Debug *ar) {
-  (void)L;
-  (void)ar;
   hooked_calls++;
 }
 
@@ -507,7 +501,6 @@ static void from_c(void **state) {
 }
 
 static void yield_in_hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
   if (lua_isyieldable(L)) lua_yield(L, 0);
 }
 
@@ -532,7 +525,6 @@ static void hook_that_yields(void **state) {
 /* A hook that raises at the entry or the return of functions. */
 static int raise_countdown;
 static void raise_in_hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
   if (--raise_countdown == 0) luaL_error(L, "from the hook");
 }
 
@@ -557,7 +549,6 @@ static void hook_that_raises(void **state) {
 /* Checks a state that is closed below a watched call: first its frames are left, then its
    finalizers are called. */
 static void end_of_the_state(void **state) {
-  (void)state;
   lua_State *L = luaL_newstate();
   assert_non_null(L);
   luaL_openlibs(L);
@@ -578,8 +569,6 @@ static int count_pairs(const Prototype *p) {
 }
 
 static void ignore_event(lua_State *L, lua_Debug *ar) {
-  (void)L;
-  (void)ar;
 }
 
 /* Checks that a watch splits pairs of instructions as it runs them, not in the code. */
