@@ -10,8 +10,8 @@
 --     settled=   resident memory above the base when collectgarbage() has been called
 --     count=     how many things there are
 --
--- THE LIST IS FROZEN (memory.txt has its names). A shape is a function that returns what is to
--- stay alive. Plain Lua 5.4; reads /proc (Linux).
+-- THE LIST IS FROZEN (test_patterns.sh has the checksum of its names). A shape is a function that
+-- returns what is to stay alive. Plain Lua 5.4; reads /proc (Linux).
 
 local names, shapes = {}, {}
 

@@ -7,8 +7,9 @@
 --                                         to the standard error output: some patterns print
 --   saros patterns.lua --at-once          all of them, quickly: do they run?
 --
--- THE LIST IS FROZEN (patterns.txt has its names): what a pattern does stays as it is, so that
--- figures of different builds can be compared. New ones go to the end of their family.
+-- THE LIST IS FROZEN (test_patterns.sh has the checksum of its names): what a pattern does stays
+-- as it is, so that figures of different builds can be compared. New ones go to the end of their
+-- family.
 --
 -- The patterns stand in patterns/GROUP.lua. Each such file is given a table of functions:
 --

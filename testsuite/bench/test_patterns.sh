@@ -5,8 +5,9 @@
 . "$TESTSUITE/tools/_tools.sh"
 
 bench=$TESTSUITE/bench
-is "the list of patterns" "" "$("$SAROS" "$bench/patterns.lua" | diff "$bench/patterns.txt" -)"
-is "the list of shapes" "" "$("$SAROS" "$bench/memory.lua" | diff "$bench/memory.txt" -)"
+names() { "$SAROS" "$bench/$1.lua" >names.txt; echo "$(wc -l <names.txt) names, cksum $(cksum <names.txt)"; }
+is "the list of patterns" "1019 names, cksum 305226954 22956" "$(names patterns)"
+is "the list of shapes" "44 names, cksum 2819668654 652" "$(names memory)"
 "$SAROS" "$bench/patterns.lua" --at-once >/dev/null || fail "a pattern: status $?"
 command -v "$LUA_REFERENCE" >/dev/null && { "$LUA_REFERENCE" "$bench/patterns.lua" --at-once >/dev/null || fail "under the reference: status $?"; }
 has "a shape" "count=1000" "$("$SAROS" "$bench/memory.lua" files)"
