@@ -11,7 +11,6 @@
    processors. */
 #if defined(__x86_64__) && !defined(EVENTRING_PLAIN_RUNS)
 #define EVR_AVX2 1
-#include <immintrin.h>
 #endif
 
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)

@@ -15,14 +15,12 @@ int test_clock_gettime(clockid_t clock, struct timespec *time);
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
 #undef CPU_FEATURE_PRESENT
 #define CPU_FEATURE_PRESENT(feature) 1
 #endif
-#undef __rdtsc
-#define __rdtsc() test_clock_ticks()
+#define __builtin_ia32_rdtsc() test_clock_ticks()
 #endif
 
 #endif /* TEST_CLOCK_H */

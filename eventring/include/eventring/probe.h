@@ -45,10 +45,6 @@
 #include "eventring.h"
 #include "eventring/word.h"
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -97,7 +93,7 @@ void eventring_continue_context(eventring_domain *domain, enum eventring_ring ri
 /* Reads the clock as probes do; returns ticks. Any thread. */
 static inline uint64_t eventring_ticks(void) {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   uint64_t ticks;
   __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
