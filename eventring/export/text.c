@@ -118,11 +118,18 @@ char *export_json_text(char *to, const void *text, size_t size) {
   const char *from = text;
   *to++ = '"';
   while (size > 0) {
-    for (uint64_t word; size >= sizeof word; size -= sizeof word) {
+    uint64_t word;
+    for (; size >= sizeof word; size -= sizeof word) {
       memcpy(&word, from, sizeof word);
       if (!are_plain(word)) break;
       to = export_copy(to, &word, sizeof word);
       from += sizeof word;
+    }
+    /* the room for two bytes of text is enough for a whole word */
+    if (size >= 2 && size < sizeof word && are_plain(word = export_last_bytes(from, size))) {
+      memcpy(to, &word, sizeof word);
+      to += size;
+      break;
     }
     for (; size > 0 && is_plain(*from); size--) *to++ = *from++;
     if (!size) break;

@@ -54,6 +54,24 @@ static inline char *export_copy(char *to, const void *text, size_t size) {
 }
 #define EXPORT_TEXT(to, text) export_copy(to, text, sizeof(text) - 1)
 
+/* Returns the last bytes of a text, up to 7, as the first ones of a word; the others are
+   spaces. (A loop over the bytes would be as short, but its end is hard to predict.) */
+static inline uint64_t export_last_bytes(const char *text, size_t size) {
+  const unsigned char *from = (const unsigned char *)text;
+  const uint64_t spaces = 0x2020202020202020;
+  uint64_t word = 0;
+  if (size >= 4) {
+    uint32_t first, last;
+    memcpy(&first, from, sizeof first);
+    memcpy(&last, from + size - sizeof last, sizeof last);
+    word = first | (uint64_t)last << 8 * (size - sizeof last);
+  } else if (size) {
+    word = from[0] | (uint64_t)from[size / 2] << 8 * (size / 2) |
+           (uint64_t)from[size - 1] << 8 * (size - 1);
+  }
+  return word | spaces << 8 * size;
+}
+
 /* Writes a text as UTF-8: NUL and bytes that are not UTF-8 become U+FFFD. At most 3 bytes
    for each byte of the text. */
 char *export_utf8(char *to, const void *text, size_t size);

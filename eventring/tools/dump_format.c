@@ -340,6 +340,7 @@ static bool is_utf8(const void *text, size_t size) {
   const char *from = text;
   while (size > 0) {
     uint64_t word; /* up to eight bytes, all below 0x80, at once */
+    if (size < sizeof word && !(export_last_bytes(from, size) & 0x8080808080808080)) return true;
     if (size >= sizeof word && !(memcpy(&word, from, sizeof word), word & 0x8080808080808080)) {
       from += sizeof word, size -= sizeof word;
       continue;
@@ -486,10 +487,13 @@ static void put_link(struct eva_json *json, const struct eventring_event *event)
   eva_json_uint_at(json, "link", event->link);
 }
 
+static void write_lines(const struct dump_format *format);
+
 /* Puts an event. `so_far` is NULL unless the event is an open span. */
 static void put_event(const struct dump_format *format, const char *kind,
                       const struct eventring_event *event, const struct eva_so_far *so_far) {
   struct eva_json json;
+  write_lines(format);
   eva_json_start(&json, format->out);
   put_place(format, &json, event->ns, event->domain, event->incarnation, event->ring);
   put_identity(format, &json, kind, event);
@@ -520,9 +524,20 @@ struct face { /* a part of lines: members, each with a comma before it */
   size_t size;
 };
 
-enum { PLACES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS, KINDS = 8 };
+enum {
+  PLACES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS,
+  KINDS = 8,
+  LINES = 64 << 10, /* bytes of lines that are collected */
+  LINE = 8192       /* the most bytes of a line of a common event */
+};
 
 struct dump_faces {
+  size_t size; /* bytes of `lines` that are not written yet */
+  char lines[LINES + LINE];
+  /* All but the last eight digits of the latest time, and their text. */
+  uint64_t high;
+  char high_text[16];
+  size_t high_size;
   struct {
     uint32_t incarnation; /* 0: none yet */
     struct face face;
@@ -537,7 +552,16 @@ static void free_faces(struct dump_faces *faces) {
   free(faces);
 }
 
+/* Writes the lines that were collected. */
+static void write_lines(const struct dump_format *format) {
+  struct dump_faces *faces = format->faces;
+  if (!faces || !faces->size) return;
+  fwrite_unlocked(faces->lines, 1, faces->size, format->out);
+  faces->size = 0;
+}
+
 void dump_close(struct dump_format *format) {
+  write_lines(format);
   if (format->faces) free_faces(format->faces);
   format->faces = NULL;
 }
@@ -631,30 +655,47 @@ static char *put_common_link(char *to, const struct eventring_event *event) {
   return PUT_NUMBER(EXPORT_TEXT(to, "\""), "link", event->link);
 }
 
-static char *put_common_end(char *to, const struct eventring_event *event) {
+/* Writes a time. The times of one tenth of a second share their first digits. */
+static inline char *put_time(struct dump_faces *faces, char *to, uint64_t ns) {
+  enum { LOW = 100000000 };
+  const uint64_t high = ns / LOW;
+  if (!high) return export_uint(to, ns);
+  if (high != faces->high) {
+    faces->high = high;
+    faces->high_size = (size_t)(export_uint(faces->high_text, high) - faces->high_text);
+  }
+  memcpy(to, faces->high_text, sizeof faces->high_text);
+  return export_padded(to + faces->high_size, (uint32_t)(ns % LOW), 8);
+}
+
+static char *put_common_end(struct dump_faces *faces, char *to,
+                            const struct eventring_event *event) {
   const int64_t off_cpu = eventring_event_off_cpu(event);
-  to = PUT_NUMBER(to, "begin_ns", event->begin_ns);
+  to = put_time(faces, EXPORT_TEXT(to, ",\"begin_ns\":"), event->begin_ns);
   to = PUT_NUMBER(to, "duration_ns", event->ns - event->begin_ns);
   if (event->suspended_ns) to = PUT_NUMBER(to, "suspended_ns", event->suspended_ns);
   return off_cpu >= 0 ? PUT_NUMBER(to, "off_cpu_ns", (uint64_t)off_cpu) : to;
 }
 
 static void put_common(const struct dump_format *format, const struct eventring_event *event) {
-  char line[8192], *to = line; /* names and values are short (is_common) */
+  struct dump_faces *faces = format->faces;
   const struct face *source = source_of(format, event), *identity = identity_of(format, event);
-  if (source->size + identity->size > sizeof line / 2) {
+  if (source->size + identity->size > LINE / 2) {
     put_event(format, eva_kind_name(event->kind), event, NULL);
     return;
   }
-  to = export_uint(EXPORT_TEXT(to, "{\"version\":1,\"ns\":"), event->ns);
+  char *to = faces->lines + faces->size; /* names and values are short (is_common) */
+  to = put_time(faces, EXPORT_TEXT(to, "{\"version\":1,\"ns\":"), event->ns);
   to = export_copy(to, source->text, source->size);
   to = export_copy(to, identity->text, identity->size);
   to = PUT_NUMBER(to, "depth", event->depth);
   if (event->context) to = PUT_NUMBER(to, "context", event->context);
   if (event->kind == EVENTRING_LINKED) to = put_common_link(to, event);
-  to = event->kind == EVENTRING_END ? put_common_end(to, event) : put_common_value(to, event);
+  to = event->kind == EVENTRING_END ? put_common_end(faces, to, event)
+                                    : put_common_value(to, event);
   to = EXPORT_TEXT(to, "}\n");
-  fwrite_unlocked(line, 1, (size_t)(to - line), format->out);
+  faces->size = (size_t)(to - faces->lines);
+  if (faces->size > LINES) write_lines(format);
 }
 
 /* ---- JSON of all others ------------------------------------------------------- */
@@ -662,6 +703,7 @@ static void put_common(const struct dump_format *format, const struct eventring_
 static void put_loss(const struct dump_format *format,
                      const struct eventring_loss *loss) {
   struct eva_json json;
+  write_lines(format);
   eva_json_start(&json, format->out);
   put_place(format, &json, loss->ns, loss->domain, loss->incarnation, loss->ring);
   eva_json_string_at(&json, "kind", "lost");
@@ -693,6 +735,7 @@ static void print_end(const struct dump_format *to, const struct eventring_info 
 static void put_end(const struct dump_format *format, const struct eventring_info *info) {
   const struct eva_ending ending = eva_ending_of(info);
   struct eva_json json;
+  write_lines(format);
   eva_json_start(&json, format->out);
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "version", 1);

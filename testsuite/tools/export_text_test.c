@@ -28,9 +28,12 @@ static void numbers_are_as_printf_puts_them(void **state) {
    the parts before and after that byte, and the byte. */
 static void expect_text(unsigned char byte, size_t at, size_t size) {
   char text[32], whole[200], parts[200], *end, *to = parts;
-  memset(text, 'a', size);
+  const size_t room = 6 * size + 2; /* what export_json_text may use */
+  for (size_t i = 0; i < size; i++) text[i] = (char)('a' + i);
   text[at] = (char)byte;
+  memset(whole, '!', sizeof whole);
   end = export_json_text(whole, text, size);
+  for (size_t i = room; i < sizeof whole; i++) assert_int_equal(whole[i], '!');
   *to++ = '"';
   for (size_t i = 0; i < size; i++) {
     char one[16], *one_end = export_json_text(one, text + i, 1);
