@@ -198,6 +198,7 @@ libexport_a_SOURCES = \
 	eventring/export/otlp_write.c eventring/export/otlp_write.h \
 	eventring/export/protobuf.h \
 	eventring/export/database.c eventring/export/database.h \
+	eventring/export/grouped.c eventring/export/grouped.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/strings.h \
 	eventring/export/sql.h eventring/export/sqlite.c \
@@ -396,6 +397,10 @@ check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/export_text_test
 testsuite_tools_export_text_test_LDADD = libexport.a libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS) -lm
+check_PROGRAMS += testsuite/tools/grouped_test
+testsuite_tools_grouped_test_SOURCES = testsuite/tools/grouped_test.c testsuite/unit/draw.h
+testsuite_tools_grouped_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_tools_grouped_test_LDADD = libexport.a libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS) -lm
 check_PROGRAMS += testsuite/tools/tally_batch_test
 testsuite_tools_tally_batch_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/intervals_test

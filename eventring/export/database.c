@@ -119,7 +119,8 @@ static inline unsigned varint_size(uint64_t value) {
 
 /* Writes a number below 2^56 in groups of seven bits. */
 static inline uint8_t *put_varint(uint8_t *to, uint64_t value) {
-  for (unsigned left = value < 128 ? 1 : varint_size(value); --left;) *to++ = (uint8_t)(value >> 7 * left | 0x80);
+  for (unsigned left = value < 128 ? 1 : varint_size(value); --left;)
+    *to++ = (uint8_t)(value >> 7 * left | 0x80);
   *to++ = (uint8_t)(value & 0x7F);
   return to;
 }

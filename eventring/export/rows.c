@@ -106,6 +106,8 @@ static bool wants(const struct export_rows *r, enum export_table table) {
   return r->wanted >> table & 1;
 }
 
+static bool uses(const struct export_rows *r, int column) { return r->used >> column & 1; }
+
 static void clear(struct export_rows *r) { memset(r->cells, 0, sizeof r->cells); }
 
 static void set_int(struct export_rows *r, int at, uint64_t value) {
@@ -200,7 +202,7 @@ static int emit(struct export_rows *r, enum export_table table) {
 /* Sets a cell to a text, which is only looked up if the column is used. */
 #define SET_TEXT(r, at, text) \
   do { \
-    if ((r)->used >> (at) & 1) set_text(r, at, text); \
+    if (uses(r, at)) set_text(r, at, text); \
   } while (0)
 /* Sets the columns that several tables have. */
 #define SET_PLACE(r, table, e)                                                      \
@@ -248,7 +250,7 @@ static int take_span(struct export_rows *r, const struct eventring_event *e) {
   struct export_track *track = export_track_of(&r->tracks, e);
   if (!track) return no_memory(r);
   if (e->kind == EVENTRING_END) return put_span(r, track, e);
-  if (e->payload != EVENTRING_NONE) hold(r, track, e);
+  if (e->payload != EVENTRING_NONE && uses(r, IN(spans, value))) hold(r, track, e);
   return 0;
 }
 
@@ -257,7 +259,7 @@ static int put_counter(struct export_rows *r, const struct eventring_event *e) {
   clear(r);
   set_int(r, IN(counters, ns), e->ns);
   SET_NAME(r, counters, e);
-  r->cells[IN(counters, value)] = cell_of(r, e);
+  if (uses(r, IN(counters, value))) r->cells[IN(counters, value)] = cell_of(r, e);
   if (e->def && e->def->unit && e->def->unit[0])
     set_text(r, IN(counters, unit), e->def->unit);
   return emit(r, EXPORT_TABLE_counters);
@@ -293,7 +295,7 @@ static int put_point(struct export_rows *r, const struct eventring_event *e) {
                                                             : eva_kind_name(e->kind));
   SET_NAME(r, events, e);
   if (e->kind == EVENTRING_LINKED) set_int(r, IN(events, link), e->link);
-  r->cells[IN(events, value)] = cell_of(r, e);
+  if (uses(r, IN(events, value))) r->cells[IN(events, value)] = cell_of(r, e);
   return emit(r, EXPORT_TABLE_events);
 }
 

@@ -5,10 +5,16 @@
  * poll takes at most POLLED events, so memory does not grow with the recording. A scan of
  * spans, counters, events or samples finds by bisection a place near the time that the
  * query asks for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`), and begins there; SQLite
- * skips earlier rows. Columns that the query does not use are not kept. */
+ * skips earlier rows. Columns that the query does not use are not kept.
+ *
+ * For a query that groups all rows of a table by columns of texts, such as names, the
+ * scan reads the whole recording first and gives the rows back by groups, in the order in
+ * which SQLite would sort them (grouped.h): its sort takes several times as long. */
 #include "export/sql.h"
 #include "analysis/read.h"
+#include "export/grouped.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +22,10 @@
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
 
-enum { POLLED = 2048 };
+enum {
+  POLLED = 2048,
+  FIRST_COLUMN = 'a' /* in a plan with groups */
+};
 
 bool export_has_sql(void) { return true; }
 
@@ -45,9 +54,13 @@ struct scan {
   char *text;
   size_t text_size, text_room;
   size_t at; /* first cell of the present row */
+  /* Instead of these, if SQLite gets the rows by groups: */
+  struct export_grouped *grouped;
+  const struct export_cell *row; /* the present row; NULL: all were read */
   int columns;
   uint32_t used; /* bits of the columns that the query uses */
   bool over;
+  int error; /* a code of errno, of the grouped rows */
   struct eva_read read;
   sqlite3_int64 number;
 };
@@ -67,6 +80,7 @@ static bool grow(void **memory, size_t *room, size_t needed, size_t size) {
 static int keep_row(void *context, enum export_table table, const struct export_cell *cells) {
   struct scan *scan = context;
   (void)table;
+  if (scan->grouped) return (scan->error = export_grouped_add(scan->grouped, cells)) ? -1 : 0;
   if (!grow((void **)&scan->cells, &scan->cell_room, scan->cell_count + (size_t)scan->columns,
             sizeof *cells))
     return -1;
@@ -97,6 +111,13 @@ static int fail(sqlite3_vtab *table, const char *text) {
   return SQLITE_ERROR;
 }
 
+/* Returns the result of SQLite for the error of a scan; memory unless another is known.
+   */
+static int result_of(const struct scan *scan) {
+  if (!scan->error || scan->error == ENOMEM) return SQLITE_NOMEM;
+  return fail(&table_of((struct scan *)scan)->base, strerror(scan->error));
+}
+
 /* Polls until there is a row, or no more come. Damage is reported and skipped. */
 static int fill(struct scan *scan) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, export_rows_event,
@@ -111,7 +132,22 @@ static int fill(struct scan *scan) {
     eventring_open_spans(scan->cursor, export_rows_open, scan->rows);
     export_rows_end(scan->rows);
   }
-  return export_rows_failed(scan->rows) ? SQLITE_NOMEM : SQLITE_OK;
+  return export_rows_failed(scan->rows) ? result_of(scan) : SQLITE_OK;
+}
+
+static int next_grouped(struct scan *scan) {
+  int64_t number;
+  scan->row = export_grouped_next(scan->grouped, &number, &scan->error);
+  scan->number = number;
+  return scan->error ? result_of(scan) : SQLITE_OK;
+}
+
+/* Reads all rows by groups. */
+static int group_all(struct scan *scan) {
+  const int result = fill(scan);
+  if (result != SQLITE_OK) return result;
+  scan->error = export_grouped_end(scan->grouped);
+  return scan->error ? result_of(scan) : next_grouped(scan);
 }
 
 static int scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out) {
@@ -125,6 +161,10 @@ static int scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out) {
 
 static void end_scan(struct scan *scan) {
   export_rows_free(scan->rows);
+  export_grouped_free(scan->grouped);
+  scan->grouped = NULL;
+  scan->row = NULL;
+  scan->error = 0;
   eventring_close(scan->cursor);
   scan->rows = NULL;
   scan->cursor = NULL;
@@ -142,13 +182,13 @@ static int scan_close(sqlite3_vtab_cursor *base) {
 }
 
 /* Begins a scan. In a plan (best_index), the lowest bit says that the argument is the
-   time at which to begin; the bits above it say which columns are used. */
-static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
+   time at which to begin; the bits above it say which columns are used. `keys` has a
+   letter for each column by which the rows are to be grouped, or is NULL. */
+static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *keys, int count,
                        sqlite3_value **arguments) {
   struct scan *scan = (struct scan *)base;
   struct table *table = table_of(scan);
   struct eventring_error error;
-  (void)text;
   end_scan(scan);
   if (eventring_open_any(&scan->cursor, table->sql->path,
                          EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, &error) < 0)
@@ -163,11 +203,17 @@ static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
   scan->number = 0;
   if (!scan->rows) return SQLITE_NOMEM;
   export_rows_use(scan->rows, scan->used);
-  return fill(scan);
+  if (!keys) return fill(scan);
+  uint8_t columns[EXPORT_MOST_COLUMNS];
+  const int key_count = (int)strlen(keys);
+  for (int i = 0; i < key_count; i++) columns[i] = (uint8_t)(keys[i] - FIRST_COLUMN);
+  scan->grouped = export_grouped_new(scan->used, columns, key_count);
+  return scan->grouped ? group_all(scan) : SQLITE_NOMEM;
 }
 
 static int scan_next(sqlite3_vtab_cursor *base) {
   struct scan *scan = (struct scan *)base;
+  if (scan->grouped) return next_grouped(scan);
   scan->at += (size_t)scan->columns;
   scan->number++;
   return scan->at < scan->cell_count || scan->over ? SQLITE_OK : fill(scan);
@@ -175,17 +221,19 @@ static int scan_next(sqlite3_vtab_cursor *base) {
 
 static int scan_eof(sqlite3_vtab_cursor *base) {
   const struct scan *scan = (struct scan *)base;
-  return scan->at >= scan->cell_count;
+  return scan->grouped ? !scan->row : scan->at >= scan->cell_count;
 }
 
 static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int column) {
   const struct scan *scan = (struct scan *)base;
-  const struct export_cell *cell = &scan->cells[scan->at + (size_t)column];
+  const struct export_cell *cell =
+      scan->grouped ? &scan->row[column] : &scan->cells[scan->at + (size_t)column];
+  const char *text = scan->grouped ? cell->text : scan->text + cell->number.i;
   switch (cell->type) {
     case EXPORT_INTEGER: sqlite3_result_int64(to, cell->number.i); break;
     case EXPORT_REAL: sqlite3_result_double(to, cell->number.d); break;
     case EXPORT_STRING:
-      sqlite3_result_text(to, scan->text + cell->number.i, (int)cell->size, SQLITE_TRANSIENT);
+      sqlite3_result_text(to, text, (int)cell->size, SQLITE_TRANSIENT);
       break;
     default: sqlite3_result_null(to); break;
   }
@@ -230,6 +278,41 @@ static int disconnect_table(sqlite3_vtab *table) {
   return SQLITE_OK;
 }
 
+/* Tells whether the rows of a scan are to be grouped by columns of texts, and all of them
+   are wanted. (With a condition, of which SQLite may drop most rows, its sort is better.)
+   */
+static bool groups_all(const struct table *table, sqlite3_index_info *info) {
+#if SQLITE_VERSION_NUMBER >= 3038000
+  enum { GROUP_BY = 1 };
+  int count;
+  const struct export_column *column = export_table_columns(table->is, &count);
+  if (info->nConstraint || !info->nOrderBy || info->nOrderBy > EXPORT_MOST_COLUMNS ||
+      sqlite3_vtab_distinct(info) != GROUP_BY)
+    return false;
+  for (int i = 0; i < info->nOrderBy; i++) {
+    const int at = info->aOrderBy[i].iColumn;
+    if (at < 0 || info->aOrderBy[i].desc || strcmp(column[at].type, "TEXT") != 0) return false;
+  }
+  return true;
+#else
+  (void)table, (void)info;
+  return false;
+#endif
+}
+
+/* Asks for the rows by groups. */
+static int plan_groups(sqlite3_index_info *info) {
+  char *keys = sqlite3_malloc(info->nOrderBy + 1);
+  if (!keys) return SQLITE_NOMEM;
+  for (int i = 0; i < info->nOrderBy; i++)
+    keys[i] = (char)(FIRST_COLUMN + info->aOrderBy[i].iColumn);
+  keys[info->nOrderBy] = '\0';
+  info->idxStr = keys;
+  info->needToFreeIdxStr = 1;
+  info->orderByConsumed = 1;
+  return SQLITE_OK;
+}
+
 /* Makes the plan of a scan, which may begin at a lower bound of a time; SQLite skips the
    rows before that bound. A scan of losses begins at the start of the recording: losses
    before another place would count as missed. */
@@ -242,6 +325,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   _Static_assert(EXPORT_MOST_COLUMNS < 31, "a plan");
   info->idxNum = (int)((info->colUsed & ((1u << EXPORT_MOST_COLUMNS) - 1)) << 1);
   info->estimatedCost = 1e6;
+  if (groups_all(table, info)) return plan_groups(info);
   for (int i = 0; seeks && i < info->nConstraint; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     bool is_bound = c->op == SQLITE_INDEX_CONSTRAINT_GE || c->op == SQLITE_INDEX_CONSTRAINT_GT;

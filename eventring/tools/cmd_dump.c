@@ -272,7 +272,7 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
   static char buffer[1 << 18];
-  /* lines of JSON are collected before they come to the stream, which need not copy them */
+  /* lines of JSON are collected before they come to the stream (dump_format.c) */
   if (!options->format.json) setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   dump_recording(reader, options);
   dump_others(reader, options);

@@ -64,6 +64,28 @@ if [ -x "$SAMPLED" ]; then
   is "samples and stacks" true "$(query heap.json '.rows[0] | .samples > 100 and .sites > 100 and .depth > 1')"
 fi
 
+# ---- Rows by groups: what SQLite says of a database that has the same rows
+while read -r query; do
+  "$EVENTRING" sql --json whole.eventring "$query" | jq -c '.rows[] | map(.)' >groups.txt
+  python3 -c 'import json, sqlite3, sys
+for row in sqlite3.connect("whole.sqlite").execute(sys.argv[1]):
+    print(json.dumps(row, separators=(",", ":"), ensure_ascii=False))' "$query" >groups.expected
+  [ -s groups.txt ] || fail "no rows: $query"
+  same_facts "$query" groups.expected groups.txt
+done <<'SQL'
+select name, count(*), sum(duration_ns) from spans group by name
+select class, name, count(*), max(end_ns) from spans group by class, name
+select torn, ring, count(value) from spans group by torn, ring having count(*) > 1
+select name, count(*) from spans where depth > 0 group by name
+select name, group_concat(value) from counters group by name order by count(*), name
+select a.name, count(b.name) from spans a, domains b group by a.name
+select distinct name from spans
+select name, ns from events order by name limit 5
+SQL
+# ... also the numbers of the rows; with a condition SQLite sorts the rows itself
+numbers() { "$EVENTRING" sql --json whole.eventring "select name, group_concat(rowid) rows from spans $1 group by name" | jq -c .rows; }
+is "numbers of grouped rows" "$(numbers "where domain >= 0")" "$(numbers)"
+
 # ---- The value of a span or an event of Lua is that value, also to sqlite3 and in CSV
 cat >values.lua <<'LUA'
 local eventring = require "eventring"
