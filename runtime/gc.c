@@ -49,14 +49,10 @@
 #include "throw.h"
 
 #define FINALIZERS_AT_ONCE 32
-#define SLICES_AT_ONCE 8 /* for one large allocation: some 2 ms */
 #define SEPARATE_AT_ONCE 2048 /* objects with finalizers */
 #define SEPARATE_IN_FRAME 512
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define RELEASE_LEAST ((size_t)64 << 10) /* given back at once when a step's time is up */
-/* Part of the interval of slices after which a step reclaims what a minor collection
- * left. */
-#define REST_PART 8
 #define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
@@ -444,17 +440,20 @@ static void catch_up(Domain *d) {
  * ends. */
 static void collect_young(Domain *d) {
   bool done = gc_minor_some(d, EV_REASON_NURSERY, minor_piece(&d->gc));
-  if (done && gc_rest_is_left(d)) gc_pace_cut(d, 1, REST_PART);
-  else if (done) gc_pace_slice_done(d);
+  if (done) gc_pace_slice_done(d);
   else gc_pace_cut(d, d->gc.step_work, GC_MINOR_PIECE);
   footprint_reckon_if_old(d);
   if (done) catch_up(d);
 }
 
-/* Tells whether the step reclaims what minor collections have left; such steps and slices
- * take turns. */
+/* Tells whether the step reclaims what minor collections have left. Such steps and slices
+ * take turns where both are due. */
 static bool is_turn_of_rest(const Domain *d) {
-  return gc_rest_is_left(d) && (d->gc.phase == GC_PHASE_IDLE || !d->gc.rest_last);
+  const Gc *gc = &d->gc;
+  if (!gc_rest_is_left(d)) return false;
+  size_t debt = heap_debt(&d->heap);
+  if (gc->phase == GC_PHASE_IDLE || debt < gc->slice_at) return true;
+  return debt >= gc->rest_at && !gc->rest_last;
 }
 
 static void do_what_is_due(Domain *d) {
@@ -466,8 +465,7 @@ static void do_what_is_due(Domain *d) {
   } else if (debt >= gc->nursery_bytes) {
     collect_young(d);
   } else if (is_turn_of_rest(d)) {
-    if (gc_finish_last(d, EV_REASON_NURSERY, SIZE_MAX - 1)) gc_pace_slice_done(d);
-    else gc_pace_cut(d, 1, REST_PART);
+    gc_finish_last(d, EV_REASON_NURSERY, SIZE_MAX - 1);
     gc->rest_last = 1;
   } else if (gc->phase != GC_PHASE_IDLE) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
@@ -546,23 +544,30 @@ static void end_stall(Domain *d, uint64_t begun) {
   PROBE_END_OFF_CPU(d, ALLOCATION_STALL, gc_time_end(d, begun));
 }
 
-static bool is_slice_due(const Gc *gc, size_t slices) {
-  return slices > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE;
+/* Runs a piece of the minor collection that is under way, or a slice. */
+static void run_overdue(Domain *d) {
+  if (d->gc.minor_begun) collect_young_counted(d);
+  else slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
 }
 
-/* Runs the pieces of a minor collection and the slices that belong to one large
- * allocation, which exceeded the debt at which a step was due by `excess` bytes. Runs all
- * that are left when memory is beyond its bound. */
+/* Does some of the work that large allocations have made due, for as long as a step takes,
+ * since a program may go on without small allocations. What may not be carried over to
+ * later steps is done whatever time it takes, and so is all that is left of the cycle when
+ * memory is beyond its bound. `excess` and `debt` as in gc_pace_owe. */
 static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
-  size_t pieces = debt / GC_MINOR_PIECE, slices = 2 * excess / GC_MOST_SLICE;
+  size_t own = gc_pace_owe(d, excess, debt);
+  if (own + excess >= GC_MINOR_PIECE && gc_pace_is_overdue(gc) && gc_time_goes_on(gc)) {
+    run_overdue(d);
+    gc_pace_pay(gc, gc->step_work);
+  }
   gc_time_ends(gc);
-  if (slices > SLICES_AT_ONCE) slices = SLICES_AT_ONCE;
-  if ((pieces > 0 && gc->minor_begun) || is_slice_due(gc, slices)) {
+  if (gc_pace_pays_now(d, own)) {
     uint64_t begun = begin_stall(d, EV_REASON_LARGE);
-    for (; pieces > 0 && gc->minor_begun; pieces--) collect_young_counted(d);
-    for (; is_slice_due(gc, slices); slices--)
-      slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
+    do {
+      run_overdue(d);
+      gc_pace_pay(gc, gc->minor_begun ? GC_MINOR_PIECE : GC_MOST_SLICE);
+    } while (gc_pace_pays_now(d, own));
     end_stall(d, begun);
   }
   if (!gc_pace_is_over(d)) return;
@@ -571,19 +576,28 @@ static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   end_stall(d, begun);
 }
 
+/* Counts half of what this step has done as work that was overdue; the other half was due
+ * anyway. `slices` is Gc.stats.slices before the step. */
+static void pay_half(Gc *gc, uint64_t slices) {
+  if (gc->minor_begun) gc_pace_pay(gc, gc->step_work / 2);
+  else if (gc->stats.slices != slices) gc_pace_pay(gc, gc->slice_work / 2);
+}
+
 static void do_step_measured(Domain *d) {
   bool emergency = d->gc.emergency; /* the work of an emergency is not bounded */
+  uint64_t slices = d->gc.stats.slices;
   StepTime begun = begin_timing(d);
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
   /* debt of one large allocation; a nursery's worth of it only made the step due */
-  size_t debt = heap_debt(&d->heap) - d->gc.debt_before;
+  size_t made = gc_pace_debt(d), debt = made > d->gc.debt_before ? made - d->gc.debt_before : 0;
   if (!d->gc.minor_begun) debt -= debt < d->gc.nursery_bytes ? debt : d->gc.nursery_bytes;
   d->gc.step_work = 0;
   if (!emergency) gc_time_starts(d);
   do_step(d);
   if (!emergency) PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+  pay_half(&d->gc, slices);
   do_what_is_overdue(d, excess, debt);
-  if (d->gc.minor_begun) d->gc.debt_before = heap_debt(&d->heap);
+  if (d->gc.minor_begun) d->gc.debt_before = gc_pace_debt(d);
   gc_pace_verify(d);
   end_timing(d, begun);
 }

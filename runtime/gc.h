@@ -258,6 +258,7 @@ typedef struct Gc {
   size_t minor_work;    /* bytes that the present minor collection has examined so far */
   size_t trigger;       /* debt from which on a step is due */
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
+  size_t rest_at;       /* debt at which more of what gc_rest_is_left tells of is due */
   GcGoal by_old, by_allocated;
   size_t most_old;      /* bytes of old objects above which a cycle is finished at once */
   /* bytes of old objects at the end of the last cycle, without those that only a
@@ -293,9 +294,12 @@ typedef struct Gc {
   uint8_t minor_ends;      /* its next piece is to be the last, if that is possible */
   uint8_t minor_thread_left; /* this piece has left slots of a thread for the next */
   uint8_t thread_pieces;   /* successive pieces that have left such slots */
+  /* KiB of work on a minor collection that large allocations have made due at once and
+   * that steps have yet to do beyond their own (gc_pace.c) */
+  uint32_t overdue_minor;
   const CallInfo *waits_for; /* a frame that collections wait for (gc.c) */
   size_t waits_from;       /* debt when the wait began */
-  size_t debt_before;      /* debt when the last piece ended */
+  size_t debt_before;      /* gc_pace_debt when the last piece ended */
   size_t owed_kib;         /* of steps that the program asked for, below LEAST_STEP_KIB */
   /* bytes of large strings that may yet stay young in this minor collection */
   size_t stay_most;
@@ -351,6 +355,7 @@ typedef struct Gc {
   GcWeakMark minor_weak_done;
   uint8_t minor_resumed;  /* this piece is not the first: the program ran in between */
   uint8_t minor_rechecks; /* times that this minor collection began its checks again */
+  uint32_t overdue_cycle; /* the same as overdue_minor, of the cycle */
   /* tables in which the major marking has found a weak key that it had not reached */
   GcVector clearing;
   uint32_t clearing_from; /* node of the last one to go on from in GC_PHASE_CLEAR */

@@ -383,8 +383,25 @@ void gc_pace_slice_done(Domain *d);
 /* Notes that the step did `done` of `wanted`, since its time was up. The rest stays due,
  * and the next step comes sooner in proportion. */
 void gc_pace_cut(Domain *d, size_t done, size_t wanted);
+/* Sets when more is due of what minor collections have left (gc_rest_is_left). */
+void gc_pace_rest_done(Domain *d);
+/* Returns the debt of what a minor collection may free: the growth of a part in use does
+ * not count in a heap that is not small. */
+size_t gc_pace_debt(const Domain *d);
+/* Notes the work that an allocation has made due at once, beyond the step that was due.
+ * `debt` is its debt beyond a nursery, or since the last piece of a minor collection;
+ * `excess` is what it exceeded the trigger by. Returns the bytes that it added for a
+ * minor collection under way. gc_pace_pays_now tells whether some of the work that is
+ * overdue must not be carried over to later steps, of which the last allocation has made
+ * `own` bytes due; gc_pace_pay notes that some was done. */
+size_t gc_pace_owe(Domain *d, size_t excess, size_t debt);
+bool gc_pace_is_overdue(const Gc *gc);
+bool gc_pace_pays_now(const Domain *d, size_t own);
+void gc_pace_pay(Gc *gc, size_t work);
 /* Begins a step whose time is bounded; gc_time_ends ends the bound. */
 void gc_time_starts(Domain *d);
+/* Gives the step more time, for work that is overdue; returns whether it has any. */
+bool gc_time_goes_on(Gc *gc);
 ALWAYS_INLINE void gc_time_ends(Gc *gc) { gc->step_until = 0; }
 bool gc_time_passed_by(const Gc *gc);
 /* Tells whether the step should begin no more work. Ask after each GC_LOOK_WORK. */

@@ -412,6 +412,7 @@ static void reclaim_young(Domain *d) {
   d->heap.allocated_bytes += heap_taken(&d->heap);
   if (unlikely(d->memprof != NULL)) memprof_minor(d);
   gc_reclaim_young(d);
+  gc_pace_rest_done(d);
   d->gc.young_code = 0;
   d->gc.minor_begun = d->gc.minor_ends = 0;
   d->gc.debt_before = 0;
@@ -493,6 +494,7 @@ bool gc_finish_last(Domain *d, EventId reason, size_t most) {
   gc->minor_least = 0;
   gc_piece_ends_at(gc, divided ? gc->step_work + UNLINK_WORK : most);
   bool done = gc_reclaim_rest(d);
+  gc_pace_rest_done(d);
   PROBE_END_OFF_CPU(d, MINOR, gc_time_end(d, begun));
   if (gc->verify) gc_verify(d, "strings of a minor collection");
   return done;

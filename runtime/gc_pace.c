@@ -37,9 +37,30 @@
  * table grew by while nothing new was made (GcDue). doc/COLLECTOR.md has what follows,
  * and the proof; debug builds assert it after each step (gc_pace_verify).
  *
+ * Large allocations. One that adds 1 MiB or more to the debt makes more work due at once
+ * than a step has time for: a byte of the minor collection under way for each byte of that
+ * debt, and two bytes of the cycle for each byte beyond the trigger, at most
+ * SLICES_AT_ONCE * MOST_SLICE. The growth of a part in use counts for the cycle only, since
+ * no collection would free it. The step takes up to STEP_NS longer, for a program that makes
+ * nothing small, and the rest is carried over (Gc.overdue_minor, Gc.overdue_cycle): steps come
+ * twice as often until it is paid, by half of what each does. A step does at least 64 KiB of
+ * a minor collection for LEAST_INTERVAL / 2 of debt, sixteen bytes for each, so W bytes are
+ * paid before W / 8 more were allocated in small objects. Memory stays within its bound:
+ *
+ *   minor   What is old or was taken since the last minor collection is U bytes, and
+ *           most_old - U is the room that is left. At most a half of the room may be
+ *           overdue, or what the last allocation has made due, if it fits into the room.
+ *           Each overdue byte keeps at most one byte longer that would have been freed, so U
+ *           stays below most_old while anything is carried over.
+ *   cycle   Slices are carried over as long as the cycle can still end before
+ *           gc_pace_is_over, with LATE_WORK bytes of work for each byte of debt.
+ *
+ * What exceeds that is done at once, whatever time it takes: an allocation stall. So is all
+ * of it while L is below SMALL_HEAP: little work, and much memory by comparison.
+ *
  * The program's share. Until a cycle is over the collector does at most MOST_SLICE of
- * work for each eighth of a nursery (sixteenth when it is late), and for a large
- * allocation twice its size, within 8 times MOST_SLICE.
+ * work for each eighth of a nursery (a part of it when it is late or work is overdue), and
+ * for a large allocation twice its size, within SLICES_AT_ONCE times MOST_SLICE.
  */
 #include "gc_internal.h"
 
@@ -59,6 +80,14 @@
 #define NURSERY_GROWTH_PART 8
 #define SLICES_PER_NURSERY 8
 #define LEAST_INTERVAL ((size_t)8 << 10) /* least debt after a slice cut short */
+/* Part of the nursery, as debt, after which more is reclaimed of what a minor collection
+ * has left. */
+#define REST_PART 64
+/* Part of the room that is left up to Gc.most_old: so much of a minor collection may be
+ * overdue. */
+#define OVERDUE_PART 2
+#define LATE_WORK 8 /* times the debt; what slices do that come as often as they may */
+#define SLICES_AT_ONCE 8 /* for one large allocation */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
 #define SMALL_STEP_NS 250000 /* in a small heap: a nursery's survivors are one step */
 #define SPREAD 4 /* slices that work off most of what has become due */
@@ -223,10 +252,19 @@ static bool is_late(const Domain *d, size_t part) {
   return work_left(d) / MOST_SLICE > left / part;
 }
 
+static bool is_slice_overdue(const Gc *gc) {
+  return gc->overdue_cycle > 0 && gc->phase != GC_PHASE_IDLE && gc->due >= MOST_SLICE;
+}
+
+bool gc_pace_is_overdue(const Gc *gc) {
+  return gc->minor_begun ? gc->overdue_minor > 0 : is_slice_overdue(gc);
+}
+
 static size_t slice_interval(const Domain *d) {
   size_t part = d->gc.nursery_bytes / SLICES_PER_NURSERY;
   if (part > INTERVAL_MOST) part = INTERVAL_MOST;
-  return is_late(d, part) ? part / 2 : part;
+  if (is_late(d, part)) part /= 2;
+  return gc_pace_is_overdue(&d->gc) ? part / 2 : part;
 }
 
 /* Returns the work of the next slice. Old objects grow at minor collections, and the
@@ -260,10 +298,59 @@ size_t gc_pace_step(const Domain *d, size_t kib) {
  * proportion, which is all that the proofs above need. Twice as much work makes up for
  * the time in which slices wait for pieces of minor collections. */
 void gc_pace_cut(Domain *d, size_t done, size_t wanted) {
-  size_t interval = slice_interval(d) / 2;
+  size_t interval = slice_interval(d) / 2,
+         least = gc_pace_is_overdue(&d->gc) ? LEAST_INTERVAL / 2 : LEAST_INTERVAL;
   if (done < wanted) interval = (size_t)((double)interval * (double)done / (double)wanted);
-  if (interval < LEAST_INTERVAL) interval = LEAST_INTERVAL;
+  if (interval < least) interval = least;
   d->gc.slice_at = heap_debt(&d->heap) + interval;
+}
+
+void gc_pace_rest_done(Domain *d) {
+  size_t interval = d->gc.nursery_bytes / REST_PART;
+  d->gc.rest_at = heap_debt(&d->heap) + (interval < LEAST_INTERVAL ? LEAST_INTERVAL : interval);
+}
+
+/* ---- large allocations --------------------------------------------------- */
+
+static uint32_t add_kib(uint32_t kib, size_t bytes) {
+  size_t sum = kib + (bytes >> 10);
+  return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+static uint32_t less_kib(uint32_t kib, size_t bytes) {
+  return bytes >> 10 < kib ? kib - (uint32_t)(bytes >> 10) : 0;
+}
+
+static bool carries_over(const Gc *gc) { return (double)gc->live_bytes >= SMALL_HEAP; }
+
+size_t gc_pace_debt(const Domain *d) {
+  return heap_debt(&d->heap) - (carries_over(&d->gc) ? d->heap.growing_bytes : 0);
+}
+
+size_t gc_pace_owe(Domain *d, size_t excess, size_t debt) {
+  Gc *gc = &d->gc;
+  size_t pieces = gc->minor_begun ? debt / GC_MINOR_PIECE : 0, slices = 2 * excess / MOST_SLICE;
+  if (slices > SLICES_AT_ONCE) slices = SLICES_AT_ONCE;
+  if (slices < 2) slices = 0; /* the step that was due is worth as much */
+  gc->overdue_minor = gc->minor_begun ? add_kib(gc->overdue_minor, pieces * GC_MINOR_PIECE) : 0;
+  gc->overdue_cycle = add_kib(gc->overdue_cycle, slices * MOST_SLICE);
+  if (!is_slice_overdue(gc)) gc->overdue_cycle = 0;
+  return pieces * GC_MINOR_PIECE;
+}
+
+bool gc_pace_pays_now(const Domain *d, size_t own) {
+  const Gc *gc = &d->gc;
+  if (!carries_over(gc)) return gc_pace_is_overdue(gc);
+  if (!gc->minor_begun) return is_slice_overdue(gc) && is_late(d, MOST_SLICE / LATE_WORK);
+  size_t used = heap_old_bytes(&d->heap) + heap_taken(&d->heap),
+         room = used < gc->most_old ? gc->most_old - used : 0, most = room / OVERDUE_PART;
+  if (most < own && own <= room) most = own;
+  return (size_t)gc->overdue_minor << 10 > most;
+}
+
+void gc_pace_pay(Gc *gc, size_t work) {
+  if (gc->minor_begun) gc->overdue_minor = less_kib(gc->overdue_minor, work);
+  else gc->overdue_cycle = less_kib(gc->overdue_cycle, work);
 }
 
 /* ---- time ---------------------------------------------------------------- */
@@ -273,6 +360,12 @@ void gc_time_starts(Domain *d) {
   bool small = heap_old_bytes(&d->heap) < (size_t)LARGE_HEAP;
   gc->step_until = monotonic_ns() + (small ? SMALL_STEP_NS : STEP_NS);
   gc->step_off_cpu = eventring_off_cpu_begin();
+}
+
+bool gc_time_goes_on(Gc *gc) {
+  if (gc->step_until == 0) return false;
+  gc->step_until += STEP_NS;
+  return !gc_time_passed_by(gc);
 }
 
 /* Tells whether the step's time is up. Time for which the thread was off the processor
@@ -287,13 +380,22 @@ NOINLINE bool gc_time_passed_by(const Gc *gc) {
 
 void gc_pace_slice_done(Domain *d) { d->gc.slice_at = heap_debt(&d->heap) + slice_interval(d); }
 
+/* Returns the debt at which a step is due while no minor collection is under way. */
+static size_t earliest(const Domain *d) {
+  const Gc *gc = &d->gc;
+  size_t at = gc->nursery_bytes;
+  if (gc->phase != GC_PHASE_IDLE && gc->slice_at < at) at = gc->slice_at;
+  if (unlikely(gc_rest_is_left(d)) && gc->rest_at < at) at = gc->rest_at;
+  return at;
+}
+
 void gc_set_trigger(Domain *d) {
   Gc *gc = &d->gc;
   size_t debt = heap_debt(&d->heap);
   gc->trigger = gc->nursery_bytes;
   if (gc->stopped) gc->trigger = SIZE_MAX;
-  else if (gc->minor_begun || gc_rest_is_left(d)) gc->trigger = gc->slice_at;
-  else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
+  else if (gc->minor_begun) gc->trigger = gc->slice_at;
+  else gc->trigger = earliest(d);
   size_t recollect_at = d->heap.recollect_at;
   if (unlikely(recollect_at != 0) && recollect_at < gc->trigger) gc->trigger = recollect_at;
   bool empty = gc->emergency && gc->memory_due; /* nothing is allocated: no error */
