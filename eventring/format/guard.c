@@ -41,8 +41,8 @@
  *   repair  address -> address | BUSY, mmap over it, -> address
  *
  * While an entry is BUSY, its thread accesses no mapped file and does not fork. So nobody
- * waits forever, except in a child that another thread forks at that moment: in the child
- * the entry stays BUSY.
+ * waits forever. A child that another thread forks at that moment lacks the thread, and
+ * ends the work on the entry itself.
  */
 #include "format/guard.h"
 
@@ -253,11 +253,23 @@ static bool is_overridden(void) { return levels > 0 && levels < LEVELS && !is_on
 
 static void lock_guard(void) { pthread_mutex_lock(&mutex); }
 static void unlock_guard(void) { pthread_mutex_unlock(&mutex); }
-static void keep_across_fork(void) { pthread_atfork(lock_guard, unlock_guard, unlock_guard); }
 
-static void lock_first(void) {
+/* Ends the work of the parent's other threads on entries. A mapping whose repair has not
+   come to its mmap stays as it was: the next fault repairs it. */
+static void unlock_in_child(void) {
+  for (unsigned i = 0; i < RANGES; i++) ranges[i].start = address_of(ranges[i].start);
+  unlock_guard();
+}
+
+static void keep_across_fork(void) { pthread_atfork(lock_guard, unlock_guard, unlock_in_child); }
+
+void evr_guard_prepare_forks(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, keep_across_fork);
+}
+
+static void lock_first(void) {
+  evr_guard_prepare_forks();
   lock_guard();
 }
 

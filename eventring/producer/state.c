@@ -118,6 +118,7 @@ static void at_exit(void *unused, int status) {
 
 static void install_handlers(void) {
   evr_on_deleted = on_deleted;
+  evr_guard_prepare_forks();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   __cxa_atexit(at_exit, NULL, &__dso_handle);
 }

@@ -18,12 +18,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 
 static const struct eventring_saver_options no_options;
 
@@ -89,7 +92,10 @@ static unsigned left; /* number of calls up to the one that fails; 0 after it ha
                          or if none will */
 static int injected_errno;
 
+static void (*before_mmap)(void); /* called before each mmap; NULL for nothing */
+
 static bool fails(enum call call) {
+  if (call == CALL_mmap && before_mmap) before_mmap();
   if (call != victim || !left || --left) return false;
   errno = injected_errno;
   return true;
@@ -647,6 +653,51 @@ static void signals_are_passed_on(void **state) {
   __real_sigaction(SIGBUS, &held, NULL);
 }
 
+/* What a repair that is held in its mmap, and the thread that forks, tell each other. */
+static sem_t is_in_repair, may_go_on;
+
+static void hold_repair(void) {
+  before_mmap = NULL;
+  sem_post(&is_in_repair);
+  while (sem_wait(&may_go_on) != 0) continue;
+}
+
+static void *read_byte(void *byte) {
+  return (void *)(uintptr_t)*(volatile char *)byte;
+}
+
+/* Checks that a child can remove a mapping that another thread of its parent was repairing
+   when the child was forked. */
+static void forked_during_a_repair(void **state) {
+  (void)state;
+  char name[] = "repaired.XXXXXX";
+  pthread_t reader;
+  int fd = mkstemp(name), status;
+  void *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0); /* beyond the end of the file */
+  assert_true(fd >= 0 && map != MAP_FAILED && evr_guard_add(map, 4096, PROT_READ, map));
+  evr_guard_hold();
+  evr_guard_renew(); /* cmocka sets a handler for each test */
+  assert_true(sem_init(&is_in_repair, 0, 0) == 0 && sem_init(&may_go_on, 0, 0) == 0);
+  before_mmap = hold_repair;
+  assert_int_equal(pthread_create(&reader, NULL, read_byte, map), 0);
+  assert_int_equal(sem_wait(&is_in_repair), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60); /* ends a child that waits for ever */
+    evr_guard_remove(map);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  sem_post(&may_go_on);
+  assert_int_equal(pthread_join(reader, NULL), 0);
+  evr_guard_remove(map);
+  evr_guard_release();
+  munmap(map, 4096);
+  close(fd);
+  unlink(name);
+}
+
 /* Checks what happens when all guarded mappings of a process are taken: recording and
    control fail, reading goes on without a mapping. */
 static void no_guard_is_left(void **state) {
@@ -695,6 +746,7 @@ static int remove_all(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_failures), cmocka_unit_test(signals_are_passed_on),
+      cmocka_unit_test(forked_during_a_repair),
       cmocka_unit_test(no_guard_is_left),
       cmocka_unit_test(calls_that_fail), cmocka_unit_test(causes_that_matter)};
   return cmocka_run_group_tests(tests, set_up_all, remove_all);
