@@ -157,7 +157,7 @@ static void note_damage(struct evr_packed *p, uint64_t from, const char *what) {
 static void take_packet(struct evr_packed *p, uint64_t at, const struct packet *packet) {
   if (packet->header.sequence > p->newest) p->newest = packet->header.sequence;
   if (packet->header.flags & PACKET_IS_LAST) p->is_whole = true;
-  struct evr_extent extent = {.sequence = packet->header.sequence, .packet = at};
+  struct evr_packed_extent extent = {.sequence = packet->header.sequence, .packet = at};
   if (packet->header.plain_bytes > p->plain_bytes) p->plain_bytes = packet->header.plain_bytes;
   for (uint32_t i = 0; i < packet->header.extents; i++) {
     extent.offset = packet->extents[i].offset;
@@ -401,7 +401,7 @@ static const struct cached *unpacked(struct evr_packed *p, uint64_t packet, int 
    extent. Returns how many bytes, 0 if the map has changed, or an error. */
 static ssize_t read_part(struct evr_packed *p, uint64_t offset, uint8_t *to, size_t size,
                          struct eventring_error *error) {
-  const struct evr_extent *e = evr_packed_map_find(&p->map, offset);
+  const struct evr_packed_extent *e = evr_packed_map_find(&p->map, offset);
   int status;
   if (!e || e->offset > offset) {
     if (e && e->offset - offset < size) size = (size_t)(e->offset - offset);
@@ -435,7 +435,7 @@ int evr_packed_read(struct evr_packed *p, uint64_t offset, void *to, size_t size
 }
 
 bool evr_packed_is_hole(const struct evr_packed *p, uint64_t offset, uint64_t size) {
-  const struct evr_extent *e = evr_packed_map_find(&p->map, offset);
+  const struct evr_packed_extent *e = evr_packed_map_find(&p->map, offset);
   return !e || e->offset >= offset + size;
 }
 

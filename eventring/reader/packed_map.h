@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_extent {  /* a range of the plain file that one packet has */
+struct evr_packed_extent { /* a range of the plain file that one packet has */
   uint64_t offset;   /* offset in the plain file, in bytes */
   uint64_t sequence; /* sequence of the packet */
   uint64_t packet;   /* offset of the packet in the packed file */
@@ -18,22 +18,23 @@ struct evr_extent {  /* a range of the plain file that one packet has */
 };
 
 struct evr_packed_map {
-  struct evr_extent *list; /* sorted by offset, without overlaps */
+  struct evr_packed_extent *list; /* sorted by offset, without overlaps */
   size_t count;
   /* added since the last evr_packed_map_settle, in the order of addition */
-  struct evr_extent *fresh;
+  struct evr_packed_extent *fresh;
   size_t fresh_count, fresh_room;
 };
 
 /* Adds an extent, which becomes visible with the next evr_packed_map_settle. Returns
    false if there is no memory. */
-bool evr_packed_map_add(struct evr_packed_map *map, const struct evr_extent *extent);
+bool evr_packed_map_add(struct evr_packed_map *map, const struct evr_packed_extent *extent);
 /* Merges the added extents into the list. Returns false, with nothing changed, when out
    of memory. */
 bool evr_packed_map_settle(struct evr_packed_map *map);
 /* Returns the extent that contains this byte, else the first extent after the byte, or
    NULL if there is none. */
-const struct evr_extent *evr_packed_map_find(const struct evr_packed_map *map, uint64_t offset);
+const struct evr_packed_extent *evr_packed_map_find(const struct evr_packed_map *map,
+                                                    uint64_t offset);
 void evr_packed_map_clear(struct evr_packed_map *map);
 
 #pragma GCC visibility pop
