@@ -75,8 +75,8 @@ eventring_sources = \
 	eventring/reader/block.h eventring/reader/block.c \
 	eventring/reader/decode.h eventring/reader/decode.c \
 	eventring/reader/ahead.h eventring/reader/ahead.c \
-	eventring/reader/units.h eventring/reader/units.c eventring/reader/torn_copy.h \
-	eventring/reader/torn_copy.c \
+	eventring/reader/units.h eventring/reader/units.c eventring/reader/live_copy.h \
+	eventring/reader/live_copy.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \

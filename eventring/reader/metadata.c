@@ -8,7 +8,7 @@
  * checks files into which nobody writes any more.
  */
 #include "reader/metadata.h"
-#include "reader/torn_copy.h"
+#include "reader/live_copy.h"
 #include "format/array.h"
 #include "format/atomics.h"
 #include "format/checksum.h"
@@ -517,7 +517,7 @@ static int look_for_units(struct evr_metadata *meta, struct eventring_error *err
 
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);
-  if (meta->is_torn_copy) return status; /* the front does not say where its rings are */
+  if (meta->is_live_copy) return status; /* the front does not say where its rings are */
   if (status == EVENTRING_OK) status = read_rings(meta, error);
   if (status == EVENTRING_OK && evr_metadata_has_streams(meta))
     status = look_for_units(meta, error);
@@ -553,7 +553,7 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
     evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
   if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, error);
-  return status == EVENTRING_OK ? evr_torn_copy_take(meta, error) : status;
+  return status == EVENTRING_OK ? evr_live_copy_take(meta, error) : status;
 }
 
 void evr_metadata_close(struct evr_metadata *meta) {
@@ -636,7 +636,7 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
-  if (meta->is_torn_copy) return known;
+  if (meta->is_live_copy) return known;
   if (meta->over && meta->heads_are_final && !meta->units_are_due)
     return known; /* saves a system call for each block */
   if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,

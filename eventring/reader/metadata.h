@@ -47,7 +47,7 @@ struct evr_metadata {
   struct evr_log log; /* the log of the control page */
   uint32_t switches_open; /* number of the first entry whose `until` was not known */
   bool over;         /* nobody writes into the file any more */
-  bool is_torn_copy; /* copied while it was written (torn_copy.c) */
+  bool is_live_copy; /* copied while it was written (live_copy.c) */
   bool header_is_damaged; /* its checksum is wrong */
   /* the rings, as last read and checked; `blocks` is 0 if there is no such ring */
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];

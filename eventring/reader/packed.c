@@ -232,8 +232,8 @@ static bool is_recent(const struct evr_packed *p, const struct packet_header *h)
 
 /* Tells whether only the first pages of a packet were written, so that its last extent is
    zeros. */
-static bool is_torn_in_extents(const struct evr_packed *p, uint64_t at,
-                               const struct packet_header *h) {
+static bool lacks_last_extent(const struct evr_packed *p, uint64_t at,
+                              const struct packet_header *h) {
   struct packet_extent last, zeros = {0};
   uint64_t place = at + sizeof *h + (h->extents - 1) * sizeof last;
   return is_recent(p, h) && read_at(p->fd, place, &last, sizeof last) == sizeof last &&
@@ -249,7 +249,7 @@ static void check_gap(struct evr_packed *p, uint64_t from, uint64_t file_bytes, 
   if (read_at(p->fd, from, &packet.header, sizeof packet.header) != sizeof packet.header ||
       !memcmp(&packet.header, &zeros.header, sizeof zeros.header) ||
       read_packet(p, from, file_bytes, &packet) /* the packet is left out */ ||
-      is_torn_in_extents(p, from, &packet.header) ||
+      lacks_last_extent(p, from, &packet.header) ||
       (is_last && evr_packet_header_valid(&packet.header) &&
        packet_length(&packet.header) > file_bytes - from))
     return;
@@ -344,7 +344,7 @@ static int unpack(struct evr_packed *p, struct cached *slot) {
 
 /* Tells whether the write of a packet may have been under way when the writer was
    killed. */
-static bool may_be_torn(const struct evr_packed *p, uint64_t at) {
+static bool may_be_unfinished(const struct evr_packed *p, uint64_t at) {
   struct packet packet;
   return read_packet(p, at, UINT64_MAX, &packet) && is_recent(p, &packet.header);
 }
@@ -362,10 +362,10 @@ static bool leave_out(struct evr_packed *p, uint64_t packet) {
   if (doubt) {
     /* a write under way may take any time: a missing packet is not damage before later
        writes are done */
-    doubt->tries = !is_written ? MOST_TRIES : may_be_torn(p, packet) ? 0 : doubt->tries + 1;
+    doubt->tries = !is_written ? MOST_TRIES : may_be_unfinished(p, packet) ? 0 : doubt->tries + 1;
     doubt->is_waiting = doubt->tries < MOST_TRIES;
   }
-  if ((!doubt || !doubt->is_waiting) && !may_be_torn(p, packet))
+  if ((!doubt || !doubt->is_waiting) && !may_be_unfinished(p, packet))
     note_damage(p, packet, "what a packet has is lost");
   return doubt != NULL;
 }

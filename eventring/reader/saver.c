@@ -337,7 +337,7 @@ void eventring_saver_written(eventring_saver *saver, const void *buffer,
                              const struct eventring_piece *piece, size_t written) {
   if (!saver || !buffer || !piece || saver->merge) return;
   const uint8_t *bytes = (const uint8_t *)buffer + piece->from;
-  bool newest = piece->kind == EVENTRING_PIECE_NEWEST, torn = written % FORMAT_BLOCK_BYTES != 0;
+  bool newest = piece->kind == EVENTRING_PIECE_NEWEST, in_part = written % FORMAT_BLOCK_BYTES != 0;
   if (written >= piece->size) {
     if (newest) saver_confirm_newest(saver, bytes, piece->offset);
     return;
@@ -346,7 +346,7 @@ void eventring_saver_written(eventring_saver *saver, const void *buffer,
   size_t size = piece->size - written;
   uint64_t offset = piece->offset + written;
   if (newest || piece->kind == EVENTRING_PIECE_EVENTS)
-    saver_lose_blocks(saver, bytes + written, offset, size, newest, torn);
+    saver_lose_blocks(saver, bytes + written, offset, size, newest, in_part);
   else if (piece->kind == EVENTRING_PIECE_RECORDS)
     saver_records_unwritten(saver, offset, size);
 }

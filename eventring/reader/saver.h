@@ -226,9 +226,9 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
 /* Notes that the copy of a newest block is in the file. */
 void saver_confirm_newest(eventring_saver *saver, const uint8_t *block, uint64_t offset);
 /* Counts as lost the blocks of the part of a piece that was not written. The part lies at
-   `offset` of the file; `torn` says that its first block was written in part. */
+   `offset` of the file; `in_part` says that its first block was written in part. */
 void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
-                       size_t size, bool newest, bool torn);
+                       size_t size, bool newest, bool in_part);
 
 /* Lists newly claimed blocks of records. Returns 0 or E_MEMORY. */
 int saver_list_records(eventring_saver *saver, struct eventring_error *error);

@@ -655,7 +655,7 @@ static void lose_newest(struct saver_stream *stream, const struct format_block *
 }
 
 void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
-                       size_t size, bool newest, bool torn) {
+                       size_t size, bool newest, bool in_part) {
   struct lost_run run = {0};
   for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
     const struct format_block *h = (const struct format_block *)(blocks + at);
@@ -663,7 +663,7 @@ void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t o
     struct saver_stream *stream =
         /* the header was checked when the block was copied */
         saver->stream[h->domain * EVENTRING_RINGS + h->ring];
-    struct saver_newest *copy = torn && !at ? copy_of(stream, h->sequence) : NULL;
+    struct saver_newest *copy = in_part && !at ? copy_of(stream, h->sequence) : NULL;
     if (copy) copy->sequence = 0;
     if (!newest || is_copy(&stream->kept, h)) lose_block(saver, &run, stream, blocks + at);
     if (newest) lose_newest(stream, h);

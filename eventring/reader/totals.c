@@ -504,7 +504,7 @@ static int collect(eventring_cursor *c, struct evr_totals_table *table,
   struct pages pages = {0};
   if (c->meta.status.kind[FORMAT_TOTALS].dropped)
     return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "there was no room for all totals");
-  if (c->meta.is_torn_copy) /* its pages and its rings were copied at different moments */
+  if (c->meta.is_live_copy) /* its pages and its rings were copied at different moments */
     return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "it was copied while it was written");
   int status = list_pages(c, &pages, error);
   if (status == EVENTRING_OK && end_slot && are_complete(c, &pages))

@@ -42,7 +42,7 @@ struct evr_units {
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
 void evr_units_free(struct evr_units *units);
-/* Empties the lists, for a caller that examines blocks itself (torn_copy.c). The next
+/* Empties the lists, for a caller that examines blocks itself (live_copy.c). The next
    functions add a block of a stream, add a unit with records, and sort the lists at the
    end. */
 void evr_units_clear(struct evr_units *units);

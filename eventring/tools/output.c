@@ -93,7 +93,7 @@ struct buffer *buffers_take(struct buffers *buffers) {
 /* ---- Writing ------------------------------------------------------------------ */
 
 /* Blanks a block that was written in part, so that it does not look like a block. */
-static void blank_torn_block(struct output *o, const struct write_job *job) {
+static void blank_unfinished_block(struct output *o, const struct write_job *job) {
   static const uint64_t zero;
   size_t whole = job->written - job->written % EVENTRING_BLOCK_BYTES;
   if (whole == job->written || job->written == job->size) return;
@@ -104,7 +104,7 @@ static void blank_torn_block(struct output *o, const struct write_job *job) {
 /* Blanks a packet that was written in part, so that it does not look like a damaged
    packet. If nothing of the last packet was written, its place is free again, as no
    reader has seen it. */
-static void blank_torn_packet(struct output *o, const struct write_job *job) {
+static void blank_unfinished_packet(struct output *o, const struct write_job *job) {
   static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
   bool is_last = job->size && job->offset + job->size == o->packed_bytes;
   if (job->written && pwrite(o->fd, zeros, sizeof zeros, (off_t)job->offset) < 0)
@@ -144,8 +144,8 @@ static void extend_for(struct output *o, struct piece_job *p) {
 static void note_failure(struct output *o, struct piece_job *p) {
   o->failures++;
   report(o, p->job.error);
-  if (o->packer) blank_torn_packet(o, &p->job);
-  else if (!is_front(p)) blank_torn_block(o, &p->job);
+  if (o->packer) blank_unfinished_packet(o, &p->job);
+  else if (!is_front(p)) blank_unfinished_block(o, &p->job);
 }
 
 /* Returns how many bytes of a piece were written. Of a packet, either all counts as

@@ -56,8 +56,8 @@ static void write_plain(const struct job *j) {
     size_t written = piece->size;
     if (fails) written = draw(2) ? draw((unsigned)piece->size) : written / 8192 * 4096;
     put(j, piece, written);
-    size_t torn = written % EVENTRING_BLOCK_BYTES;
-    if (fails && torn) memcpy(image + piece->offset + written - torn, &zero, sizeof zero);
+    size_t in_part = written % EVENTRING_BLOCK_BYTES;
+    if (fails && in_part) memcpy(image + piece->offset + written - in_part, &zero, sizeof zero);
     failures += fails;
     eventring_saver_written(saver, j->bytes, piece, written);
   }

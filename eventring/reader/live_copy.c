@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torn_copy.c: reads the whole blocks of a file that was copied while its process wrote
+/* live_copy.c: reads the whole blocks of a file that was copied while its process wrote
  * into it, by cp for example.
  *
  * Such a copy has a front that is older than its blocks: rings have advanced, and grown,
@@ -13,7 +13,7 @@
  * A file is taken for such a copy when a ring has a whole block with events beyond its
  * head, because a killed producer leaves no such block. (A head that damage made smaller
  * looks the same, and is reported in the same way.) */
-#include "reader/torn_copy.h"
+#include "reader/live_copy.h"
 
 #include <stdlib.h>
 
@@ -26,8 +26,7 @@ struct newest { /* the block of a ring that was being filled when the file was c
 
 enum { MOST_PLACES = 1 << 18 /* places of all rings that are examined: 1 GiB */ };
 
-/* ---- Recognizing a torn copy
-   ---------------------------------------------------------- */
+/* ---- Recognizing such a copy ------------------------------------------------------- */
 
 static bool copy_block(const struct evr_metadata *meta, uint64_t offset,
                        const struct format_block *h, bool complete, struct evr_block *block) {
@@ -62,7 +61,7 @@ static uint32_t places_of(const struct evr_metadata *meta, unsigned index) {
   return evr_metadata_is_stream(meta, slot, ring) ? 1 : evr_metadata_blocks(meta, slot, ring);
 }
 
-static bool is_torn_copy(const struct evr_metadata *meta) {
+static bool is_live_copy(const struct evr_metadata *meta) {
   const uint64_t made_by_tools = FORMAT_INCOMPLETE | FORMAT_COPY;
   if (evr_source_lent(&meta->source) || meta->source.packed ||
       meta->header.flags & made_by_tools || meta->status.state != FORMAT_RECORDING ||
@@ -154,8 +153,8 @@ static void set_ring(struct evr_metadata *meta, unsigned index) {
       (struct evr_places){.count = EVR_STREAM_PLACES, .runs = 1, .floor = 1};
 }
 
-int evr_torn_copy_take(struct evr_metadata *meta, struct eventring_error *error) {
-  if (!is_torn_copy(meta)) return EVENTRING_OK;
+int evr_live_copy_take(struct evr_metadata *meta, struct eventring_error *error) {
+  if (!is_live_copy(meta)) return EVENTRING_OK;
   struct newest *newest = calloc(EVENTRING_MAX_DOMAINS * EVENTRING_RINGS, sizeof *newest);
   if (!newest) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   evr_units_clear(&meta->units);
@@ -166,7 +165,7 @@ int evr_torn_copy_take(struct evr_metadata *meta, struct eventring_error *error)
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) set_ring(meta, i);
   meta->header.layout = FORMAT_STREAM;
   meta->header.flags |= FORMAT_INCOMPLETE | FORMAT_WENT_ON;
-  meta->is_torn_copy = meta->over = meta->heads_are_final = true;
+  meta->is_live_copy = meta->over = meta->heads_are_final = true;
   evr_note_damage(&meta->damage, "it was copied while it was written: blocks that changed "
                   "meanwhile are not there");
   return EVENTRING_OK;
