@@ -16,7 +16,7 @@ eventring_sources = \
 	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
 	eventring/format/packed.h eventring/format/packed.c \
 	eventring/format/text.h eventring/format/text.c eventring/format/unlink_same.h \
-	eventring/format/unlink_same.c eventring/format/copy_file.h eventring/format/state_place.h eventring/format/directory.h \
+	eventring/format/unlink_same.c eventring/format/copy_file.h eventring/format/state_directory.h eventring/format/directory.h \
 	eventring/format/directory.c eventring/format/rename_new.h eventring/format/rename_new.c \
 	eventring/format/span_stack.h eventring/format/span_stack.c \
 	eventring/format/builtins.h eventring/format/builtins.c \

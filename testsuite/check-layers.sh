@@ -61,7 +61,7 @@ exceptions='
 part_of='
 function part_of(file) {
   if (file ~ /^eventring\/include\//) return "public"
-  if (file ~ /^eventring\/format\/(array|copy_file|now|reasons|state_place|table)\.h$/) return "base"
+  if (file ~ /^eventring\/format\/(array|copy_file|now|reasons|state_directory|table)\.h$/) return "base"
   if (file ~ /^eventring\/format\//) return "format"
   if (file ~ /^eventring\/conditions\//) return "conditions"
   if (file ~ /^eventring\/trigger\//) return "trigger"

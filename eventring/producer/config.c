@@ -7,7 +7,7 @@
 #include "producer/redact.h"
 #include "format/control.h"
 #include "format/error.h"
-#include "format/state_place.h"
+#include "format/state_directory.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -360,19 +360,19 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
   return EVENTRING_OK;
 }
 
-static char service_place[PATH_MAX]; /* "" if there is none */
+static char service_directory[PATH_MAX]; /* "" if there is none */
 
 /* Finds the state directory of a service. A directory that the process cannot use counts
    as none. */
-static void find_service_place(void) {
-  if (!evr_service_place(service_place) || access(service_place, W_OK | X_OK) != 0)
-    service_place[0] = 0;
+static void find_service_directory(void) {
+  if (!evr_service_directory(service_directory) || access(service_directory, W_OK | X_OK) != 0)
+    service_directory[0] = 0;
 }
 
-static const char *usable_service_place(void) {
+static const char *usable_service_directory(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, find_service_place);
-  return service_place[0] ? service_place : NULL;
+  pthread_once(&once, find_service_directory);
+  return service_directory[0] ? service_directory : NULL;
 }
 
 int eventring_config_from_env(struct eventring_config *config,
@@ -407,7 +407,7 @@ int eventring_config_from_env(struct eventring_config *config,
   if (((full.stream && full.stream[0]) || full.triggers) && !says_start)
     full.start = EVENTRING_START_ON;
   if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
-  if (!full.directory) full.directory = usable_service_place();
+  if (!full.directory) full.directory = usable_service_directory();
   memcpy(config, &full, config->size);
   return status;
 }

@@ -8,14 +8,13 @@
  * the file is unlinked only if the name still refers to the inode of the recording.
  *
  * If no directory was configured and the current one cannot be used, the file is made in
- * $XDG_RUNTIME_DIR, in the place for this user's or for the machine's services
- * (state_place.h), or else in /tmp. Such a directory must be one in which no other user
- * but root can rename or remove the file: it belongs to this user or to root, and is
+ * $XDG_RUNTIME_DIR, in the directory for services of this user or of the machine
+ * (state_directory.h), or else in /tmp. Such a directory must be one in which no other
+ * user but root can rename or remove the file: it belongs to this user or to root, and is
  * sticky if others may write to it. This is checked through the open descriptor of the
  * directory, and everything after that uses this descriptor. A user who takes the name
  * first can prevent the recording, but nothing else: no link is followed, nothing is
- * opened for writing, and only a regular file of this user is renamed.
- */
+ * opened for writing, and only a regular file of this user is renamed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@
 #include "format/error.h"
 #include "format/process.h"
 #include "format/rename_new.h"
-#include "format/state_place.h"
+#include "format/state_directory.h"
 #include "format/unlink_same.h"
 #include "producer/file_name.h"
 #include "producer/recording.h"
@@ -54,13 +53,13 @@ static bool join_path(char *path, size_t room, const char *directory, const char
 /* Lists the directories that may replace the current one. Makes the user's state
    directory if only its last component is missing. */
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]) {
-  static char place[PATH_MAX];
+  static char path[PATH_MAX];
   unsigned count = 0;
   const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime && runtime[0] == '/') directories[count++] = runtime;
-  const char *state = evr_state_place(place);
+  const char *state = evr_state_directory(path);
   if (state && (mkdir(state, 0700) == 0 || errno == EEXIST)) directories[count++] = state;
-  directories[count++] = EVR_SYSTEM_PLACE;
+  directories[count++] = EVR_SYSTEM_DIRECTORY;
   directories[count++] = "/tmp";
   return count;
 }

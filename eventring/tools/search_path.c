@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/state_place.h"
+#include "format/state_directory.h"
 
 static bool is_readable_directory(const char *path) {
   DIR *directory = opendir(path);
@@ -27,13 +27,13 @@ static void take_default(struct search_path *where, const char *path) {
 }
 
 /* Takes the folders of services that lie in the machine's folder. */
-static void take_services(struct search_path *where, const char *place) {
-  DIR *directory = opendir(place);
+static void take_services(struct search_path *where, const char *parent) {
+  DIR *directory = opendir(parent);
   struct dirent *entry;
   while (directory && (entry = readdir(directory))) {
     char path[PATH_MAX];
     struct stat st;
-    int size = snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
+    int size = snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
     if (entry->d_name[0] != '.' && size < (int)sizeof path && lstat(path, &st) == 0 &&
         S_ISDIR(st.st_mode))
       take_default(where, path);
@@ -42,14 +42,14 @@ static void take_services(struct search_path *where, const char *place) {
 }
 
 static void take_defaults(struct search_path *where) {
-  char place[PATH_MAX];
+  char path[PATH_MAX];
   *NEED_NEXT(where->directories, where->count) = need_copy(".");
   take_default(where, secure_getenv("SAROS_EVENTRING_PREFIX"));
-  take_default(where, evr_service_place(place));
-  take_default(where, evr_state_place(place));
+  take_default(where, evr_service_directory(path));
+  take_default(where, evr_state_directory(path));
   where->asked = where->count;
-  take_default(where, EVR_SYSTEM_PLACE);
-  take_services(where, EVR_SYSTEM_PLACE);
+  take_default(where, EVR_SYSTEM_DIRECTORY);
+  take_services(where, EVR_SYSTEM_DIRECTORY);
   take_default(where, secure_getenv("XDG_RUNTIME_DIR"));
   take_default(where, "/tmp");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* search_path.h: finds the directories for the files of dead processes: the given
    directories (and files), or else the current directory, SAROS_EVENTRING_PREFIX, the
-   directories of services (format/state_place.h), and the directories where the library
-   records if it cannot record in the current one. */
+   directories of services (format/state_directory.h), and the directories where the
+   library records if it cannot record in the current one. */
 #ifndef EVENTRING_TOOL_SEARCH_PATH_H
 #define EVENTRING_TOOL_SEARCH_PATH_H
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* state_place.h: where recordings of services are, for producers and for tools that
+/* state_directory.h: where recordings of services are, for producers and for tools that
    search them. */
-#ifndef EVENTRING_STATE_PLACE_H
-#define EVENTRING_STATE_PLACE_H
+#ifndef EVENTRING_STATE_DIRECTORY_H
+#define EVENTRING_STATE_DIRECTORY_H
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* place for the whole machine; its folders belong to services (systemd:
+/* directory for the whole machine; its folders belong to services (systemd:
    StateDirectory=saros/NAME) */
-#define EVR_SYSTEM_PLACE "/var/lib/saros"
+#define EVR_SYSTEM_DIRECTORY "/var/lib/saros"
 
-/* Returns the place for this user, $XDG_STATE_HOME/saros, or else ~/.local/state/saros;
-   NULL if there is none. */
-static inline const char *evr_state_place(char path[PATH_MAX]) {
+/* Returns the directory for this user, $XDG_STATE_HOME/saros, or else
+   ~/.local/state/saros; NULL if there is none. */
+static inline const char *evr_state_directory(char path[PATH_MAX]) {
   const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
   int size = -1;
   if (state && state[0] == '/') size = snprintf(path, PATH_MAX, "%s/saros", state);
@@ -24,7 +24,7 @@ static inline const char *evr_state_place(char path[PATH_MAX]) {
 
 /* Returns the first directory of $STATE_DIRECTORY, which systemd sets for a service; NULL
    if there is none. */
-static inline const char *evr_service_place(char path[PATH_MAX]) {
+static inline const char *evr_service_directory(char path[PATH_MAX]) {
   const char *list = secure_getenv("STATE_DIRECTORY");
   if (!list || list[0] != '/') return NULL;
   const char *end = list;
@@ -33,4 +33,4 @@ static inline const char *evr_service_place(char path[PATH_MAX]) {
   return size > 0 && size < PATH_MAX ? path : NULL;
 }
 
-#endif /* EVENTRING_STATE_PLACE_H */
+#endif /* EVENTRING_STATE_DIRECTORY_H */
