@@ -38,7 +38,7 @@ eventring_sources = \
 	eventring/producer/calibration.c eventring/producer/deletion.c \
 	eventring/producer/ending.c eventring/producer/gate.c \
 	eventring/producer/outside.h eventring/producer/outside.c \
-	eventring/producer/kept.c eventring/producer/place.c \
+	eventring/producer/kept.c eventring/producer/recording_file.c \
 	eventring/producer/stacks.h eventring/producer/stacks.c eventring/producer/heap.h \
 	eventring/producer/heap.c eventring/producer/memory.h eventring/producer/memory.c \
 	eventring/producer/file_name.h eventring/producer/file_name.c \

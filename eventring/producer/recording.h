@@ -169,7 +169,7 @@ static inline struct format_domain *evr_domain_entry(const struct evr_recording 
 
 /* Creates the file and its front. Readers find no recording there until it is shown;
    everything that they need is filled in before that. `elsewhere`: config->directory is a
-   substitute, which must be safe (place.c). */
+   substitute, which must be safe (recording_file.c). */
 int evr_recording_create(struct evr_recording **recording,
                          const struct eventring_config *config, bool elsewhere,
                          struct eventring_error *error);
@@ -291,9 +291,9 @@ static inline uint64_t evr_recording_classes(const struct evr_recording *r) {
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
                                           enum evr_gate_change change, uint64_t classes);
 
-/* ---- place.c --------------------------------------------------------------------- */
+/* ---- recording_file.c ------------------------------------------------------------ */
 
-/* Creates the file of a recording, locked; a dead recording in its place is renamed. */
+/* Creates the file of a recording, locked. Renames a dead recording of the same name. */
 int evr_recording_create_file(struct evr_recording *recording,
                               const struct eventring_config *config,
                               struct eventring_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* place.c: the file of a recording: its name, what is in its place, its end.
+/* recording_file.c: the file of a recording: its name, what has that name, its end.
  *
  * The file is created with O_EXCL|O_NOFOLLOW; whatever has its name already is neither
  * opened for writing nor followed. A regular file of this user that no live process has
@@ -14,7 +14,8 @@
  * sticky if others may write to it. This is checked through the open descriptor of the
  * directory, and everything after that uses this descriptor. A user who takes the name
  * first can prevent the recording, but nothing else: no link is followed, nothing is
- * opened for writing, and only a regular file of this user is renamed. */
+ * opened for writing, and only a regular file of this user is renamed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,8 +73,8 @@ static bool is_safe(int directory) {
 }
 
 /* Opens the directory and makes the absolute path of the file. */
-static int find_place(struct evr_recording *r, const char *directory,
-                      struct eventring_error *error) {
+static int open_directory(struct evr_recording *r, const char *directory,
+                          struct eventring_error *error) {
   char absolute[PATH_MAX];
   if (!directory || !directory[0]) directory = ".";
   int fd = evr_above_standard(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -109,7 +110,7 @@ static int name_copy(struct evr_recording *r, const struct eventring_config *con
   return EVENTRING_OK;
 }
 
-/* ---- What is in its place ---------------------------------------------------------- */
+/* ---- What has its name ------------------------------------------------------------- */
 
 static int in_the_way(const struct evr_recording *r, struct eventring_error *error,
                       const char *what) {
@@ -151,9 +152,9 @@ static int set_aside(const struct evr_recording *r, long long start) {
 }
 
 /* Frees the name of the file: renames what a dead process of this pid has left. Returns
-   TAKEN when another copy of the library in this process has the place. */
+   TAKEN when another copy of the library in this process has the name. */
 enum { TAKEN = 1 };
-static int clear_place(struct evr_recording *r, struct eventring_error *error) {
+static int free_name(struct evr_recording *r, struct eventring_error *error) {
   struct stat st;
   if (fstatat(r->directory.fd, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? EVENTRING_OK
@@ -188,7 +189,7 @@ static int create_file(struct evr_recording *r, const struct eventring_config *c
       int code = errno == ENOENT ? EVENTRING_E_DIRECTORY : evr_code_of_errno(errno);
       return evr_fail(error, code, errno, "cannot create %.300s", r->path);
     }
-    int status = clear_place(r, error);
+    int status = free_name(r, error);
     if (status == TAKEN && copy < MOST_COPIES) status = name_copy(r, config, ++copy, error);
     if (status < EVENTRING_OK) return status;
   }
@@ -211,7 +212,7 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
     config.name = name;
   }
   int status = name_file(r, &config, 1, error);
-  if (status == EVENTRING_OK) status = find_place(r, config.directory, error);
+  if (status == EVENTRING_OK) status = open_directory(r, config.directory, error);
   return status == EVENTRING_OK ? create_file(r, &config, error) : status;
 }
 
