@@ -5,14 +5,14 @@
  * The outcome of a begin or an end also depends on the events of its span that were
  * written earlier in other rings. A span nearly always has one begin and one end, which
  * may come in either order: they belong together if the end is not earlier. So the two
- * are paired in the table at once, and nothing is sorted. The pair is held in its place
+ * are paired in the table at once, and nothing is sorted. The pair is held in its entry
  * as long as an event of the span that is earlier than the pair's end may still come. It
- * is reported when its place is needed again or the table is full, provided that nothing
+ * is reported when its entry is needed again or the table is full, provided that nothing
  * earlier can come any more.
  *
  * The events of a span wait in a sorted queue in two cases only: a third event of the
  * span comes before the outcome of the others is known, or an event has an earlier time
- * than the event before it in its ring. An event that stays in the place of such a span
+ * than the event before it in its ring. An event that stays in the entry of such a span
  * is earlier than all events of the span in the queue. */
 #include "analysis/links_table.h"
 
@@ -92,11 +92,11 @@ static int settle_queue(struct eva_link_order *order, uint64_t before) {
   for (; status == EVENTRING_OK && taken < order->count; taken++) {
     if (order->queue[taken].ns >= before) break;
     const struct eva_link_event *event = &order->queue[taken];
-    struct eva_link *place = eva_link_place(links, event->id, event->link);
+    struct eva_link *entry = eva_link_entry(links, event->id, event->link);
     struct eva_link_outcome outcome;
-    eva_link_take(links, place, event, &outcome);
-    place->queued--;
-    if (eva_link_is_free(place)) eva_link_close(links, place);
+    eva_link_take(links, entry, event, &outcome);
+    entry->queued--;
+    if (eva_link_is_free(entry)) eva_link_close(links, entry);
     status = tell(order, event->id, &outcome);
   }
   order->count -= taken;
@@ -107,29 +107,29 @@ static int settle_queue(struct eva_link_order *order, uint64_t before) {
 
 /* ---- Pairs that are held ----------------------------------------------------------- */
 
-static uint64_t latest_of(const struct eva_link *place) {
-  const uint64_t begin = place->begin.there ? place->begin.ns : 0;
-  const uint64_t end = place->end.there ? place->end.ns : 0;
+static uint64_t latest_of(const struct eva_link *entry) {
+  const uint64_t begin = entry->begin.there ? entry->begin.ns : 0;
+  const uint64_t end = entry->end.there ? entry->end.ns : 0;
   return begin > end ? begin : end;
 }
 
-/* Reports the pair that the place holds; after that neither begin nor end waits there. */
-static int tell_held(struct eva_link_order *order, struct eva_link *place) {
-  const struct eva_link_outcome outcome = {.paired = true, .begin = place->begin,
-                                           .end = place->end};
-  place->begin.there = place->end.there = place->is_held = false;
-  return order->found(order->context, place->id, &outcome);
+/* Reports the pair that the entry holds; after that neither begin nor end waits there. */
+static int tell_held(struct eva_link_order *order, struct eva_link *entry) {
+  const struct eva_link_outcome outcome = {.paired = true, .begin = entry->begin,
+                                           .end = entry->end};
+  entry->begin.there = entry->end.there = entry->is_held = false;
+  return order->found(order->context, entry->id, &outcome);
 }
 
-/* Reports all pairs that end before `before`. (Closing a place may move another span into
-   it; so the same place is checked again.) */
+/* Reports all pairs that end before `before`. (Closing an entry may move another span
+   into it; so the same entry is checked again.) */
 static int settle_held(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   for (size_t i = 0; i < links->room; i++) {
-    struct eva_link *place = &links->places[i];
-    while (place->is_held && place->end.ns < before) {
-      int status = tell_held(order, place);
-      eva_link_close(links, place);
+    struct eva_link *entry = &links->entries[i];
+    while (entry->is_held && entry->end.ns < before) {
+      int status = tell_held(order, entry);
+      eva_link_close(links, entry);
       if (status != EVENTRING_OK) return status;
     }
   }
@@ -137,7 +137,7 @@ static int settle_held(struct eva_link_order *order, uint64_t before) {
 }
 
 /* Makes room for another span: reports the pairs that can be reported. If at least a
-   quarter of the places are in use even then, enlarges the table. (It is full when half
+   quarter of the entries are in use even then, enlarges the table. (It is full when half
    of them are, and would soon have to be searched again.) */
 static __attribute__((noinline)) int make_room(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
@@ -148,37 +148,37 @@ static __attribute__((noinline)) int make_room(struct eva_link_order *order, uin
 
 /* ---- Taking ------------------------------------------------------------------------ */
 
-/* Moves the begin or the end (`role`) that waits in a place into the queue, unless it is
+/* Moves the begin or the end (`role`) that waits in an entry into the queue, unless it is
    earlier than `before`. */
-static int queue_point(struct eva_link_order *order, struct eva_link *place, uint8_t role,
+static int queue_point(struct eva_link_order *order, struct eva_link *entry, uint8_t role,
                        uint64_t before) {
   const bool is_begin = role == EVENTRING_ROLE_BEGIN;
-  struct eva_link_point *point = is_begin ? &place->begin : &place->end;
+  struct eva_link_point *point = is_begin ? &entry->begin : &entry->end;
   if (!point->there || point->ns < before) return EVENTRING_OK;
   const struct eva_link_event event = {
-      .link = place->link, .at_ns = point->ns, .domain = point->domain, .id = place->id,
-      .role = role, .ns = point->ns, .order = is_begin ? place->begin_order : place->end_order};
+      .link = entry->link, .at_ns = point->ns, .domain = point->domain, .id = entry->id,
+      .role = role, .ns = point->ns, .order = is_begin ? entry->begin_order : entry->end_order};
   point->there = false;
-  place->queued++;
+  entry->queued++;
   return queue_event(order, &event);
 }
 
-/* Puts an event into the queue, and with it the begin and the end that wait in the place
+/* Puts an event into the queue, and with it the begin and the end that wait in the entry
    of its span, unless they are earlier than `before`, and so than all events still to
    come. */
 static __attribute__((noinline)) int wait_for_others(struct eva_link_order *order,
-                                                     struct eva_link *place,
+                                                     struct eva_link *entry,
                                                      const struct eva_link_event *event,
                                                      uint64_t before) {
   enum { MANY = 4096 };
   int status = EVENTRING_OK;
-  if (eva_link_is_free(place)) eva_link_use(&order->links, place, event->id, event->link);
-  if (place->is_held && latest_of(place) < before) status = tell_held(order, place);
-  place->is_held = false;
-  place->queued++;
+  if (eva_link_is_free(entry)) eva_link_use(&order->links, entry, event->id, event->link);
+  if (entry->is_held && latest_of(entry) < before) status = tell_held(order, entry);
+  entry->is_held = false;
+  entry->queued++;
   if (status == EVENTRING_OK) status = queue_event(order, event);
-  if (status == EVENTRING_OK) status = queue_point(order, place, EVENTRING_ROLE_BEGIN, before);
-  if (status == EVENTRING_OK) status = queue_point(order, place, EVENTRING_ROLE_END, before);
+  if (status == EVENTRING_OK) status = queue_point(order, entry, EVENTRING_ROLE_BEGIN, before);
+  if (status == EVENTRING_OK) status = queue_point(order, entry, EVENTRING_ROLE_END, before);
   if (status != EVENTRING_OK || order->count <= order->many) return status;
   status = settle_queue(order, before);
   order->many = 2 * order->count + MANY;
@@ -187,22 +187,23 @@ static __attribute__((noinline)) int wait_for_others(struct eva_link_order *orde
 
 /* Takes an event that eva_link_order_meet did not take: its span has more than one begin
    or end, or the event has an earlier time than the event before it in its ring. */
-static int take_further(struct eva_link_order *order, struct eva_link *place,
+static int take_further(struct eva_link_order *order, struct eva_link *entry,
                         const struct eva_link_event *event, uint64_t settled,
                         struct eva_link_outcome *outcome) {
   const uint64_t before = lesser(event->ns, settled);
-  const bool is_last = latest_of(place) < before;
-  if (place->queued || event->ns != event->at_ns || !is_last)
-    return wait_for_others(order, place, event, before);
-  if (place->is_held) {
-    *outcome = (struct eva_link_outcome){.paired = true, .begin = place->begin, .end = place->end};
-    place->begin.there = place->end.there = place->is_held = false;
-    eva_link_put(place, event->role != EVENTRING_ROLE_BEGIN,
+  const bool is_last = latest_of(entry) < before;
+  if (entry->queued || event->ns != event->at_ns || !is_last)
+    return wait_for_others(order, entry, event, before);
+  if (entry->is_held) {
+    *outcome = (struct eva_link_outcome){.paired = true, .begin = entry->begin,
+                                         .end = entry->end};
+    entry->begin.there = entry->end.there = entry->is_held = false;
+    eva_link_put(entry, event->role != EVENTRING_ROLE_BEGIN,
                  (struct eva_link_point){event->at_ns, event->domain, true}, event->order);
     return EVENTRING_OK;
   }
-  if (event->ns >= settled) return wait_for_others(order, place, event, before);
-  eva_link_take(&order->links, place, event, outcome);
+  if (event->ns >= settled) return wait_for_others(order, entry, event, before);
+  eva_link_take(&order->links, entry, event, outcome);
   return EVENTRING_OK;
 }
 
@@ -226,7 +227,7 @@ int eva_link_order_take(struct eva_link_order *order, struct eva_link_event *eve
     }
   }
   event->order = eva_link_order_next(order, ring);
-  return take_further(order, eva_link_place(&order->links, event->id, event->link), event, settled,
+  return take_further(order, eva_link_entry(&order->links, event->id, event->link), event, settled,
                       outcome);
 }
 

@@ -36,14 +36,14 @@ struct eva_link {
                                       order */
 };
 
-/* A hash table of the spans that wait, which are stored in its places (linear probing; at
-   most half of the places are used; what is dropped leaves no mark). The table of
-   format/table.h, with a pointer and a hash in each place, takes three times as long for
-   spans that wait briefly, as most do. A place is free if neither a begin nor an end
+/* A hash table of the spans that wait, which are stored in its entries (linear probing;
+   at most half of the entries are used; what is dropped leaves no mark). The table of
+   format/table.h, with a pointer and a hash in each entry, takes three times as long for
+   spans that wait briefly, as most do. An entry is free if neither a begin nor an end
    waits there and no event of the span is queued. A zeroed struct is an empty table. */
 struct eva_links {
-  struct eva_link *places;
-  size_t room, used; /* room: number of places, 0 or a power of two */
+  struct eva_link *entries;
+  size_t room, used; /* room: number of entries, 0 or a power of two */
   uint64_t seed;     /* seed of the hashes; set with the first room */
 };
 

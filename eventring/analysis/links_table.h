@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links_table.h: the places of a struct eva_links, for the code that works on them
+/* links_table.h: the entries of a struct eva_links, for the code that works on them
  * (links.c, link_order.c).
  *
  * Units, errors, threads: links.h. */
@@ -13,16 +13,16 @@ static inline size_t eva_link_home(const struct eva_links *links, uint16_t id, u
   return evr_hash_word(evr_hash_word(links->seed, id), link) & (links->room - 1);
 }
 
-static inline bool eva_link_is_free(const struct eva_link *place) {
-  return !place->begin.there && !place->end.there && !place->queued;
+static inline bool eva_link_is_free(const struct eva_link *entry) {
+  return !entry->begin.there && !entry->end.there && !entry->queued;
 }
 
-/* Returns the place of a span, or the free one where it belongs. */
-static inline struct eva_link *eva_link_place(const struct eva_links *links, uint16_t id,
+/* Returns the entry of a span, or the free one where it belongs. */
+static inline struct eva_link *eva_link_entry(const struct eva_links *links, uint16_t id,
                                               uint64_t link) {
   for (size_t at = eva_link_home(links, id, link);; at = (at + 1) & (links->room - 1)) {
-    struct eva_link *place = &links->places[at];
-    if ((place->link == link && place->id == id) || eva_link_is_free(place)) return place;
+    struct eva_link *entry = &links->entries[at];
+    if ((entry->link == link && entry->id == id) || eva_link_is_free(entry)) return entry;
   }
 }
 
@@ -34,38 +34,38 @@ static inline bool eva_links_are_full(const struct eva_links *links) {
    memory. */
 bool eva_links_make_room(struct eva_links *links);
 
-/* Gives a free place to a span. */
-static inline void eva_link_use(struct eva_links *links, struct eva_link *place, uint16_t id,
+/* Gives a free entry to a span. */
+static inline void eva_link_use(struct eva_links *links, struct eva_link *entry, uint16_t id,
                                 uint64_t link) {
-  place->link = link;
-  place->id = id;
+  entry->link = link;
+  entry->id = id;
   links->used++;
 }
 
-/* Closes the hole of a place that has become free: spans that follow move up, unless
+/* Closes the hole of an entry that has become free: spans that follow move up, unless
    their home lies behind the hole. */
-static inline void eva_link_close(struct eva_links *links, struct eva_link *place) {
+static inline void eva_link_close(struct eva_links *links, struct eva_link *entry) {
   const size_t mask = links->room - 1;
-  struct eva_link *places = links->places;
-  size_t hole = (size_t)(place - places);
-  for (size_t at = (hole + 1) & mask; !eva_link_is_free(&places[at]); at = (at + 1) & mask) {
-    const size_t home = eva_link_home(links, places[at].id, places[at].link);
+  struct eva_link *entries = links->entries;
+  size_t hole = (size_t)(entry - entries);
+  for (size_t at = (hole + 1) & mask; !eva_link_is_free(&entries[at]); at = (at + 1) & mask) {
+    const size_t home = eva_link_home(links, entries[at].id, entries[at].link);
     if (((at - home) & mask) < ((at - hole) & mask)) continue;
-    places[hole] = places[at];
+    entries[hole] = entries[at];
     hole = at;
   }
-  places[hole].begin.there = places[hole].end.there = places[hole].is_held = false;
-  places[hole].queued = 0;
+  entries[hole].begin.there = entries[hole].end.there = entries[hole].is_held = false;
+  entries[hole].queued = 0;
   links->used--;
 }
 
-/* Takes the next event of a span, whose place this is. */
-static inline void eva_link_take(struct eva_links *links, struct eva_link *place,
+/* Takes the next event of a span, whose entry this is. */
+static inline void eva_link_take(struct eva_links *links, struct eva_link *entry,
                                  const struct eva_link_event *event,
                                  struct eva_link_outcome *outcome) {
   const bool is_begin = event->role == EVENTRING_ROLE_BEGIN;
-  struct eva_link_point *own = is_begin ? &place->begin : &place->end;
-  struct eva_link_point *other = is_begin ? &place->end : &place->begin;
+  struct eva_link_point *own = is_begin ? &entry->begin : &entry->end;
+  struct eva_link_point *other = is_begin ? &entry->end : &entry->begin;
   const struct eva_link_point point = {event->at_ns, event->domain, true};
   const bool in_order = is_begin ? point.ns <= other->ns : other->ns <= point.ns;
   outcome->paired = other->there && in_order;
@@ -74,13 +74,13 @@ static inline void eva_link_take(struct eva_links *links, struct eva_link *place
     outcome->begin = is_begin ? point : *other;
     outcome->end = is_begin ? *other : point;
     other->there = false;
-    if (eva_link_is_free(place)) eva_link_close(links, place);
+    if (eva_link_is_free(entry)) eva_link_close(links, entry);
     return;
   }
-  if (eva_link_is_free(place)) eva_link_use(links, place, event->id, event->link);
+  if (eva_link_is_free(entry)) eva_link_use(links, entry, event->id, event->link);
   else if (own->there) outcome->torn = *own;
   *own = point;
-  *(is_begin ? &place->begin_order : &place->end_order) = event->order;
+  *(is_begin ? &entry->begin_order : &entry->end_order) = event->order;
 }
 
 /* ---- Rings that come in no order (link_order.c) ------------------------------------ */
@@ -89,10 +89,10 @@ static inline uint64_t eva_link_order_next(struct eva_link_order *order, unsigne
   return (uint64_t)ring << 48 | order->seen++;
 }
 
-static inline void eva_link_put(struct eva_link *place, bool is_end, struct eva_link_point point,
+static inline void eva_link_put(struct eva_link *entry, bool is_end, struct eva_link_point point,
                                 uint64_t order) {
-  *(is_end ? &place->end : &place->begin) = point;
-  *(is_end ? &place->end_order : &place->begin_order) = order;
+  *(is_end ? &entry->end : &entry->begin) = point;
+  *(is_end ? &entry->end_order : &entry->begin_order) = order;
 }
 
 enum eva_link_met {
@@ -109,22 +109,22 @@ eva_link_order_meet(struct eva_link_order *order, uint16_t id, uint64_t link, bo
                     struct eva_link_point *begin) {
   struct eva_links *links = &order->links;
   if (__builtin_expect(eva_links_are_full(links), 0)) return EVA_LINK_OTHER;
-  struct eva_link *place = eva_link_place(links, id, link);
-  if (eva_link_is_free(place)) {
-    eva_link_use(links, place, id, link);
-    eva_link_put(place, is_end, point, eva_link_order_next(order, ring));
+  struct eva_link *entry = eva_link_entry(links, id, link);
+  if (eva_link_is_free(entry)) {
+    eva_link_use(links, entry, id, link);
+    eva_link_put(entry, is_end, point, eva_link_order_next(order, ring));
     return EVA_LINK_WAITS;
   }
-  if (place->is_held || place->queued || (is_end ? place->end.there : place->begin.there))
+  if (entry->is_held || entry->queued || (is_end ? entry->end.there : entry->begin.there))
     return EVA_LINK_OTHER;
-  if (is_end && place->begin.ns < point.ns && point.ns < settled) {
-    *begin = place->begin;
-    place->begin.there = false;
-    eva_link_close(links, place);
+  if (is_end && entry->begin.ns < point.ns && point.ns < settled) {
+    *begin = entry->begin;
+    entry->begin.there = false;
+    eva_link_close(links, entry);
     return EVA_LINK_PAIRED;
   }
-  eva_link_put(place, is_end, point, eva_link_order_next(order, ring));
-  place->is_held = place->begin.ns <= place->end.ns;
+  eva_link_put(entry, is_end, point, eva_link_order_next(order, ring));
+  entry->is_held = entry->begin.ns <= entry->end.ns;
   return EVA_LINK_WAITS;
 }
 

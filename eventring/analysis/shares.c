@@ -143,7 +143,7 @@ static void retire_flow(struct flows *flows, struct flow *flow) {
 
 static void clear_flows(struct flows *flows) {
   for (size_t i = 0; i < flows->table.room; i++)
-    if (flows->table.places[i].value) free_flow((struct flow *)flows->table.places[i].value);
+    if (flows->table.entries[i].value) free_flow((struct flow *)flows->table.entries[i].value);
   evr_table_free(&flows->table);
   *flows = (struct flows){0};
 }

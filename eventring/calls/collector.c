@@ -17,7 +17,7 @@
 
 enum {
   COPY_LEAST = 65536, /* least bytes of a copy */
-  NODE_BYTES = 320,   /* part of the budget for a node of a copy and its table places */
+  NODE_BYTES = 320,   /* part of the budget for a node of a copy and its table entries */
   NODE_WORDS = 11,    /* words of a serialized node, besides its histogram */
   BLOCK_WORDS = 3
 };

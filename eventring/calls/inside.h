@@ -25,8 +25,8 @@ struct eventring_calls_inside {
   bool full;           /* no path is added any more */
   uint64_t settled;    /* *charge when the current flat node was charged last */
   uint32_t *table;     /* hash table of the nodes, by parent and id (nodes.c) */
-  size_t places;       /* size of the table: a power of 2 */
-  unsigned bits;       /* log2 of places */
+  size_t entries;      /* size of the table: a power of 2 */
+  unsigned bits;       /* log2 of entries */
   struct eventring_calls_rest *rests; /* the rest of each node, by its number */
   struct eventring_calls_lost *lost;  /* lost calls below each node, by its number */
   struct eventring_calls_node none;    /* `last` of a node that has entered no callee

@@ -5,18 +5,18 @@
  * children. A look-up of a callee tries first the node that the caller entered last, then
  * a hash table. So it touches one line of the table besides the node itself.
  *
- * Places. The cost of a program with many paths depends on whether the bytes that its
- * calls touch fit into the nearest caches. So a node is one cache line, and a place of
- * the table is 4 bytes. A table of 2^k places has fewer than 2^k nodes, and the first k
- * of the 32 bits of a hash say where it belongs. So a place has the other 32 - k bits of
+ * The table. The cost of a program with many paths depends on whether the bytes that its
+ * calls touch fit into the nearest caches. So a node is one cache line, and an entry of
+ * the table is 4 bytes. A table of 2^k entries has fewer than 2^k nodes, and the first k
+ * of the 32 bits of a hash say where it belongs. So an entry has the other 32 - k bits of
  * the hash, and in k bits the number of the node + 1. The table doubles when it is half
  * full; it is then filled again in the order of the nodes, each of which is read for its
- * hash. It begins small because places in use must lie close together: in a table as
+ * hash. It begins small because entries in use must lie close together: in a table as
  * large as the budget allows, 10,000 nodes would touch 10,000 lines.
  *
  * The processor reads its clock only when all earlier instructions are done. So the cost
  * of a look-up is its longest chain of dependent steps; steps beside that chain cost
- * nothing. The chain is: the current node, its hash, the place, the node found.
+ * nothing. The chain is: the current node, its hash, the entry, the node found.
  *
  * What few calls need lies apart: the rest of a node (an array by number, for calls of
  * 4096 ticks and more, suspended ones, and those that began before the start), times of
@@ -42,50 +42,50 @@
 _Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
 
 enum {
-  FLAT_SHARE = 12,    /* 1 of FLAT_SHARE nodes is reserved for flat ones: a sixteenth of
-                         the budget */
-  LEAST_PLACES = 256, /* least places of the table */
-  MOST_PLACES = 4,    /* most places of the table for each node */
-  MOST_REPEATS = 1    /* most nodes of the same function above a node on its path */
+  FLAT_SHARE = 12,     /* 1 of FLAT_SHARE nodes is reserved for flat ones: a sixteenth of
+                          the budget */
+  LEAST_ENTRIES = 256, /* least entries of the table */
+  MOST_ENTRIES = 4,    /* most entries of the table for each node */
+  MOST_REPEATS = 1     /* most nodes of the same function above a node on its path */
 };
 
 /* ---- the table --------------------------------------------------------------------- */
 
 /* Returns the hash of a child. Neither multiplication depends on the other, nor on the
-   number of the caller. The highest bits select the place, because sequences of ids
+   number of the caller. The highest bits select the entry, because sequences of ids
    spread them best. */
 static inline uint32_t hash_of(const struct eventring_calls_node *caller, uint64_t id) {
   return (uint32_t)((id * 0x9e3779b97f4a7c15u + (uintptr_t)caller * 0xd6e8feb86659fd93u) >> 32);
 }
-static inline size_t first_place(const struct eventring_calls_inside *in, uint32_t hash) {
+static inline size_t home_entry(const struct eventring_calls_inside *in, uint32_t hash) {
   return hash >> (32 - in->bits);
 }
-/* Returns the bits of the hash that a place stores: its position implies the others. */
+/* Returns the bits of the hash that an entry stores: its position implies the others. */
 static inline uint32_t rest_of_hash(const struct eventring_calls_inside *in, uint32_t hash) {
   return hash << in->bits;
 }
-/* Returns the number of the node of a place, if it has this hash. If the place has
-   another hash, or is free (0), the result is at least the number of places - 1. */
-static inline uint32_t number_in(uint32_t place, uint32_t rest) { return place - rest - 1; }
+/* Returns the number of the node of an entry, if it has this hash. If the entry has
+   another hash, or is free (0), the result is at least the number of entries - 1. */
+static inline uint32_t number_in(uint32_t entry, uint32_t rest) { return entry - rest - 1; }
 
-/* Returns the place of the child in the table, or the free place where it belongs. */
-static uint32_t *place_of(const struct eventring_calls_inside *in, uint32_t parent,
+/* Returns the entry of the child in the table, or the free entry where it belongs. */
+static uint32_t *entry_of(const struct eventring_calls_inside *in, uint32_t parent,
                           uint64_t id, uint32_t hash) {
-  const size_t mask = in->places - 1;
+  const size_t mask = in->entries - 1;
   const uint32_t rest = rest_of_hash(in, hash);
-  for (size_t at = first_place(in, hash);; at = (at + 1) & mask) {
-    uint32_t *place = &in->table[at], number = number_in(*place, rest);
-    if (*place == 0) return place;
+  for (size_t at = home_entry(in, hash);; at = (at + 1) & mask) {
+    uint32_t *entry = &in->table[at], number = number_in(*entry, rest);
+    if (*entry == 0) return entry;
     if (number >= mask) continue;
     const struct eventring_calls_node *node = evc_node(in, number);
-    if (node->id == id && node->parent == parent) return place;
+    if (node->id == id && node->parent == parent) return entry;
   }
 }
 
-/* Returns the node that is at this place, or NULL if it is free. */
+/* Returns the node that is at this entry, or NULL if it is free. */
 static struct eventring_calls_node *node_at(const struct eventring_calls_inside *in,
-                                            const uint32_t *place) {
-  return *place ? evc_node(in, (*place & (in->places - 1)) - 1) : NULL;
+                                            const uint32_t *entry) {
+  return *entry ? evc_node(in, (*entry & (in->entries - 1)) - 1) : NULL;
 }
 
 static uint32_t hash_of_node(const struct eventring_calls_inside *in,
@@ -94,18 +94,18 @@ static uint32_t hash_of_node(const struct eventring_calls_inside *in,
 }
 
 static void put_node(struct eventring_calls_inside *in, uint32_t number, uint32_t hash) {
-  size_t at = first_place(in, hash);
-  while (in->table[at] != 0) at = (at + 1) & (in->places - 1);
+  size_t at = home_entry(in, hash);
+  while (in->table[at] != 0) at = (at + 1) & (in->entries - 1);
   in->table[at] = rest_of_hash(in, hash) | (number + 1);
 }
 
-static bool map_table(struct eventring_calls_inside *in, size_t places) {
-  void *made = mmap(NULL, places * sizeof *in->table, PROT_READ | PROT_WRITE,
+static bool map_table(struct eventring_calls_inside *in, size_t entries) {
+  void *made = mmap(NULL, entries * sizeof *in->table, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return false;
   in->table = made;
-  in->places = places;
-  in->bits = (unsigned)__builtin_ctzll(places);
+  in->entries = entries;
+  in->bits = (unsigned)__builtin_ctzll(entries);
   return true;
 }
 
@@ -113,12 +113,12 @@ static bool map_table(struct eventring_calls_inside *in, size_t places) {
    table become three quarters full; after that returns false. */
 static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   uint32_t *old = in->table;
-  size_t places = in->places;
-  if (count < places / 2) return true;
-  if (!map_table(in, places * 2)) return count < places / 4 * 3;
+  size_t entries = in->entries;
+  if (count < entries / 2) return true;
+  if (!map_table(in, entries * 2)) return count < entries / 4 * 3;
   for (uint32_t i = 1; i < count; i++) /* the root is not in the table */
     put_node(in, i, hash_of_node(in, evc_node(in, i)));
-  munmap(old, places * sizeof *old);
+  munmap(old, entries * sizeof *old);
   return true;
 }
 
@@ -131,11 +131,11 @@ static void *map_array(size_t count, size_t size) {
   return made != MAP_FAILED ? made : NULL;
 }
 
-/* Makes the memory of nodes. `budget` covers the nodes, their rests, their places in the
+/* Makes the memory of nodes. `budget` covers the nodes, their rests, their entries in the
    table, and the array `lost`. */
 bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget) {
   size_t node = sizeof(struct eventring_calls_node);
-  size_t cost = node + sizeof *in->rests + MOST_PLACES * sizeof *in->table + sizeof *in->lost;
+  size_t cost = node + sizeof *in->rests + MOST_ENTRIES * sizeof *in->table + sizeof *in->lost;
   size_t count = budget / cost;
   if (count > UINT32_MAX / 4) count = UINT32_MAX / 4;
   in->path_room = count - count / FLAT_SHARE;
@@ -145,14 +145,14 @@ bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget) {
   evc_lines_draw_on(&in->nodes, &in->pool, cost);
   in->rests = map_array(count, sizeof *in->rests);
   in->lost = map_array(count, sizeof *in->lost);
-  return in->rests && in->lost && map_table(in, LEAST_PLACES);
+  return in->rests && in->lost && map_table(in, LEAST_ENTRIES);
 }
 
 void evc_end_nodes(struct eventring_calls_inside *in) {
   size_t count = in->nodes.budget / sizeof(struct eventring_calls_node);
   if (in->rests) munmap(in->rests, count * sizeof *in->rests);
   if (in->lost) munmap(in->lost, count * sizeof *in->lost);
-  if (in->table) munmap(in->table, in->places * sizeof *in->table);
+  if (in->table) munmap(in->table, in->entries * sizeof *in->table);
   evc_lines_end(&in->nodes);
 }
 
@@ -226,7 +226,7 @@ static uint64_t *flat_caller(struct eventring_calls_inside *in,
 static struct eventring_calls_node *find_flat(const struct eventring_calls_inside *in,
                                               uint64_t id) {
   uint32_t hash = hash_of(&in->nowhere, id);
-  return node_at(in, place_of(in, EVENTRING_CALLS_FLAT, id, hash));
+  return node_at(in, entry_of(in, EVENTRING_CALLS_FLAT, id, hash));
 }
 
 struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint64_t id) {
@@ -239,7 +239,7 @@ struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id) {
   uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
-  struct eventring_calls_node *callee = node_at(in, place_of(in, parent, id, hash));
+  struct eventring_calls_node *callee = node_at(in, entry_of(in, parent, id, hash));
   if (!callee && in->full) {
     const struct eventring_calls_node *flat = find_flat(in, id);
     if (flat && *flat_caller(in, flat) == parent + (uint64_t)1) return NULL;
@@ -283,7 +283,7 @@ static __attribute__((noinline)) void find_slow(eventring_calls *calls, uint64_t
   calls->stack->base = calls->stack->top; /* where its frame will be */
 }
 
-/* Finds the callee; mostly in the first place of the table. */
+/* Finds the callee; mostly in the first entry of the table. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id) {
   const struct eventring_calls_inside *in = calls->inside;
   struct eventring_calls_node *caller = calls->current;
@@ -292,8 +292,8 @@ void eventring_calls_find(eventring_calls *calls, uint64_t id) {
     return;
   }
   uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
-  uint32_t number = number_in(in->table[first_place(in, hash)], rest_of_hash(in, hash));
-  if (__builtin_expect(number < in->places - 1, 1)) {
+  uint32_t number = number_in(in->table[home_entry(in, hash)], rest_of_hash(in, hash));
+  if (__builtin_expect(number < in->entries - 1, 1)) {
     struct eventring_calls_node *callee = evc_node(in, number);
     if (__builtin_expect(callee->id == id && callee->parent == parent, 1)) {
       caller->last = callee;

@@ -68,7 +68,7 @@ struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_
   struct otlp_flow *flow = value ? (struct otlp_flow *)*value : NULL;
   if (value && !flow) {
     flow = calloc(1, sizeof *flow);
-    if (!flow) spans->flows.used--; /* the place in the table stays free */
+    if (!flow) spans->flows.used--; /* the entry of the table stays free */
     else *flow = (struct otlp_flow){.context = p.context, .domain = p.domain, .ring = p.ring,
                                     .incarnation = p.incarnation};
     *value = (uintptr_t)flow;
@@ -291,8 +291,8 @@ void otlp_spans_finish(struct otlp_spans *spans,
   size_t count = 0;
   if (!flows) spans->ids->failed = true;
   for (size_t i = 0; flows && i < spans->flows.room; i++)
-    if (spans->flows.places[i].value)
-      flows[count++] = (struct otlp_flow *)spans->flows.places[i].value;
+    if (spans->flows.entries[i].value)
+      flows[count++] = (struct otlp_flow *)spans->flows.entries[i].value;
   if (count) qsort(flows, count, sizeof(struct otlp_flow *), by_place);
   for (size_t i = 0; i < count; i++) {
     struct otlp_flow *flow = flows[i];

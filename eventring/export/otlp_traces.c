@@ -531,7 +531,7 @@ static void finish_linked(struct otlp_traces *t) {
   size_t count = 0;
   t->failed |= !all;
   for (size_t i = 0; all && i < t->linked.room; i++)
-    if (t->linked.places[i].value) all[count++] = (struct otlp_linked *)t->linked.places[i].value;
+    if (t->linked.entries[i].value) all[count++] = (struct otlp_linked *)t->linked.entries[i].value;
   if (count) qsort(all, count, sizeof(struct otlp_linked *), by_begin);
   for (size_t i = 0; i < count; i++) {
     struct otlp_linked *l = all[i];

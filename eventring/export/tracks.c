@@ -53,7 +53,7 @@ static void free_ring(struct export_tracks *t, struct export_ring_tracks *ring) 
 void export_tracks_close(struct export_tracks *t) {
   for (int i = 0; t->rings && i < RINGS; i++) free_ring(t, &t->rings[i]);
   free(t->rings);
-  for (size_t i = 0; i < t->lanes.room; i++) free((void *)t->lanes.places[i].value);
+  for (size_t i = 0; i < t->lanes.room; i++) free((void *)t->lanes.entries[i].value);
   evr_table_free(&t->lanes);
   *t = (struct export_tracks){0};
 }
@@ -100,7 +100,7 @@ static bool grow_ring(struct export_ring_tracks *ring) {
 /* Frees the rows of contexts of the domain that used the slot before. */
 static void forget_contexts(struct export_tracks *t, uint32_t place) {
   for (size_t i = 0; i < t->lanes.room;) {
-    struct export_lane *lane = (struct export_lane *)t->lanes.places[i].value;
+    struct export_lane *lane = (struct export_lane *)t->lanes.entries[i].value;
     if (lane && lane->place == place) drop_lane(t, lane);
     else i++;
   }

@@ -2,15 +2,15 @@
 /* table.h: finds things by their keys: the hash table for everything outside shared
  * memory.
  *
- * A place has the hash of a key, and a value: a pointer, or a number from 1 on. A free
- * place has the value 0. A search begins at the place that the hash selects and goes on
- * to the next ones (open addressing, at most half of the places are used). `same` says
+ * An entry has the hash of a key, and a value: a pointer, or a number from 1 on. A free
+ * entry has the value 0. A search begins at the entry that the hash selects and goes on
+ * to the next ones (open addressing, at most half of the entries are used). `same` says
  * whether a value has the key; it is called only where all 64 bits of the hashes agree. A
  * dropped value leaves no mark: the values behind it move up.
  *
  * Keys come from files, and a file that could choose colliding keys would make each
  * search as long as the table. So hashes begin with evr_hash_seed(), which no file can
- * know. The order of the places is arbitrary and differs between processes.
+ * know. The order of the entries is arbitrary and differs between processes.
  *
  * An empty table is zeroed. Threads: one at a time for a table.
  */
@@ -22,13 +22,13 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-struct evr_table_place {
+struct evr_table_entry {
   uint64_t hash;
   uintptr_t value;
 };
 
 struct evr_table {
-  struct evr_table_place *places;
+  struct evr_table_entry *entries;
   size_t room, used; /* room: 0 or a power of two */
 };
 
@@ -67,14 +67,14 @@ static inline uint64_t evr_hash_text(uint64_t hash, const char *text) {
 /* Inlined, so that `same` is inlined, too. */
 #define EVR_TABLE_INLINE static inline __attribute__((always_inline))
 
-/* Returns the place of a key, or the free place where it would be. The table must have
-   places. */
-EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table *table,
+/* Returns the entry of a key, or the free entry where it would be. The table must have
+   entries. */
+EVR_TABLE_INLINE struct evr_table_entry *evr_table_entry(const struct evr_table *table,
                                                          uint64_t hash, evr_table_same *same,
                                                          const void *context, const void *key) {
   for (size_t at = hash;; at++) {
-    struct evr_table_place *place = &table->places[at & (table->room - 1)];
-    if (!place->value || (place->hash == hash && same(context, place->value, key))) return place;
+    struct evr_table_entry *entry = &table->entries[at & (table->room - 1)];
+    if (!entry->value || (entry->hash == hash && same(context, entry->value, key))) return entry;
   }
 }
 
@@ -82,7 +82,7 @@ EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table 
 EVR_TABLE_INLINE uintptr_t evr_table_find(const struct evr_table *table, uint64_t hash,
                                           evr_table_same *same, const void *context,
                                           const void *key) {
-  return table->room ? evr_table_place(table, hash, same, context, key)->value : 0;
+  return table->room ? evr_table_entry(table, hash, same, context, key)->value : 0;
 }
 
 /* Makes room for one more value. Returns false, with nothing changed, when there is no
@@ -90,16 +90,16 @@ EVR_TABLE_INLINE uintptr_t evr_table_find(const struct evr_table *table, uint64_
 static inline bool evr_table_make_room(struct evr_table *table) {
   if (2 * table->used < table->room) return true;
   const size_t room = table->room ? 2 * table->room : 32;
-  struct evr_table_place *places = calloc(room, sizeof *places);
-  if (!places) return false;
+  struct evr_table_entry *entries = calloc(room, sizeof *entries);
+  if (!entries) return false;
   for (size_t i = 0; i < table->room; i++) {
-    size_t at = table->places[i].hash;
-    if (!table->places[i].value) continue;
-    while (places[at & (room - 1)].value) at++;
-    places[at & (room - 1)] = table->places[i];
+    size_t at = table->entries[i].hash;
+    if (!table->entries[i].value) continue;
+    while (entries[at & (room - 1)].value) at++;
+    entries[at & (room - 1)] = table->entries[i];
   }
-  free(table->places);
-  table->places = places;
+  free(table->entries);
+  table->entries = entries;
   table->room = room;
   return true;
 }
@@ -111,32 +111,32 @@ EVR_TABLE_INLINE uintptr_t *evr_table_take(struct evr_table *table, uint64_t has
                                            evr_table_same *same, const void *context,
                                            const void *key) {
   if (2 * table->used >= table->room && !evr_table_make_room(table)) return NULL;
-  struct evr_table_place *place = evr_table_place(table, hash, same, context, key);
-  if (!place->value) {
-    place->hash = hash;
+  struct evr_table_entry *entry = evr_table_entry(table, hash, same, context, key);
+  if (!entry->value) {
+    entry->hash = hash;
     table->used++;
   }
-  return &place->value;
+  return &entry->value;
 }
 
 /* Drops a value that the table has. */
 static inline void evr_table_drop(struct evr_table *table, uint64_t hash, uintptr_t value) {
   const size_t mask = table->room - 1;
-  struct evr_table_place *places = table->places;
+  struct evr_table_entry *entries = table->entries;
   size_t hole = hash & mask;
-  while (places[hole].value != value) hole = (hole + 1) & mask;
-  for (size_t at = (hole + 1) & mask; places[at].value; at = (at + 1) & mask) {
+  while (entries[hole].value != value) hole = (hole + 1) & mask;
+  for (size_t at = (hole + 1) & mask; entries[at].value; at = (at + 1) & mask) {
     /* a value stays if its search begins behind the hole */
-    if (((at - places[at].hash) & mask) < ((at - hole) & mask)) continue;
-    places[hole] = places[at];
+    if (((at - entries[at].hash) & mask) < ((at - hole) & mask)) continue;
+    entries[hole] = entries[at];
     hole = at;
   }
-  places[hole].value = 0;
+  entries[hole].value = 0;
   table->used--;
 }
 
 static inline void evr_table_free(struct evr_table *table) {
-  free(table->places);
+  free(table->entries);
   *table = (struct evr_table){0};
 }
 

@@ -6,7 +6,7 @@
  * q(w) = 1 - (1 - rate)^w, so each sampled block stands for 1/q(w) objects. These weights
  * are integers (units of 2^-16), so that a dying block subtracts exactly what it added
  * when it was allocated. The first entry counts samples that find no room, and gets the
- * counts of entries whose places were reused.
+ * counts of entries that were given up.
  *
  * The copy. Entries lie in pages of one block each, and a root has the sums and the exact
  * counts of words. The file has two blocks for each page and for the root, and a change
@@ -57,8 +57,8 @@ struct pair { /* two blocks that are written in turns */
   unsigned next; /* index of the older block */
 };
 
-struct evr_heap_place { /* the blocks of a profile */
-  struct evr_heap_place *next; /* next in the list of profiles that have ended */
+struct evr_heap_copy { /* the blocks of a profile */
+  struct evr_heap_copy *next; /* next in the list of profiles that have ended */
   struct pair root;
   struct pair *page;
   uint32_t pages, room;
@@ -84,8 +84,8 @@ struct evr_heap {
   uint64_t weight[SMALL_WORDS + 1];
   uint32_t room, dirty_room;
   uint64_t peak_samples, peak_ticks;
-  struct evr_recording *recording; /* the recording that has the place, or NULL */
-  struct evr_heap_place *place;
+  struct evr_recording *recording; /* the recording that has the copy, or NULL */
+  struct evr_heap_copy *copy;
 };
 
 /* ---- Weights ----------------------------------------------------------------------- */
@@ -118,10 +118,10 @@ static inline uint64_t key_of(uint32_t stack, uint16_t span, uint8_t kind, uint8
 
 static inline uint32_t hash_of(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15 >> 32); }
 
-static inline uint32_t *find_place(const struct evr_heap *h, uint64_t key) {
+static inline uint32_t *index_of(const struct evr_heap *h, uint64_t key) {
   for (uint32_t at = hash_of(key);; at++) {
-    uint32_t *place = &h->index[at & (h->index_size - 1)];
-    if (!*place || h->entry[*place - 1].key == key) return place;
+    uint32_t *number = &h->index[at & (h->index_size - 1)];
+    if (!*number || h->entry[*number - 1].key == key) return number;
   }
 }
 
@@ -133,7 +133,7 @@ static bool grow_index(struct evr_heap *h) {
   free(h->index);
   h->index = index;
   h->index_size = size;
-  for (uint32_t i = 0; i < h->count; i++) *find_place(h, h->entry[i].key) = i + 1;
+  for (uint32_t i = 0; i < h->count; i++) *index_of(h, h->entry[i].key) = i + 1;
   return true;
 }
 
@@ -165,7 +165,7 @@ static bool add_entry(struct evr_heap *h, uint64_t key) {
   if (h->count >= MOST_ENTRIES || !grow_index(h) || !grow_dirty(h) || !grow_entries(h))
     return false;
   h->entry[h->count] = (struct entry){.key = key};
-  *find_place(h, key) = ++h->count;
+  *index_of(h, key) = ++h->count;
   return true;
 }
 
@@ -174,12 +174,12 @@ static inline void add(struct format_amount *to, uint64_t samples, uint64_t obje
   to->objects += objects;
 }
 
-/* ---- Places of entries of which nothing is alive -------------------------------------
+/* ---- Entries of which nothing is alive ----------------------------------------------
 
-   When there is no room, entries of which nothing is alive give up their place. Otherwise
-   a program that loads code or has ever new paths would fill the profile with dead
-   entries. Their counts go to the first entry, so the sums stay. Entries with the fewest
-   samples go first. */
+   When there is no room, entries of which nothing is alive are given up. Otherwise a
+   program that loads code or has ever new paths would fill the profile with dead entries.
+   Their counts go to the first entry, so the sums stay. Entries with the fewest samples
+   go first. */
 
 static bool is_dead(const struct entry *e) { return !e->live.samples && e->allocated.samples; }
 
@@ -196,7 +196,7 @@ static uint64_t most_given_up(const struct evr_heap *h) {
 
 /* Returns the number of entries that have a page, or may get one. */
 static uint32_t with_page(const struct evr_heap *h) {
-  const uint32_t paged = h->full && h->place ? h->place->pages * PAGE : h->count;
+  const uint32_t paged = h->full && h->copy ? h->copy->pages * PAGE : h->count;
   return paged < h->count ? paged : h->count;
 }
 
@@ -217,7 +217,7 @@ static void give_up_dead(struct evr_heap *h) {
       give_up(h, &h->entry[i]);
   memset(h->index, 0, h->index_size * sizeof *h->index);
   for (uint32_t i = 0; i < h->count; i++)
-    if (i == 0 || h->entry[i].allocated.samples) *find_place(h, h->entry[i].key) = i + 1;
+    if (i == 0 || h->entry[i].allocated.samples) *index_of(h, h->entry[i].key) = i + 1;
   h->reuse = 1;
   h->since_search = 0;
   h->next_search = h->count / 8; /* bounds the cost of a search for each new entry */
@@ -232,7 +232,7 @@ static uint32_t reuse_entry(struct evr_heap *h, uint64_t key) {
   if (h->reuse >= with_page(h)) return h->spares = 0;
   h->spares--;
   h->entry[h->reuse] = (struct entry){.key = key};
-  *find_place(h, key) = h->reuse + 1;
+  *index_of(h, key) = h->reuse + 1;
   return h->reuse++;
 }
 
@@ -288,7 +288,7 @@ EVR_SAMPLE_PATH void evr_heap_expect(const struct evr_heap *h) {
 EVR_SAMPLE_PATH void evr_heap_allocate(struct evr_heap *h, const struct eventring_sample *s,
                        struct eventring_tracked *tracked) {
   uint64_t key = key_of(s->stack, s->span, s->kind, s->origin);
-  uint32_t at = *find_place(h, key);
+  uint32_t at = *index_of(h, key);
   at = __builtin_expect(at != 0, 1) ? at - 1 : new_entry(h, key);
   struct entry *e = &h->entry[at];
   uint64_t objects = weight(h, s->words);
@@ -382,9 +382,9 @@ static bool claim_pair_locked(struct evr_recording *r, enum format_kind kind,
   return true;
 }
 
-/* Takes the profile that ended first out of the file, and returns its place. */
-static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
-  struct evr_heap_place *ended = r->heaps.ended;
+/* Takes the profile that ended first out of the file, and returns its blocks. */
+static struct evr_heap_copy *take_ended_locked(struct evr_recording *r) {
+  struct evr_heap_copy *ended = r->heaps.ended;
   if (!ended) return NULL;
   r->heaps.ended = ended->next;
   if (!r->heaps.ended) r->heaps.ended_last = NULL;
@@ -399,22 +399,22 @@ static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
   return ended;
 }
 
-static void free_place(struct evr_heap_place *place) {
-  free(place->page);
-  free(place);
+static void free_copy(struct evr_heap_copy *copy) {
+  free(copy->page);
+  free(copy);
 }
 
-/* Keeps the pages of a place as spares. */
-static void keep_pages_locked(struct evr_recording *r, struct evr_heap_place *from) {
+/* Keeps the pages of a copy as spares. */
+static void keep_pages_locked(struct evr_recording *r, struct evr_heap_copy *from) {
   from->next = r->heaps.spare;
   r->heaps.spare = from;
 }
 
 static bool spare_pair_locked(struct evr_recording *r, struct pair *pair) {
-  struct evr_heap_place *spare = r->heaps.spare;
+  struct evr_heap_copy *spare = r->heaps.spare;
   while (spare && !spare->pages) {
     r->heaps.spare = spare->next;
-    free_place(spare);
+    free_copy(spare);
     spare = r->heaps.spare;
   }
   if (!spare) return false;
@@ -425,7 +425,7 @@ static bool spare_pair_locked(struct evr_recording *r, struct pair *pair) {
 /* Finds a pair of blocks for another page. */
 static bool page_pair_locked(struct evr_recording *r, struct pair *pair) {
   if (spare_pair_locked(r, pair) || claim_pair_locked(r, FORMAT_HEAP_PAGES, pair)) return true;
-  struct evr_heap_place *ended;
+  struct evr_heap_copy *ended;
   while ((ended = take_ended_locked(r))) {
     struct pair root = ended->root;
     keep_pages_locked(r, ended);
@@ -444,17 +444,17 @@ static bool root_pair_locked(struct evr_recording *r, struct pair *pair) {
     return true;
   }
   if (claim_pair_locked(r, FORMAT_HEAPS, pair)) return true;
-  struct evr_heap_place *ended = take_ended_locked(r);
+  struct evr_heap_copy *ended = take_ended_locked(r);
   if (!ended) return false;
   *pair = ended->root;
   keep_pages_locked(r, ended);
   return true;
 }
 
-static struct evr_heap_place *new_place_locked(struct evr_recording *r) {
-  struct evr_heap_place *place = calloc(1, sizeof *place);
-  if (place && root_pair_locked(r, &place->root)) return place;
-  free(place);
+static struct evr_heap_copy *new_copy_locked(struct evr_recording *r) {
+  struct evr_heap_copy *copy = calloc(1, sizeof *copy);
+  if (copy && root_pair_locked(r, &copy->root)) return copy;
+  free(copy);
   return NULL;
 }
 
@@ -462,11 +462,11 @@ static struct evr_heap_place *new_place_locked(struct evr_recording *r) {
 static void make_pages(struct evr_heap *h) {
   struct evr_recording *r = h->recording;
   uint32_t pages = (h->count + PAGE - 1) / PAGE;
-  if (h->full || (h->place && h->place->pages >= pages)) return;
+  if (h->full || (h->copy && h->copy->pages >= pages)) return;
   int saved = errno;
   evr_lock();
-  if (!h->place) h->place = new_place_locked(r);
-  struct evr_heap_place *p = h->place;
+  if (!h->copy) h->copy = new_copy_locked(r);
+  struct evr_heap_copy *p = h->copy;
   while (p && p->pages < pages) {
     struct pair pair;
     if (!EVR_MAKE_ROOM(p->page, p->room, p->pages, 4) ||
@@ -520,13 +520,13 @@ static void write_page(struct evr_heap *h, uint32_t page, unsigned slot, uint64_
   b->open_hidden = page;
   for (uint32_t i = page * PAGE; i < h->count && i < (page + 1) * PAGE; i++)
     add_entry_record(&image, &h->entry[i]);
-  write_image(&h->place->page[page], &image, generation);
+  write_image(&h->copy->page[page], &image, generation);
   h->dirty[page] = 0;
 }
 
 /* Sums up the entries that have no page. */
 static void sum_lost(const struct evr_heap *h, struct format_heap *root) {
-  for (uint32_t i = h->place->pages * PAGE; i < h->count; i++) {
+  for (uint32_t i = h->copy->pages * PAGE; i < h->count; i++) {
     const struct entry *e = &h->entry[i];
     root->lost_entries++;
     add(&root->lost_allocated, e->allocated.samples, e->allocated.objects);
@@ -541,7 +541,7 @@ static void write_root(struct evr_heap *h, struct evr_heap_owner owner, uint64_t
       .first = format_record(sizeof root / 8, 1, h->number), .slot = owner.slot,
       .incarnation = owner.incarnation, .start_ticks = h->start_ticks,
       .ticks = evr_clock_ticks(h->recording->clock), .collections = h->collections,
-      .pages = h->place->pages, .words = h->words, .live_words = h->live_words,
+      .pages = h->copy->pages, .words = h->words, .live_words = h->live_words,
       .allocated = h->allocated, .live = h->live, .temporary = h->temporary,
       .peak_samples = h->peak_samples, .peak_ticks = h->peak_ticks, .word_bytes = 8,
       .over = owner.over};
@@ -550,21 +550,21 @@ static void write_root(struct evr_heap *h, struct evr_heap_owner owner, uint64_t
   root.entries = h->count - (uint32_t)root.lost_entries;
   memcpy(image.words + image.end, &root, sizeof root);
   image.end += sizeof root / 8;
-  write_image(&h->place->root, &image, generation);
+  write_image(&h->copy->root, &image, generation);
 }
 
 /* Detaches the profile from its recording. Its blocks stay, and are used again when there
    is no other room. */
 static void retire_locked(struct evr_heap *h) {
-  struct evr_heap_place *place = h->place;
+  struct evr_heap_copy *copy = h->copy;
   struct evr_recording *r = h->recording;
-  h->place = NULL;
+  h->copy = NULL;
   h->recording = NULL;
-  if (!place) return;
-  place->next = NULL;
-  if (r->heaps.ended_last) r->heaps.ended_last->next = place;
-  else r->heaps.ended = place;
-  r->heaps.ended_last = place;
+  if (!copy) return;
+  copy->next = NULL;
+  if (r->heaps.ended_last) r->heaps.ended_last->next = copy;
+  else r->heaps.ended = copy;
+  r->heaps.ended_last = copy;
 }
 
 static void use_recording(struct evr_heap *h, struct evr_recording *r) {
@@ -577,9 +577,9 @@ static void use_recording(struct evr_heap *h, struct evr_recording *r) {
 void evr_heap_publish(struct evr_heap *h, struct evr_recording *r, struct evr_heap_owner owner) {
   use_recording(h, r);
   make_pages(h);
-  if (h->place) {
+  if (h->copy) {
     uint64_t generation = __atomic_add_fetch(&r->heaps.generation, 1, __ATOMIC_RELAXED);
-    for (uint32_t page = 0; page < h->place->pages; page++)
+    for (uint32_t page = 0; page < h->copy->pages; page++)
       if (h->dirty[page]) write_page(h, page, owner.slot, generation);
     write_root(h, owner, generation);
   }
@@ -594,17 +594,17 @@ void evr_heap_detach_locked(struct evr_heap *h) {
 }
 
 void evr_heap_after_fork(struct evr_heap *h, bool own) {
-  /* the place of another thread's profile is not freed: that thread may have been
+  /* the copy of another thread's profile is not freed: that thread may have been
      changing it */
-  if (own && h->place) free_place(h->place);
-  h->place = NULL;
+  if (own && h->copy) free_copy(h->copy);
+  h->copy = NULL;
   h->recording = NULL;
 }
 
-static void free_list(struct evr_heap_place *list) {
+static void free_list(struct evr_heap_copy *list) {
   while (list) {
-    struct evr_heap_place *next = list->next;
-    free_place(list);
+    struct evr_heap_copy *next = list->next;
+    free_copy(list);
     list = next;
   }
 }

@@ -67,14 +67,14 @@ struct evr_slot { /* guarded by the mutex */
 enum { EVR_SPARE_ROOTS = 256 };
 /* Clock segments that are kept: enough for days, as they become rarer (calibration.c). */
 enum { EVR_SEGMENTS = 32, EVR_LAST_SEGMENT = EVR_SEGMENTS - 1 };
-struct evr_heap_place;
+struct evr_heap_copy;
 struct evr_heaps { /* guarded by the mutex, except the first member; heap.c */
   uint64_t generation; /* atomic: number of the last publication */
   unsigned claimed[2]; /* number of blocks of kind HEAPS, and of kind HEAP_PAGES */
-  struct evr_heap_place *ended, *ended_last; /* first and last of the profiles that have
-                                                ended, in the order of their ends */
-  struct evr_heap_place *spare; /* places of profiles that are gone, whose pages are
-                                   free */
+  struct evr_heap_copy *ended, *ended_last; /* first and last of the profiles that have
+                                               ended, in the order of their ends */
+  struct evr_heap_copy *spare; /* copies of profiles that are gone, whose pages are
+                                  free */
   unsigned spare_roots;
   struct format_block *spare_root[EVR_SPARE_ROOTS][2];
 };

@@ -165,7 +165,7 @@ static bool same_function(const struct function *a, const struct function *b) {
          !memcmp(a->texts, b->texts, a->name_bytes + (size_t)a->source_bytes);
 }
 
-/* Returns the place in the index where this function is or would go. */
+/* Returns the entry of the index where this function is or would go. */
 static uint32_t *find_function(const struct function *f) {
   uint64_t at = hash_of_function(f);
   for (;; at++) {
@@ -174,7 +174,7 @@ static uint32_t *find_function(const struct function *f) {
   }
 }
 
-static uint32_t add_function_locked(const struct function *f, uint32_t *place) {
+static uint32_t add_function_locked(const struct function *f, uint32_t *entry) {
   size_t bytes = f->name_bytes + (size_t)f->source_bytes;
   unsigned words = FUNCTION_WORDS + format_text_words(bytes);
   char *texts = NULL;
@@ -188,7 +188,7 @@ static uint32_t add_function_locked(const struct function *f, uint32_t *place) {
   functions[function_count] = *f;
   functions[function_count++].texts = texts;
   function_words += words;
-  *place = function_count;
+  *entry = function_count;
   struct evr_recording *r = present_locked();
   if (r) append_function_locked(r, function_count);
   return function_count;
@@ -222,8 +222,8 @@ uint32_t eventring_function(const struct eventring_function *from) {
   make_key_locked();
   uint32_t id = 0;
   if (grow_index(&function_index, function_count)) {
-    uint32_t *place = find_function(&f);
-    id = *place ? *place : add_function_locked(&f, place);
+    uint32_t *entry = find_function(&f);
+    id = *entry ? *entry : add_function_locked(&f, entry);
   }
   evr_unlock();
   errno = saved;
@@ -246,15 +246,15 @@ static uint32_t *find_node(const struct node *n) {
 
 static uint32_t node_locked(const struct node *n) {
   if (!grow_index(&node_index, node_count)) return 0;
-  uint32_t *place = find_node(n);
-  if (*place) return *place;
+  uint32_t *entry = find_node(n);
+  if (*entry) return *entry;
   if (node_count >= MOST_NODES ||
       !EVR_MAKE_ROOM(nodes, node_room, node_count, 256)) {
     count_dropped_locked(FORMAT_STACKS);
     return 0;
   }
   nodes[node_count++] = *n;
-  *place = node_count;
+  *entry = node_count;
   struct evr_recording *r = present_locked();
   if (r) append_node_locked(r, node_count);
   return node_count;

@@ -175,6 +175,6 @@ const struct remote_function *sample_name(struct sample_names *names, const char
 
 void sample_names_free(struct sample_names *names) {
   for (size_t i = 0; i < names->functions.room; i++)
-    free((void *)names->functions.places[i].value);
+    free((void *)names->functions.entries[i].value);
   evr_table_free(&names->functions);
 }

@@ -55,7 +55,8 @@ struct page_moments *page_moments_new(struct page_run *run) {
 void page_moments_free(struct page_moments *moments) {
   if (!moments) return;
   for (size_t i = 0; i < moments->count; i++) page_value_drop(moments->instant[i].value);
-  for (size_t i = 0; i < moments->waiting.room; i++) free((void *)moments->waiting.places[i].value);
+  for (size_t i = 0; i < moments->waiting.room; i++)
+    free((void *)moments->waiting.entries[i].value);
   evr_table_free(&moments->waiting);
   evr_table_free(&moments->last);
   eva_top_free(&moments->links);

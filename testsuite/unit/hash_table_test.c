@@ -19,7 +19,7 @@ static bool is_key(const void *context, uintptr_t value, const void *key) {
 
 static size_t values_in(const struct evr_table *table) {
   size_t count = 0;
-  for (size_t i = 0; i < table->room; i++) count += table->places[i].value != 0;
+  for (size_t i = 0; i < table->room; i++) count += table->entries[i].value != 0;
   return count;
 }
 
