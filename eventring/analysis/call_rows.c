@@ -2,7 +2,7 @@
 /* call_rows.c: see call_rows.h.
  *
  * First, the functions of all profiles get common numbers, from a table of their names
- * and places. Then each trie is walked once, depth-first. The walk counts the activations
+ * and sites. Then each trie is walked once, depth-first. The walk counts the activations
  * of each function on the path, so that the time of a recursion is counted only at its
  * outermost activation.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call_rows.h: profiles of calls, by function, by place, by stack and by caller.
+/* call_rows.h: profiles of calls, by function, by site, by stack and by caller.
  *
  * The profiles of several domains are summed. Functions of the same name, file and line
  * are one. Times are ns. The inclusive time of a function counts its outermost

@@ -6,7 +6,7 @@
  * stacks go through it. But the formats write each stack as a whole, so a chain of n
  * frames with a figure at each becomes n * n / 2 frames. A malicious file of some hundred
  * KiB would become one of many GiB. So the stacks of all rows together may have
- * EXPORT_FREE_BYTES of names and places, and EXPORT_ROW_BYTES more for each row. If they
+ * EXPORT_FREE_BYTES of names and sites, and EXPORT_ROW_BYTES more for each row. If they
  * have more, the rows with the smallest figures are joined into one row with the stack
  * "(others)"; sums do not change.
  */

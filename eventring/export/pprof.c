@@ -8,7 +8,7 @@
  * Readers add up functions with the same name. So if several functions share a name, the
  * file is added to it, and the line as well if one file has several of these functions.
  * Readers take a function whose two names are equal for C++ code, and cut off <...> and
- * (...); so the system name always includes the place. */
+ * (...); so the system name always includes the site. */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -85,11 +85,11 @@ static void put_stacks(const struct export_profile *p, struct protobuf *out) {
 static char *shown_name(const struct export_function *f, enum export_sharing sharing) {
   const char *name = f->name[0] ? f->name : "?";
   char *text = NULL;
-  bool has_place = sharing != EXPORT_NAME_ALONE && f->source[0];
-  int size = has_place && sharing == EXPORT_NAME_IN_FILE
+  bool has_source = sharing != EXPORT_NAME_ALONE && f->source[0];
+  int size = has_source && sharing == EXPORT_NAME_IN_FILE
                  ? asprintf(&text, "%s (%s:%" PRIu32 ")", name, f->source, f->line)
-             : has_place ? asprintf(&text, "%s (%s)", name, f->source)
-                         : asprintf(&text, "%s", name);
+             : has_source ? asprintf(&text, "%s (%s)", name, f->source)
+                          : asprintf(&text, "%s", name);
   return size < 0 ? NULL : text;
 }
 

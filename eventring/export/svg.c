@@ -240,12 +240,12 @@ static double y_of(uint32_t depth) { return TOP + LEVEL * (double)depth; }
 /* Writes the label of a function's box: the name, and the file without its folders. */
 static void put_label(FILE *out, const struct export_function *f, uint32_t line, size_t most) {
   const char *slash = strrchr(f->source, '/');
-  char place[MOST_NAME + 16];
+  char site[MOST_NAME + 16];
   most = put_text(out, name_of(f), most);
   if (!has_file(f) || most < 4) return;
-  snprintf(place, sizeof place, line ? " %.*s:%u" : " %.*s", MOST_NAME,
+  snprintf(site, sizeof site, line ? " %.*s:%u" : " %.*s", MOST_NAME,
            slash ? slash + 1 : f->source, (unsigned)line);
-  put_text(out, place, most);
+  put_text(out, site, most);
 }
 
 /* Writes a box, behind its tooltip. Texts are clipped to the boxes; those that are much

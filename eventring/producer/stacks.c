@@ -45,7 +45,7 @@ struct function {
 
 struct node {
   uint32_t parent, function, position;
-  struct eventring_place place;
+  struct eventring_place site;
 };
 
 struct index { /* a hash table of ids; open addressing */
@@ -135,7 +135,7 @@ static void append_node_locked(struct evr_recording *r, uint32_t id) {
   const struct node *n = &nodes[id - 1];
   struct format_stack_node record = {.first = format_record(0, FORMAT_STACK_NODE, id),
                                      .parent = n->parent, .function = n->function,
-                                     .line = n->place.line, .column = n->place.column};
+                                     .line = n->site.line, .column = n->site.column};
   uint64_t words[sizeof record / 8];
   memcpy(words, &record, sizeof record);
   evr_records_append_locked(&r->records, FORMAT_STACKS, words, sizeof words / 8);
@@ -261,12 +261,12 @@ static uint32_t node_locked(const struct node *n) {
 }
 
 static uint32_t intern(const struct eventring_frame *frames, size_t count,
-                       const struct eventring_place *places) {
+                       const struct eventring_place *sites) {
   uint32_t id = 0;
   evr_lock();
   make_key_locked();
   for (size_t i = count; i-- > 0;) {
-    struct node n = {id, frames[i].function, frames[i].position, places[i]};
+    struct node n = {id, frames[i].function, frames[i].position, sites[i]};
     id = node_locked(&n);
     if (!id) break;
   }
@@ -329,10 +329,10 @@ static bool make_room(struct evr_stack_cache *cache) {
 static __attribute__((cold, noinline)) uint32_t
 find_new(struct evr_stack_cache *cache, const struct eventring_frame *frames, size_t count,
          eventring_resolve *resolve, void *context) {
-  struct eventring_place places[EVENTRING_MAX_DEPTH];
+  struct eventring_place sites[EVENTRING_MAX_DEPTH];
   int saved = errno;
-  for (size_t i = 0; i < count; i++) places[i] = resolve(context, i);
-  uint32_t id = intern(frames, count, places); /* makes the key at its first call */
+  for (size_t i = 0; i < count; i++) sites[i] = resolve(context, i);
+  uint32_t id = intern(frames, count, sites); /* makes the key at its first call */
   if (id && cache && make_room(cache)) {
     struct evr_seen_stack *seen = find_seen(cache, hash_of_frames(frames, count));
     if (!seen->hash) cache->count++;

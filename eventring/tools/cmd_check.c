@@ -93,11 +93,11 @@ static int read_file(struct check *c) {
 /* ---- Results ------------------------------------------------------------------ */
 
 static void print_rule(const struct check *c, const struct eva_rule *r) {
-  char place[32] = "", value[EVA_RULE_VALUE], of[64] = "";
-  if (r->line) snprintf(place, sizeof place, ":%u: ", r->line);
+  char line[32] = "", value[EVA_RULE_VALUE], of[64] = "";
+  if (r->line) snprintf(line, sizeof line, ":%u: ", r->line);
   if (r->condition.figure == EVENTRING_EACH && r->values > 1 && !r->reason[0])
     snprintf(of, sizeof of, " (the worst of %" PRIu64 " of %" PRIu64 ")", r->bad, r->values);
-  table_say(stdout, 0, 4, "%s%s%s: %s%s%s", r->line ? c->file : "", place, r->text,
+  table_say(stdout, 0, 4, "%s%s%s: %s%s%s", r->line ? c->file : "", line, r->text,
             r->reason[0] ? "cannot hold: " : "failed: ",
             r->reason[0] ? r->reason : eva_rule_value_text(value, r, r->value), of);
 }

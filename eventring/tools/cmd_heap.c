@@ -99,7 +99,7 @@ VIEW_GETTER(through, struct row) {
   return view_text(name != NULL ? name : "?");
 }
 
-static VIEW(place_view, struct row,
+static VIEW(site_view, struct row,
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, name)},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .has = has_source, .flags = VIEW_MAYBE},
     {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE})
@@ -125,10 +125,10 @@ static VIEW(row_view, struct row,
     {NULL, "?objects", VIEW_COUNT, VIEW_GET(UINT, main_objects), .flags = VIEW_DASH_0},
     {NULL, "?allocated", VIEW_BYTES, VIEW_GET(UINT, also_allocated), .flags = VIEW_DASH_0},
     {NULL, VIEW_BY, VIEW_PLAIN, VIEW_GET(TEXT, label)},
-    {.form = VIEW_INCLUDE, .view = &place_view},
+    {.form = VIEW_INCLUDE, .view = &site_view},
     {"through", NULL, VIEW_PLAIN, VIEW_GET(TEXT, through), .has = has_through,
      .flags = VIEW_MAYBE},
-    {"stack", .form = VIEW_ROWS, .view = &place_view, .rows = stack_rows, .has = is_stack},
+    {"stack", .form = VIEW_ROWS, .view = &site_view, .rows = stack_rows, .has = is_stack},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
      .view = &amounts_view})
 

@@ -126,7 +126,7 @@ static int show(const struct time_profile *profile, const struct profile_options
 /* ---- Samples ------------------------------------------------------------------ */
 
 static enum sample_detail detail_for(const struct profile_options *o) {
-  if (o->to) return profile_is_by_function(o->to) ? SAMPLE_BY_FUNCTION : SAMPLE_BY_PLACE;
+  if (o->to) return profile_is_by_function(o->to) ? SAMPLE_BY_FUNCTION : SAMPLE_BY_SITE;
   return o->view.by == EVA_BY_LINE ? SAMPLE_BY_LINE : SAMPLE_BY_FUNCTION;
 }
 

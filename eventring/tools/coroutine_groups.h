@@ -15,7 +15,7 @@ struct coroutine_group {
   const struct remote_coroutine *of;
   size_t count;
   uint64_t bytes;       /* bytes of all members together */
-  size_t resumed_alike; /* number of members last resumed at the same place as the first,
+  size_t resumed_alike; /* number of members last resumed at the same site as the first,
                            including the first */
   size_t with_spans;    /* number of members with open spans */
 };

@@ -11,7 +11,7 @@
  * Names: a name may contain its site, such as "function <a.lua:3>" at line 3. Only the
  * name without the site (the stem) counts.
  *
- * Places: functions whose name occurs once on each side are a pair, which shows by how
+ * Sites: functions whose name occurs once on each side are a pair, which shows by how
  * many lines the text around it has moved. If a name occurs several times (all functions
  * without a name have the same name), functions are paired that lie where this move puts
  * them. If no move is known, the move that pairs the most functions is used. Remaining
@@ -74,7 +74,7 @@ static int compare_stems(const struct function *a, const struct function *b) {
   return order ? order : (a->stem > b->stem) - (a->stem < b->stem);
 }
 
-static int by_place(const void *left, const void *right) {
+static int by_site(const void *left, const void *right) {
   const struct function *a = left, *b = right;
   int order = compare_stems(a, b);
   if (order) return order;
@@ -335,9 +335,9 @@ static size_t functions_of(struct matching *m, size_t run, struct function *to) 
     to[count++] = (struct function){.site = site, .stem = stem_of(site), .file = path->file};
   }
   free(paths);
-  if (count) qsort(to, count, sizeof *to, by_place);
+  if (count) qsort(to, count, sizeof *to, by_site);
   for (size_t i = 0; i < count; i++) {
-    if (kept && by_place(&to[kept - 1], &to[i]) == 0)
+    if (kept && by_site(&to[kept - 1], &to[i]) == 0)
       to[i].site->same = (size_t)(to[kept - 1].site - m->sites);
     else to[kept++] = to[i];
   }
@@ -355,7 +355,7 @@ static void match_run(struct matching *m, size_t run) {
     put_on(&functions[i], m->side, functions[i].site->line);
     m->known[m->known_count++] = functions[i];
   }
-  if (m->known_count) qsort(m->known, m->known_count, sizeof *m->known, by_place);
+  if (m->known_count) qsort(m->known, m->known_count, sizeof *m->known, by_site);
   free(functions);
 }
 

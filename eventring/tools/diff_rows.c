@@ -112,7 +112,7 @@ VIEW_GETTER(site, struct diff_row) {
   return view_printf(to, "%s%s%s", row->name, row->source[0] ? " " : "", row->source);
 }
 
-VIEW(diff_place_view, struct diff_row,
+VIEW(diff_site_view, struct diff_row,
     {NULL, "<+function", VIEW_PLAIN, VIEW_GET(TEXT, site)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},

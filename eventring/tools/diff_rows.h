@@ -65,7 +65,7 @@ struct diff_kind {
 
 /* The parts that the views of all kinds include: the site and the verdict of a row, the
    runs. */
-view_function diff_place_view, diff_verdict_view, diff_runs_view;
+view_function diff_site_view, diff_verdict_view, diff_runs_view;
 /* Puts the rows to show. */
 void diff_rows_put(struct view_to *to, const void *diff);
 

@@ -136,7 +136,7 @@ VIEW_GETTER(calls, struct diff_row) {
 
 #define OF_SIDE(getter, side) VIEW_GET(DOUBLE, getter), .argument = side
 static VIEW(row_view, struct diff_row,
-    {.form = VIEW_INCLUDE, .view = &diff_place_view},
+    {.form = VIEW_INCLUDE, .view = &diff_site_view},
     {"a_exclusive_ns", "own A", VIEW_NS, OF_SIDE(own, 0), .flags = VIEW_DASH_0},
     {"b_exclusive_ns", "own B", VIEW_NS, OF_SIDE(own, 1), .flags = VIEW_DASH_0},
     {"a_count", NULL, VIEW_COUNT, OF_SIDE(calls, 0)},

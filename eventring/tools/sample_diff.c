@@ -209,7 +209,7 @@ VIEW_GETTER(own, struct diff_row) {
 }
 
 static VIEW(row_view, struct diff_row,
-    {.form = VIEW_INCLUDE, .view = &diff_place_view},
+    {.form = VIEW_INCLUDE, .view = &diff_site_view},
     {"a_share", "own A", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 0},
     {"b_share", "own B", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 1},
     {"difference", "points", VIEW_CHANGE, ROW(moved)},

@@ -140,12 +140,12 @@ static void fill(const struct sample_tree *tree, enum sample_detail detail, uint
 struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
                                           enum sample_detail detail, struct time_profile *to) {
   const size_t at = to->profiles.count++;
-  const bool by_place = detail == SAMPLE_BY_PLACE;
+  const bool by_site = detail == SAMPLE_BY_SITE;
   to->profiles.list = need_resized(to->profiles.list, at + 1, sizeof *to->profiles.list);
-  if (by_place) to->lines = need_resized(to->lines, at + 1, sizeof *to->lines);
+  if (by_site) to->lines = need_resized(to->lines, at + 1, sizeof *to->lines);
   struct eventring_profile *p = &to->profiles.list[at];
   *p = (struct eventring_profile){.incarnation = 1};
-  fill(tree, detail, to->period_ns, p, by_place ? &to->lines[at] : NULL);
+  fill(tree, detail, to->period_ns, p, by_site ? &to->lines[at] : NULL);
   return p;
 }
 

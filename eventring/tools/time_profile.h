@@ -11,7 +11,7 @@
 
 struct time_profile {
   struct eventring_profiles profiles;
-  /* with samples by place, for each profile the line of each node; else NULL */
+  /* with samples by site, for each profile the line of each node; else NULL */
   uint32_t **lines;
   bool sampled;        /* a node's `count` is the number of samples that end in it */
   int64_t pid;         /* 0: not known */
@@ -39,7 +39,7 @@ void time_profile_free(struct time_profile *profile);
 enum sample_detail {
   SAMPLE_BY_FUNCTION,
   SAMPLE_BY_LINE,  /* each line of a function is a function of its own, with that line */
-  SAMPLE_BY_PLACE  /* each line of a function is a node; functions have the line of their
+  SAMPLE_BY_SITE   /* each line of a function is a node; functions have the line of their
                       definition */
 };
 
