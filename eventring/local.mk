@@ -169,7 +169,7 @@ libremote_a_SOURCES = \
 	eventring/remote/host.c eventring/remote/host.h \
 	eventring/remote/memory.c eventring/remote/memory.h \
 	eventring/remote/names.c eventring/remote/names.h \
-	eventring/remote/places.c eventring/remote/places.h \
+	eventring/remote/mappings.c eventring/remote/mappings.h \
 	eventring/remote/plan.c eventring/remote/plan.h \
 	eventring/remote/search.c eventring/remote/search.h \
 	eventring/remote/stack.c eventring/remote/stack.h \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* activity.c: finds what a domain does: the first of the host's rules that holds.
  *
- * Each rule is about a word, which is at a place of the domain or behind a pointer in it.
- * The values of these pointers are kept, so that all words can be read at once. The same
- * system call reads the pointers first, then the words. If a pointer has changed, or
+ * Each rule is about a word, which is at a location in the domain or behind a pointer in
+ * it. The values of these pointers are kept, so that all words can be read at once. The
+ * same system call reads the pointers first, then the words. If a pointer has changed, or
  * anything cannot be read, the rules are tried one by one.
  */
 #include "remote/activity.h"
@@ -77,7 +77,7 @@ static bool read_word(struct remote_host *host, const struct eventring_rule *rul
                       uint64_t domain, uint64_t *word) {
   uint64_t address;
   *word = 0;
-  return remote_place(host, domain, rule->where, &address) &&
+  return remote_locate(host, domain, rule->where, &address) &&
          remote_read(&host->memory, address, word, rule->size);
 }
 
@@ -97,7 +97,7 @@ void remote_activity_read(struct remote_host *host, struct remote_activity *kept
     about->activity = rule->activity;
     about->text = rule->text;
     about->has_subject = rule->has_subject &&
-                         remote_place(host, about->address, rule->subject, &address) &&
+                         remote_locate(host, about->address, rule->subject, &address) &&
                          remote_read_u32(&host->memory, address, &about->subject);
     return;
   }

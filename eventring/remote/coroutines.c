@@ -420,7 +420,7 @@ size_t remote_coroutines_read(struct remote_host *host, uint64_t domain, const u
   *torn = count;
   if (s == NULL) return 0;
   s->host = host;
-  if (remote_place(host, domain, host->at.coroutine.looked, &looked))
+  if (remote_locate(host, domain, host->at.coroutine.looked, &looked))
     remote_read_u32(&host->memory, looked, &s->looked);
   for (size_t from = 0; from < count && !s->no_memory; from += SLICE) {
     s->count = count - from < SLICE ? count - from : SLICE;

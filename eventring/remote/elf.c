@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* elf.c: reads headers and exported symbols of files that another process has mapped,
  * from its memory. On disk the file may have been replaced, or may not be visible from
- * here; before places.c uses symbols from disk, it compares the file with these headers.
+ * here; before mappings.c uses symbols from disk, it compares the file with these
+ * headers.
  *
  * The dynamic section leads to the table of symbols. Only the hash table, which has one
  * of two forms, gives its length. All of it may be damaged or hostile: sizes are bounded

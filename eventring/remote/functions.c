@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "remote/names.h"
-#include "remote/places.h"
+#include "remote/mappings.h"
 
 enum {
   MOST_CODE = 1 << 22,      /* most instructions of a function whose lines are read */
@@ -42,7 +42,7 @@ void remote_functions_close(struct remote_functions *functions) {
       free_function(f);
     }
   remote_names_free(functions->names);
-  remote_places_free(functions->places);
+  remote_mappings_free(functions->mappings);
   memset(functions, 0, sizeof *functions);
 }
 
@@ -260,15 +260,15 @@ struct remote_function *remote_function_c(struct remote_functions *functions, ui
   if (f == NULL && (f = add(functions, address, true)) != NULL) {
     strcpy(f->source, "[C]");
     remote_name_function(functions, f);
-    remote_place_name(&functions->places, &functions->host->memory, address, f->place,
-                      sizeof f->place);
+    remote_mapped_name(&functions->mappings, &functions->host->memory, address, f->site,
+                       sizeof f->site);
   }
   return f;
 }
 
 const char *remote_function_name(const struct remote_function *f) {
   if (f == NULL) return "(a C function)";
-  return f->name[0] != '\0' ? f->name : f->place[0] != '\0' ? f->place : "(a C function)";
+  return f->name[0] != '\0' ? f->name : f->site[0] != '\0' ? f->site : "(a C function)";
 }
 
 /* ---- names --------------------------------------------------------------- */

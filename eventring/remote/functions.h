@@ -21,7 +21,7 @@ struct remote_function {
   bool is_c;
   uint32_t number;    /* 0, 1 ... in the order of discovery; never reused */
   char name[REMOTE_NAME];     /* "M.a.b:c", "anonymous", "string.find"; "" if not known */
-  char place[REMOTE_NAME];    /* where a C function is (places.h) */
+  char site[REMOTE_NAME];     /* where a C function is (mappings.h) */
   char source[REMOTE_SOURCE]; /* as Lua shows it: "file.lua", "[string \"...\"]", "?" */
   uint32_t first_line, last_line; /* 0 for a main chunk, or a C function */
   /* Addresses of the prototype and its code, from which the lines are read. */
@@ -39,7 +39,7 @@ struct remote_functions {
   uint32_t count;
   struct remote_names *names; /* names in the process's modules; NULL if not read yet */
   uint64_t names_read_ns;     /* when `names` were read */
-  struct remote_places *places; /* places in the files of the process */
+  struct remote_mappings *mappings; /* files that the process has mapped */
   uint64_t line_bytes;        /* bytes that the lines of all functions take */
   bool no_memory;
 };

@@ -3,8 +3,8 @@
  *
  * The first pages of the executable and of each library, with the ELF header and the
  * program headers, are mapped. A program header of type NOTE leads to the note, and the
- * note to the structure, each relative to the place where the file is mapped. So this
- * also works for programs that are stripped, relocated, deleted from disk, or in a
+ * note to the structure, each relative to the address at which the file is mapped. So
+ * this also works for programs that are stripped, relocated, deleted from disk, or in a
  * container with another file system.
  *
  * The structure is data of the process and may be damaged or hostile. Every offset and
@@ -75,9 +75,9 @@ static bool find_in_file(struct remote_host *host, uint64_t base, uint64_t *foun
 
 /* ---- the structure ------------------------------------------------------- */
 
-static bool is_place(struct eventring_location place) {
-  return place.offset < MOST_OFFSET &&
-         (place.through == EVENTRING_HERE || place.through < MOST_OFFSET);
+static bool is_sound(struct eventring_location at) {
+  return at.offset < MOST_OFFSET &&
+         (at.through == EVENTRING_HERE || at.through < MOST_OFFSET);
 }
 
 /* Tells whether a field of `bytes` bytes fits into a structure of `size` bytes. */
@@ -127,17 +127,17 @@ static bool values_are_sound(const struct eventring_introspection *at) {
 }
 
 static bool domains_are_sound(const struct eventring_introspection *at) {
-  return is_place(at->domain.id) && is_place(at->domain.thread) && is_place(at->domain.name) &&
+  return is_sound(at->domain.id) && is_sound(at->domain.thread) && is_sound(at->domain.name) &&
          at->domain.name_size <= MOST_OFFSET && at->domain.current < MOST_OFFSET &&
          at->domain.main < MOST_OFFSET && at->domain.roots < MOST_OFFSET &&
-         is_place(at->heap.first) && at->heap.size <= (1u << 30) &&
+         is_sound(at->heap.first) && at->heap.size <= (1u << 30) &&
          at->heap.used_from <= at->heap.size && at->heap.next < at->heap.size &&
          at->heap.step >= 8 && at->heap.step % 8 == 0 && at->thread.domain % 8 == 0;
 }
 
 static bool pieces_are_sound(const struct eventring_introspection *at) {
   const uint32_t line = at->coroutine.line_size;
-  return is_place(at->heap.scattered) && at->heap.pieces < MOST_OFFSET &&
+  return is_sound(at->heap.scattered) && at->heap.pieces < MOST_OFFSET &&
          at->heap.piece < MOST_OFFSET && at->heap.piece_step >= 8 &&
          at->heap.piece_step < MOST_OFFSET &&
          (uint64_t)at->heap.pieces * at->heap.piece_step <= MOST_OFFSET &&
@@ -151,19 +151,19 @@ static bool coroutines_are_sound(const struct eventring_introspection *at) {
          fits(at->coroutine.created_in, 8, size) && fits(at->coroutine.created_at, 4, size) &&
          fits(at->coroutine.resumed_in, 8, size) && fits(at->coroutine.resumed_at, 4, size) &&
          fits(at->coroutine.state, 1, size) && fits(at->coroutine.ran_after, 4, size) &&
-         fits(at->coroutine.ran_before, 4, size) && is_place(at->coroutine.looked) &&
-         is_place(at->coroutine.lives) && at->coroutine.lines < MOST_OFFSET &&
+         fits(at->coroutine.ran_before, 4, size) && is_sound(at->coroutine.looked) &&
+         is_sound(at->coroutine.lives) && at->coroutine.lines < MOST_OFFSET &&
          (at->coroutine.line_size == 0 || at->coroutine.line_size >= 8) &&
          at->coroutine.ticks >= 1 && at->coroutine.bytes < MOST_OFFSET &&
          at->coroutine.spare_values < MOST_OFFSET && at->spans.id < MOST_OFFSET &&
          at->spans.count < MOST_OFFSET && at->spans.hidden < MOST_OFFSET &&
-         at->spans.open < MOST_OFFSET && is_place(at->lines.noted);
+         at->spans.open < MOST_OFFSET && is_sound(at->lines.noted);
 }
 
 static bool rules_are_sound(const struct eventring_introspection *at) {
   for (int i = 0; i < EVENTRING_MAX_RULES && at->rules[i].size != 0; i++) {
     const struct eventring_rule *rule = &at->rules[i];
-    if (!is_place(rule->where) || (rule->has_subject && !is_place(rule->subject)) ||
+    if (!is_sound(rule->where) || (rule->has_subject && !is_sound(rule->subject)) ||
         rule->activity > EVENTRING_ACTIVITY_WAITING ||
         (rule->size != 1 && rule->size != 2 && rule->size != 4 && rule->size != 8))
       return false;
@@ -273,19 +273,19 @@ bool remote_host_open(struct remote_host *host, pid_t pid) {
 }
 
 size_t remote_domains(struct remote_host *host, uint64_t *domains, size_t room) {
-  size_t places = host->at.domain_places, used = 0;
-  if (places > room) places = room;
-  if (!remote_read(&host->memory, host->at.domains, domains, places * sizeof *domains)) return 0;
-  for (size_t i = 0; i < places; i++)
+  size_t count = host->at.domain_places, used = 0;
+  if (count > room) count = room;
+  if (!remote_read(&host->memory, host->at.domains, domains, count * sizeof *domains)) return 0;
+  for (size_t i = 0; i < count; i++)
     if (domains[i] != 0) domains[used++] = domains[i];
   return used;
 }
 
-bool remote_place(struct remote_host *host, uint64_t base, struct eventring_location place,
-                  uint64_t *address) {
-  if (place.through != EVENTRING_HERE &&
-      (!remote_read_pointer(&host->memory, base + place.through, &base) || base == 0))
+bool remote_locate(struct remote_host *host, uint64_t base, struct eventring_location at,
+                   uint64_t *address) {
+  if (at.through != EVENTRING_HERE &&
+      (!remote_read_pointer(&host->memory, base + at.through, &base) || base == 0))
     return false;
-  *address = base + place.offset;
+  *address = base + at.offset;
   return true;
 }

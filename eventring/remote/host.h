@@ -25,9 +25,9 @@ bool remote_host_open(struct remote_host *host, pid_t pid);
 /* Stores the addresses of its domains, at most `room`; returns their number. */
 size_t remote_domains(struct remote_host *host, uint64_t *domains, size_t room);
 
-/* Computes the address of a place in the structure at `base`. Returns false if it is
+/* Computes the address of a location in the structure at `base`. Returns false if it is
    unreadable. */
-bool remote_place(struct remote_host *host, uint64_t base, struct eventring_location place,
-                  uint64_t *address);
+bool remote_locate(struct remote_host *host, uint64_t base, struct eventring_location at,
+                   uint64_t *address);
 
 #endif

@@ -68,8 +68,8 @@ static void reverse(uint64_t *items, size_t count) {
   }
 }
 
-/* Plans the frames of a thread, from the innermost one down, and some places beyond it.
-   Returns false if they changed in the meantime, or are unreadable. */
+/* Plans the frames of a thread, from the innermost one down, and some positions beyond
+   it. Returns false if they changed in the meantime, or are unreadable. */
 static bool plan_frames(struct remote_host *host, struct remote_planned *thread, uint64_t frame,
                         size_t most) {
   const struct eventring_introspection *at = &host->at;

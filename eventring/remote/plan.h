@@ -6,13 +6,13 @@
 
 #include "remote/stack.h"
 
-enum { PLAN_SPARE = 16 /* planned places beyond the innermost frame */ };
+enum { PLAN_SPARE = 16 /* planned positions beyond the innermost frame */ };
 
 /* One thread. The copies point into plan->bytes. */
 struct remote_planned {
   uint64_t address;
   uint64_t *frames; /* the outermost planned frame first */
-  uint64_t *slot_of; /* for each frame, the place of its function's value when planned */
+  uint64_t *slot_of; /* for each frame, where its function's value was when planned */
   size_t count, room;
   uint64_t from;    /* depth of the first planned frame */
   unsigned char *a, *b, *c, *slots, *t, *u;
@@ -43,7 +43,7 @@ bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64
                       uint64_t suspended);
 /* Copies A, T, B, C and U (stack.c). */
 bool remote_plan_read(struct remote_plan *plan, struct remote_host *host, uint64_t domain);
-/* Plans to read the functions' slots at their present places. To be called after
+/* Plans to read the functions' slots at their present addresses. To be called after
    remote_plan_read. */
 void remote_plan_note(struct remote_plan *plan, const struct remote_host *host);
 /* Makes room for `size` bytes; the former contents are lost. Returns false when out of

@@ -2,7 +2,7 @@
 /* search.c: finds the suspended threads of a domain.
  *
  * There is no list of them, so the heap is read from end to end. A thread has a word that
- * points to its domain, which few other places contain, and its type before it. Anything
+ * points to its domain, which few other words contain, and its type before it. Anything
  * that looks like a thread is read as one, and shown if all its frames are sound
  * (stack.c).
  */
@@ -171,11 +171,11 @@ static void search_scattered(struct searching *s, uint64_t chunk) {
   }
 }
 
-/* Returns the chunk to which the pointer at a place leads, or 0. */
+/* Returns the chunk to which the pointer at a location leads, or 0. */
 static uint64_t first_chunk(struct searching *s, struct eventring_location where) {
-  uint64_t place, chunk;
-  return remote_place(s->host, s->domain, where, &place) &&
-                 remote_read_pointer(&s->host->memory, place, &chunk)
+  uint64_t address, chunk;
+  return remote_locate(s->host, s->domain, where, &address) &&
+                 remote_read_pointer(&s->host->memory, address, &chunk)
              ? chunk
              : 0;
 }
@@ -195,9 +195,9 @@ static void search_list(struct searching *s, uint64_t chunk, uint64_t end,
 
 static void search_chunks(struct searching *s) {
   const struct eventring_introspection *at = &s->host->at;
-  uint64_t place, first = first_chunk(s, at->heap.first);
-  if (remote_place(s->host, s->domain, at->coroutine.lives, &place))
-    remote_read_u32(&s->host->memory, place, &s->lives);
+  uint64_t address, first = first_chunk(s, at->heap.first);
+  if (remote_locate(s->host, s->domain, at->coroutine.lives, &address))
+    remote_read_u32(&s->host->memory, address, &s->lives);
   search_list(s, first_chunk(s, at->heap.scattered), first, search_scattered);
   search_list(s, first, 0, search_chunk);
 }

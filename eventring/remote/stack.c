@@ -12,20 +12,20 @@
  *   C   all frames again
  *   U   the threads as in T
  *
- * The frames of a thread are a list. Place d of it holds the frame at depth d, even after
- * the function has returned, until another function begins there. So if `entries` and the
- * fields that identify the function are the same in A, B and C, place d holds the same
- * activation in all three, and held it at T. If the frame at depth m is the innermost one
- * at T, all places up to depth m are on the stack at T. Hence:
+ * The frames of a thread are a list. Position d of it holds the frame at depth d, even
+ * after the function has returned, until another function begins there. So if `entries`
+ * and the fields that identify the function are the same in A, B and C, position d holds
+ * the same activation in all three, and held it at T. If the frame at depth m is the
+ * innermost one at T, all positions up to depth m are on the stack at T. Hence:
  *
- * 1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else
+ * 1. If positions 0..m are the same in A, B and C, they are the stack at T. Nothing else
  *    need be checked.
- * 2. If only places 0..j are the same (j < m), these were on the stack at T, and so was
- *    something in place j+1. Place j held its activation before and after B. So what
- *    place j+1 holds in B began during that activation and was called by it, and 0..j+1
- *    is a stack that existed. The frames above it are not shown (`moving`). In this way
- *    functions of less than a microsecond are seen.
- * 3. If not even place 1 is the same, the stack is torn, and nothing is shown.
+ * 2. If only positions 0..j are the same (j < m), these were on the stack at T, and so
+ *    was something in position j+1. Position j held its activation before and after B. So
+ *    what position j+1 holds in B began during that activation and was called by it, and
+ *    0..j+1 is a stack that existed. The frames above it are not shown (`moving`). In
+ *    this way functions of less than a microsecond are seen.
+ * 3. If not even position 1 is the same, the stack is torn, and nothing is shown.
  *
  * A host fills a frame in an order that keeps rule 2 true even if its thread is
  * interrupted between two stores (INTROSPECTION.md). Slots of functions are read after A
@@ -84,7 +84,7 @@ void remote_reader_close(struct remote_reader *reader) {
 bool remote_domain_notes(struct remote_host *host, uint64_t domain) {
   uint64_t address;
   uint8_t noted;
-  return remote_place(host, domain, host->at.lines.noted, &address) &&
+  return remote_locate(host, domain, host->at.lines.noted, &address) &&
          remote_read(&host->memory, address, &noted, sizeof noted) && noted != 0;
 }
 
@@ -96,15 +96,15 @@ bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote
   about->address = domain;
   about->text = "";
   about->notes = remote_domain_notes(host, domain);
-  if (!remote_place(host, domain, at->domain.id, &address) ||
+  if (!remote_locate(host, domain, at->domain.id, &address) ||
       !remote_read_u32(&host->memory, address, &about->id) ||
-      !remote_place(host, domain, at->domain.thread, &address) ||
+      !remote_locate(host, domain, at->domain.thread, &address) ||
       !remote_read_u32(&host->memory, address, &thread))
     return false;
   about->thread = (int32_t)thread;
   size_t size = at->domain.name_size < sizeof about->name - 1 ? at->domain.name_size
                                                               : sizeof about->name - 1;
-  if (!remote_place(host, domain, at->domain.name, &address) ||
+  if (!remote_locate(host, domain, at->domain.name, &address) ||
       !remote_read(&host->memory, address, about->name, size))
     return false;
   about->name[size] = '\0';
@@ -137,14 +137,14 @@ static bool stays(const struct eventring_introspection *at, const struct remote_
   return remote_frame_stays(at, a, b) && remote_frame_stays(at, b, c);
 }
 
-/* Returns the place of the frame at this address in the plan, or SIZE_MAX. */
-static size_t place_of(const struct remote_planned *thread, uint64_t frame) {
+/* Returns the position of the frame at this address in the plan, or SIZE_MAX. */
+static size_t position_of(const struct remote_planned *thread, uint64_t frame) {
   for (size_t i = thread->count; i > 0; i--)
     if (thread->frames[i - 1] == frame) return i - 1;
   return SIZE_MAX;
 }
 
-/* Tells whether the frames up to place `last` are where the plan says. */
+/* Tells whether the frames up to position `last` are where the plan says. */
 static bool links_hold(const struct eventring_introspection *at,
                        const struct remote_planned *thread, size_t last) {
   for (size_t i = 1; i <= last; i++) {
@@ -158,8 +158,8 @@ static bool links_hold(const struct eventring_introspection *at,
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* Finds the function in place i. `slot` is true if the value of its slot may be used,
- * provided that the plan has the slot's present place. The word in a C frame is the
+/* Finds the function in position i. `slot` is true if the value of its slot may be used,
+ * provided that the plan has the slot's present address. The word in a C frame is the
  * function until the function sets a continuation. So if that word has a name in the
  * modules, it certainly is a function. Otherwise the plan must have the right slot. */
 static struct remote_function *function_of(struct remote_reader *reader,
@@ -191,7 +191,7 @@ static struct remote_function *function_of(struct remote_reader *reader,
   return f;
 }
 
-/* Adds the frame in place i. Returns false if its function is no longer readable. */
+/* Adds the frame in position i. Returns false if its function is no longer readable. */
 static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
                       const struct remote_planned *thread, size_t i, bool slot, bool innermost) {
   const struct eventring_introspection *at = &reader->host->at;
@@ -201,7 +201,7 @@ static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
     return true;
   }
   struct remote_frame *frame = &stack->frames[stack->count];
-  const unsigned char *caller = bytes - at->frame.size; /* place 0 is never shown */
+  const unsigned char *caller = bytes - at->frame.size; /* position 0 is never shown */
   uint64_t status = FRAME(bytes, status, 4);
   *frame = (struct remote_frame){.function = function_of(reader, thread, i, slot),
                                  .thread = thread->address,
@@ -276,13 +276,13 @@ static bool can_be_suspended(const struct remote_reader *reader, const struct re
 
 /* How much of a plan is certain. */
 struct extent {
-  size_t last[REMOTE_THREADS]; /* place of the innermost certain frame of each thread */
+  size_t last[REMOTE_THREADS]; /* position of each thread's innermost certain frame */
   size_t top;                  /* the innermost thread with certain frames */
-  bool extra;                  /* in thread `top`, the place above `last` is certain,
+  bool extra;                  /* in thread `top`, the position above `last` is certain,
                                   too */
 };
 
-/* Tells whether the copies fit the plan. If so, stores in `last` the place of each
+/* Tells whether the copies fit the plan. If so, stores in `last` the position of each
    thread's innermost frame at T. */
 static bool find_innermost(const struct eventring_introspection *at, const struct remote_plan *plan,
                            struct extent *extent) {
@@ -291,7 +291,7 @@ static bool find_innermost(const struct eventring_introspection *at, const struc
     const struct remote_planned *thread = &plan->threads[t];
     uint64_t resumer = remote_word(thread->t + at->thread.resumer, 8);
     uint64_t frame = remote_word(thread->t + at->thread.frame, 8);
-    size_t last = extent->last[t] = place_of(thread, frame);
+    size_t last = extent->last[t] = position_of(thread, frame);
     uint64_t outer = t + 1 < plan->count ? plan->threads[t + 1].address : 0;
     if (last == SIZE_MAX || !links_hold(at, thread, last) ||
         (resumer != outer && !plan->is_suspended))

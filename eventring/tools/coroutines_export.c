@@ -19,7 +19,7 @@ static uint32_t index_of(struct coroutines_export *x, const struct remote_functi
   struct export_function *to = &x->functions[f->number + 1];
   if (!to->name)
     *to = (struct export_function){need_copy(remote_function_name(f)),
-                                   need_copy(f->is_c ? f->place : f->source), f->first_line};
+                                   need_copy(f->is_c ? f->site : f->source), f->first_line};
   return f->number + 1;
 }
 

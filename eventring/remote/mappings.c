@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c: finds in which file a C function of another process lies, and where.
+/* mappings.c: finds in which file a C function of another process lies, and where.
  *
  * /proc/PID/maps is read again when an address is in none of the known files, but at most
  * MOST_READS times, since libraries are loaded rarely. Offsets in a file are counted from
  * its first byte in memory, as the dynamic linker does (dladdr).
  */
-#include "remote/places.h"
+#include "remote/mappings.h"
 
 #include "format/array.h"
 #include "remote/elf.h"
@@ -30,7 +30,7 @@ struct code {
   char *path; /* path of the file, as the process sees it */
 };
 
-struct remote_places {
+struct remote_mappings {
   unsigned reads, searches;
   size_t count, room;
   struct code *codes;
@@ -50,31 +50,31 @@ static void copy_path(char *path, const char *line) {
     if ((unsigned char)*path < ' ' || *path == 127) *path = '?';
 }
 
-static void forget_codes(struct remote_places *places) {
-  for (size_t i = 0; i < places->count; i++) free(places->codes[i].path);
-  places->count = 0;
+static void forget_codes(struct remote_mappings *mappings) {
+  for (size_t i = 0; i < mappings->count; i++) free(mappings->codes[i].path);
+  mappings->count = 0;
 }
 
-static bool add(struct remote_places *places, const struct code *code, const char *line) {
+static bool add(struct remote_mappings *mappings, const struct code *code, const char *line) {
   char path[FILE_PATH];
-  if (places->count == MOST_FILES ||
-      !EVR_MAKE_ROOM(places->codes, places->room, places->count, 64))
+  if (mappings->count == MOST_FILES ||
+      !EVR_MAKE_ROOM(mappings->codes, mappings->room, mappings->count, 64))
     return false;
   copy_path(path, line);
-  struct code *added = &places->codes[places->count];
+  struct code *added = &mappings->codes[mappings->count];
   *added = *code;
   added->path = strdup(path);
-  places->count += added->path != NULL;
+  mappings->count += added->path != NULL;
   return added->path != NULL;
 }
 
-static void read_maps(struct remote_places *places, pid_t pid) {
+static void read_maps(struct remote_mappings *mappings, pid_t pid) {
   char path[64], line[4352], file[4096] = "";
   uint64_t base = 0;
   snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
   FILE *maps = fopen(path, "re");
-  forget_codes(places);
-  places->reads++;
+  forget_codes(mappings);
+  mappings->reads++;
   while (maps != NULL && fgets(line, sizeof line, maps)) {
     struct code code;
     char rights[5];
@@ -86,16 +86,16 @@ static void read_maps(struct remote_places *places, pid_t pid) {
     if (offset == 0 || strcmp(file, line + at) != 0) base = code.from;
     snprintf(file, sizeof file, "%s", line + at);
     code.base = base;
-    if (rights[2] == 'x' && !add(places, &code, file)) break;
+    if (rights[2] == 'x' && !add(mappings, &code, file)) break;
   }
   if (maps != NULL) fclose(maps);
 }
 
 /* Returns the mapping with code at an address, or NULL if there is none. */
-static const struct code *code_at(const struct remote_places *places, uint64_t address) {
-  for (size_t i = 0; i < places->count; i++)
-    if (address >= places->codes[i].from && address < places->codes[i].to)
-      return &places->codes[i];
+static const struct code *code_at(const struct remote_mappings *mappings, uint64_t address) {
+  for (size_t i = 0; i < mappings->count; i++)
+    if (address >= mappings->codes[i].from && address < mappings->codes[i].to)
+      return &mappings->codes[i];
   return NULL;
 }
 
@@ -117,19 +117,19 @@ static bool find_in_file(const struct code *code, const struct remote_elf *elf, 
   return found;
 }
 
-void remote_place_name(struct remote_places **of, struct remote_memory *memory, uint64_t address,
-                       char *name, size_t room) {
-  struct remote_places *places = *of != NULL ? *of : (*of = calloc(1, sizeof *places));
+void remote_mapped_name(struct remote_mappings **of, struct remote_memory *memory, uint64_t address,
+                        char *name, size_t room) {
+  struct remote_mappings *mappings = *of != NULL ? *of : (*of = calloc(1, sizeof *mappings));
   struct remote_elf elf;
   name[0] = '\0';
-  if (places == NULL) return;
-  const struct code *code = code_at(places, address);
-  if (code == NULL && places->reads < MOST_READS) {
-    read_maps(places, memory->pid);
-    code = code_at(places, address);
+  if (mappings == NULL) return;
+  const struct code *code = code_at(mappings, address);
+  if (code == NULL && mappings->reads < MOST_READS) {
+    read_maps(mappings, memory->pid);
+    code = code_at(mappings, address);
   }
   if (code == NULL) return;
-  if (places->searches++ < MOST_SEARCHES && remote_elf_read(memory, code->base, &elf) &&
+  if (mappings->searches++ < MOST_SEARCHES && remote_elf_read(memory, code->base, &elf) &&
       (find_in_file(code, &elf, memory->pid, address, name, room) ||
        remote_elf_symbol(memory, &elf, address, name, room)))
     return;
@@ -138,9 +138,9 @@ void remote_place_name(struct remote_places **of, struct remote_memory *memory, 
            address - code->base);
 }
 
-void remote_places_free(struct remote_places *places) {
-  if (places == NULL) return;
-  forget_codes(places);
-  free(places->codes);
-  free(places);
+void remote_mappings_free(struct remote_mappings *mappings) {
+  if (mappings == NULL) return;
+  forget_codes(mappings);
+  free(mappings->codes);
+  free(mappings);
 }
