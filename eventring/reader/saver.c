@@ -289,7 +289,7 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
   if (saver->cut_short)
     saver->end_ticks = evr_metadata_ticks(saver->meta, saver->options.until_ns);
   if (status == EVENTRING_OK && saver->merge)
-    status = saver_merge_place(saver, error ? error : &own);
+    status = saver_merge_slots(saver, error ? error : &own);
   return status;
 }
 

@@ -3,7 +3,7 @@
  *
  *   saver.c          opening; which ring is copied next; the loop of a fill
  *   saver_stream.c   one ring: copies runs of complete blocks, checks them against the
- *                    producer, gives them places in the file, counts what is missing
+ *                    producer, gives them blocks of the file, counts what is missing
  *   saver_records.c  blocks of records; when anything was lost
  *   saver_front.c    header, status page, control page, domain table
  *   saver_write.c    writes all that into a file, for users who can wait
@@ -14,7 +14,7 @@
  * belong at which offset of the file. So the user decides how to write, and may have many
  * buffers in flight.
  *
- * Places. The file grows by units of 16 blocks (FORMAT_UNIT), claimed here by counting. A
+ * Units. The file grows by units of 16 blocks (FORMAT_UNIT), claimed here by counting. A
  * stream appends to its unit and then claims the next one; records have units of their
  * own. After a gap a stream begins a new unit.
  *
@@ -90,7 +90,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   bool present;         /* a block was copied into this file */
   bool is_moved;        /* for a merge: the next three members are set */
   uint64_t sequence_base, event_base; /* added to sequences and counts of events */
-  uint64_t first;             /* the first block that was given a place in the file */
+  uint64_t first;             /* the first block that got one of the file */
   struct saver_newest newest; /* the newest block, as it was last copied */
   /* the last copy of a newest block that was counted as saved */
   struct saver_newest kept;
@@ -102,8 +102,8 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
 
 struct saver_block { /* a block of records */
   uint32_t block;    /* block of the recording */
-  uint32_t place;    /* block of the file; valid if sequence is not 0 */
-  /* place of the previous copy of a profile of calls; valid if has_former */
+  uint32_t copy;     /* block of the file; valid if sequence is not 0 */
+  /* the previous copy of a profile of calls; valid if has_former */
   uint32_t former;
   bool has_former;
   uint64_t sequence; /* the sequence that was copied; 0 if nothing was copied yet */
@@ -239,10 +239,10 @@ int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
 /* Copies the changed blocks of records from saver->at on, as far as they fit. */
 int saver_copy_records(eventring_saver *saver, struct saver_output *out,
                        struct eventring_error *error);
-/* Claims a place for a block of records. Returns false if there is none. */
-bool saver_claim_place(eventring_saver *saver, uint64_t *place);
+/* Claims a block of the file for records. Returns false if there is none. */
+bool saver_claim_block(eventring_saver *saver, uint64_t *block);
 void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
-                     uint64_t place);
+                     uint64_t block);
 /* Notes that a part of a piece with blocks of records was not written: they are copied
    again. */
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size);
@@ -263,10 +263,10 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
 /* Replaces the texts in the front. To be called before the checksum of its tables is
    computed. */
 void saver_strip_front(eventring_saver *saver, uint8_t *front);
-/* Begins this part of a merged file. The next two functions give its domains places when
+/* Begins this part of a merged file. The next two functions give its domains slots when
    all rings are known, and write what is left at the end. Each returns 0 or an error. */
 int saver_merge_begin(eventring_saver *saver, struct eventring_error *error);
-int saver_merge_place(eventring_saver *saver, struct eventring_error *error);
+int saver_merge_slots(eventring_saver *saver, struct eventring_error *error);
 int saver_merge_end(eventring_saver *saver, struct eventring_error *error);
 /* Returns the error with which adding to the merged file has failed, or 0. */
 int saver_merge_status(const eventring_saver *saver, struct eventring_error *error);
@@ -274,10 +274,10 @@ void saver_merge_close(eventring_saver *saver);
 /* Turns a block of events into a block of the merged file, and seals it again. */
 void saver_merge_events(eventring_saver *saver, struct saver_stream *stream, uint64_t *words,
                         uint32_t have);
-/* Puts a block without events, at a place of the file, in front of the block with this
-   header. */
+/* Puts a block without events, as block `block` of the file, in front of the block with
+   this header. */
 void saver_merge_lost(eventring_saver *saver, struct saver_stream *stream,
-                      const struct format_block *next, uint64_t place);
+                      const struct format_block *next, uint64_t block);
 /* Puts the records of a block that are kept into the output, now or later. */
 void saver_merge_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid,
                          struct saver_output *out);

@@ -213,9 +213,9 @@ static struct merge_slot *find_slot(struct saver_merge *m, uint64_t ns) {
   return found;
 }
 
-/* Gives a slot of the recording a place in the merged file, if it is used. `live` says
-   that the slot is still in use. Returns false if there is no place. */
-static bool place_slot(eventring_saver *saver, unsigned slot, bool live) {
+/* Gives a slot of the recording a slot of the merged file, if it is used. `live` says
+   that the slot is still in use. Returns false if there is none. */
+static bool give_slot(eventring_saver *saver, unsigned slot, bool live) {
   struct saver_part *part = saver->part;
   struct eventring_domain_info newest = {.size = sizeof newest, .incarnation = 1};
   struct eventring_domain_info first = {.size = sizeof first};
@@ -238,12 +238,12 @@ static bool place_slot(eventring_saver *saver, unsigned slot, bool live) {
   return true;
 }
 
-int saver_merge_place(eventring_saver *saver, struct eventring_error *error) {
+int saver_merge_slots(eventring_saver *saver, struct eventring_error *error) {
   bool live = !saver->over;
   if (saver->meta->status.state == FORMAT_ENDED)
     saver->part->end_ns = evr_metadata_ns(saver->meta, saver->meta->status.end_ticks);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    if (!place_slot(saver, slot, live))
+    if (!give_slot(saver, slot, live))
       return evr_fail(error, EVENTRING_E_FULL, 0,
                       "more than %d domains at once; a recording has no place for more",
                       EVENTRING_MAX_DOMAINS);

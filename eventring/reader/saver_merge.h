@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* saver_merge.h: makes a saved recording a part of a file of several.
  *
- *   saver_merge.c         the file: opening, places of domains, processes, the front
+ *   saver_merge.c         the file: opening, slots of domains, processes, the front
  *   saver_merge_events.c  numbers and times in blocks of events; definitions
  *   saver_merge_memory.c  functions and stacks; heap profiles and other blocks of records
  *   saver_merge_records.c blocks of records that are made here
@@ -36,7 +36,7 @@ struct merge_records { /* the blocks of records of one kind */
   uint64_t most; /* the greatest sequence of the blocks that are copied whole */
   /* added to the sequences of blocks that are copied whole in the present part */
   uint64_t base;
-  uint64_t place;      /* where the block that is being filled lies in the file */
+  uint64_t block;      /* block of the file that is being filled */
   uint32_t at;         /* how many of its words are used */
   /* the block that is being filled has changed since it was last put into the file */
   bool changed;
@@ -66,7 +66,7 @@ struct merge_slot { /* a slot of the merged file */
 struct merge_ring { uint64_t head, events; };
 
 struct merge_block { /* a block that waits to be put into the file */
-  uint64_t place;
+  uint64_t block;
   uint64_t words[FORMAT_BLOCK_WORDS];
 };
 
@@ -166,7 +166,7 @@ struct merge_records *merge_records(eventring_saver *saver, enum format_kind kin
 uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint64_t *key,
                       uint32_t words, bool *is_new);
 /* Puts a block of `end` words into the file, as soon as there is room in the output. */
-void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t place);
+void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t block);
 /* Puts into the file copies of the blocks that are being filled. */
 void merge_put_unfinished(eventring_saver *saver);
 void merge_free(struct saver_merge *merge);

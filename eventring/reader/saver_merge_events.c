@@ -258,7 +258,7 @@ static void move_header(eventring_saver *saver, struct saver_stream *stream,
 }
 
 void saver_merge_lost(eventring_saver *saver, struct saver_stream *stream,
-                      const struct format_block *next, uint64_t place) {
+                      const struct format_block *next, uint64_t block) {
   struct format_block h = {.sequence = next->sequence - 1, .kind = FORMAT_EVENTS,
                            .domain = next->domain, .ring = next->ring,
                            .base_ticks = next->base_ticks, .context = next->context,
@@ -266,7 +266,7 @@ void saver_merge_lost(eventring_saver *saver, struct saver_stream *stream,
   if (stream->is_moved) return;
   begin_stream(saver, stream, next, 1);
   move_header(saver, stream, &h);
-  merge_put(saver, (const uint64_t *)&h, FORMAT_BLOCK_HEADER_WORDS, place);
+  merge_put(saver, (const uint64_t *)&h, FORMAT_BLOCK_HEADER_WORDS, block);
 }
 
 void saver_merge_events(eventring_saver *saver, struct saver_stream *stream, uint64_t *words,

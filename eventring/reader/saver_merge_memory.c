@@ -15,9 +15,9 @@ enum {
 
 /* ---- Functions and stacks ---------------------------------------------------------- */
 
-/* Returns the place of a number of the recording in a list of numbers of the merged file,
-   or NULL when out of memory. */
-static uint32_t *place_of(eventring_saver *saver, uint32_t **list, uint32_t *room, uint32_t at) {
+/* Returns the entry for a number of the recording in a list of numbers of the merged
+   file, or NULL when out of memory. */
+static uint32_t *entry_of(eventring_saver *saver, uint32_t **list, uint32_t *room, uint32_t at) {
   if (at < *room) return *list + at;
   uint32_t more = *room ? 2 * *room : 1024;
   if (more <= at) more = at + 1;
@@ -51,7 +51,7 @@ static uint32_t move_function(eventring_saver *saver, uint32_t id) {
   struct eventring_function_info f;
   uint64_t key[2 + (EVENTRING_MAX_FUNCTION_NAME + EVENTRING_MAX_FUNCTION_SOURCE + 8) / 8] = {0};
   if (!id || eventring_cursor_function(saver->cursor, id, &f) != 0) return 0;
-  uint32_t *to = place_of(saver, &part->function_to, &part->functions, id);
+  uint32_t *to = entry_of(saver, &part->function_to, &part->functions, id);
   if (!to) return 0;
   if (*to) return *to - 1;
   size_t name = strlen(f.name), source = strlen(f.source);
@@ -73,7 +73,7 @@ uint32_t merge_stack(eventring_saver *saver, uint32_t id) {
   struct eventring_stack_info frame;
   for (uint32_t at = id; at && count < EVENTRING_MAX_DEPTH; at = frame.parent) {
     if (eventring_cursor_stack(saver->cursor, at, &frame) != 0) break;
-    to = place_of(saver, &part->stack_to, &part->stacks, at);
+    to = entry_of(saver, &part->stack_to, &part->stacks, at);
     if (!to) return 0;
     if (*to) {
       parent = *to - 1;
@@ -239,18 +239,18 @@ void saver_merge_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
                          struct saver_output *out) {
   struct format_block *h = (struct format_block *)words;
   bool is_copied = format_is_in_place(h->kind) || h->kind == FORMAT_PROFILES;
-  uint64_t place;
+  uint64_t block;
   if (h->kind == FORMAT_LAST_STACKS && valid) move_last_stacks(saver, words, end);
   if (!is_copied || !valid || end <= FORMAT_BLOCK_HEADER_WORDS) return;
   struct merge_records *r = merge_records(saver, (enum format_kind)h->kind);
   if (!r || !move_block(saver, words, end)) return;
   move_sequence(r, h);
-  if (r->records >= merge_budget((enum format_kind)h->kind) || !saver_claim_place(saver, &place)) {
+  if (r->records >= merge_budget((enum format_kind)h->kind) || !saver_claim_block(saver, &block)) {
     r->dropped++;
     return;
   }
   if (h->kind == FORMAT_PROFILES) h->before = r->records;
   r->records++;
   words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
-  saver_put_block(out, words, end, place);
+  saver_put_block(out, words, end, block);
 }

@@ -12,22 +12,22 @@ enum { LIVES_BUDGET = 8192 };
 
 /* ---- Blocks that wait -------------------------------------------------------------- */
 
-void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t place) {
+void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t block) {
   struct saver_merge *m = saver->merge;
   if (!EVR_MAKE_ROOM(m->waiting, m->waiting_room, m->waiting_count, 8)) {
     merge_fail(saver, EVENTRING_E_MEMORY, "no memory for records");
     return;
   }
-  struct merge_block *block = &m->waiting[m->waiting_count++];
-  block->place = place;
-  memcpy(block->words, words, end * sizeof *words);
-  memset(block->words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
-  block->words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(block->words, end));
+  struct merge_block *waiting = &m->waiting[m->waiting_count++];
+  waiting->block = block;
+  memcpy(waiting->words, words, end * sizeof *words);
+  memset(waiting->words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
+  waiting->words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(waiting->words, end));
 }
 
 static void put_records(eventring_saver *saver, struct merge_records *r) {
   r->changed = false;
-  merge_put(saver, r->words, r->at, r->place);
+  merge_put(saver, r->words, r->at, r->block);
 }
 
 bool saver_merge_flush(eventring_saver *saver, struct saver_output *out) {
@@ -35,7 +35,7 @@ bool saver_merge_flush(eventring_saver *saver, struct saver_output *out) {
   if (!m) return true;
   for (; m->waiting_at < m->waiting_count && saver_room(out); m->waiting_at++)
     saver_put_block(out, m->waiting[m->waiting_at].words, FORMAT_BLOCK_WORDS,
-                    m->waiting[m->waiting_at].place);
+                    m->waiting[m->waiting_at].block);
   if (m->waiting_at < m->waiting_count) return false;
   m->waiting_at = m->waiting_count = 0;
   return true;
@@ -70,13 +70,13 @@ struct merge_records *merge_records(eventring_saver *saver, enum format_kind kin
 }
 
 static bool begin_block(eventring_saver *saver, struct merge_records *r, enum format_kind kind) {
-  uint64_t place;
-  if (r->sequence >= merge_budget(kind) || !saver_claim_place(saver, &place)) return false;
+  uint64_t block;
+  if (r->sequence >= merge_budget(kind) || !saver_claim_block(saver, &block)) return false;
   if (r->changed) put_records(saver, r);
   struct format_block *h = (struct format_block *)r->words;
   *h = (struct format_block){.sequence = ++r->sequence, .kind = (uint16_t)kind,
                              .before = r->records};
-  r->place = place;
+  r->block = block;
   r->at = FORMAT_BLOCK_HEADER_WORDS;
   return true;
 }

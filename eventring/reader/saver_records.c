@@ -2,11 +2,11 @@
 /* saver_records.c: the records of a recording, copied; and when anything was lost.
  *
  * Blocks of records are the claimed blocks in no ring (record_scan.c says more). Each has
- * a place of its own in the file, where a longer copy replaces a shorter one. When the
+ * a block of its own in the file, where a longer copy replaces a shorter one. When the
  * producer uses such a block again, for a kind whose oldest block is reused, the copy of
- * the old block stays and the new block gets another place. So the file has all lives of
- * domains. Blocks of heap profiles, which are rewritten all the time, keep their places.
- * Blocks of profiles of calls use two places in turn: while one place is used for a newer
+ * the old block stays and the new one gets another block of the file. So the file has all
+ * lives of domains. Blocks of heap profiles, which are rewritten all the time, keep
+ * theirs. Blocks of profiles of calls use two in turn: while one is used for a newer
  * profile, which may not be whole yet, the copy of the previous profile stays in the
  * other.
  *
@@ -69,35 +69,35 @@ int saver_list_records(eventring_saver *saver, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-bool saver_claim_place(eventring_saver *saver, uint64_t *place) {
+bool saver_claim_block(eventring_saver *saver, uint64_t *block) {
   if (saver->record_used == FORMAT_UNIT) {
     if (!saver_claim(saver, 0, &saver->record_unit)) return false;
     saver->record_used = 0;
   }
-  *place = saver->record_unit + saver->record_used++;
+  *block = saver->record_unit + saver->record_used++;
   return true;
 }
 
-/* Gives another place to a block of the recording that has been used again since it was
-   copied to b->place. Returns false if there is no place. */
-static bool change_place(eventring_saver *saver, struct saver_block *b,
-                         const struct format_block *h) {
+/* Gives another block of the file to a block of the recording that has been used again
+   since it was copied to b->copy. Returns false if there is none. */
+static bool claim_again(eventring_saver *saver, struct saver_block *b,
+                        const struct format_block *h) {
   const bool takes_turns = b->sequence && b->kind == FORMAT_PROFILES && h->kind == FORMAT_PROFILES;
   const struct saver_block before = *b;
-  uint64_t place = before.former;
-  if (!(takes_turns && before.has_former) && !saver_claim_place(saver, &place)) return false;
-  *b = (struct saver_block){.block = before.block, .place = (uint32_t)place,
-                            .former = before.place, .has_former = takes_turns,
+  uint64_t copy = before.former;
+  if (!(takes_turns && before.has_former) && !saver_claim_block(saver, &copy)) return false;
+  *b = (struct saver_block){.block = before.block, .copy = (uint32_t)copy,
+                            .former = before.copy, .has_former = takes_turns,
                             .sequence = h->sequence, .kind = h->kind};
   return true;
 }
 
 void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
-                     uint64_t place) {
+                     uint64_t block) {
   uint64_t *to = (uint64_t *)(out->buffer + out->used);
   memcpy(to, words, end * sizeof *to);
   memset(to + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *to);
-  saver_add_piece(out, format_block_offset(place), out->used, FORMAT_BLOCK_BYTES,
+  saver_add_piece(out, format_block_offset(block), out->used, FORMAT_BLOCK_BYTES,
                   EVENTRING_PIECE_RECORDS);
   out->used += FORMAT_BLOCK_BYTES;
 }
@@ -137,11 +137,11 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   }
   if (!saver_strip_records(saver, words, end, valid)) return;
   bool is_new = !b->sequence;
-  /* the copy keeps its place, as the block does in the recording */
+  /* the copy stays where it is, as the block does in the recording */
   if (b->sequence && format_is_in_place(h->kind)) {
     b->sequence = h->sequence;
   } else if (b->sequence != h->sequence) {
-    if (!change_place(saver, b, h)) return;
+    if (!claim_again(saver, b, h)) return;
   }
   b->sealed = h->committed != 0;
   if (valid && saver->ending && !b->sealed) {
@@ -154,7 +154,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   if (format_is_in_place(h->kind)) saver->record_counts[h->kind] += is_new;
   else if (h->kind < FORMAT_KINDS)
     saver->record_counts[h->kind] += count_records(words, from, end);
-  saver_put_block(out, words, end, b->place);
+  saver_put_block(out, words, end, b->copy);
 }
 
 /* Tells whether a block may have changed since it was copied. Some kinds use their oldest
@@ -208,17 +208,17 @@ static int collect_totals(eventring_saver *saver, struct eventring_error *error)
 static void put_page_of_totals(eventring_saver *saver, enum format_kind kind,
                                const struct format_total *row, uint32_t rows,
                                struct saver_output *out) {
-  uint64_t words[FORMAT_BLOCK_WORDS] = {0}, place;
+  uint64_t words[FORMAT_BLOCK_WORDS] = {0}, block;
   struct format_block *h = (struct format_block *)words;
   uint32_t end = FORMAT_BLOCK_HEADER_WORDS + rows * (uint32_t)(sizeof(struct format_total) / 8);
-  if (!saver_claim_place(saver, &place)) return;
+  if (!saver_claim_block(saver, &block)) return;
   h->sequence = 1;
   h->kind = kind;
   h->incarnation = (uint32_t)++saver->record_counts[kind];
   if (kind == FORMAT_TOTALS) words[FORMAT_TOTALS_FOLDED] = UINT64_MAX;
   memcpy(h + 1, row, rows * sizeof *row);
   words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
-  saver_put_block(out, words, end, place);
+  saver_put_block(out, words, end, block);
 }
 
 int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
@@ -242,15 +242,15 @@ int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
-static bool is_within(uint64_t place, uint64_t offset, size_t size) {
-  uint64_t at = format_block_offset(place);
+static bool is_within(uint64_t block, uint64_t offset, size_t size) {
+  uint64_t at = format_block_offset(block);
   return at >= offset && at < offset + size;
 }
 
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size) {
   for (uint32_t i = 0; i < saver->record_count; i++) {
     struct saver_block *b = &saver->records[i];
-    if (b->sequence && is_within(b->place, offset, size)) b->unwritten = true;
+    if (b->sequence && is_within(b->copy, offset, size)) b->unwritten = true;
   }
 }
 

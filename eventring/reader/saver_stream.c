@@ -27,7 +27,7 @@
 
 enum { TRIES = 4 /* copies of a ring that the producer may overtake in one fill */ };
 
-/* ---- Places in the file ------------------------------------------------------------ */
+/* ---- Blocks of the file ------------------------------------------------------------ */
 
 void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, size_t size,
                      unsigned what) {
@@ -60,22 +60,22 @@ static bool have_unit(eventring_saver *saver, struct saver_stream *stream, unsig
   return true;
 }
 
-/* Gives places to `count` blocks that begin at `from` of the buffer. Returns how many
-   found room. */
-static uint32_t place_blocks(eventring_saver *saver, struct saver_stream *stream,
-                             struct saver_output *out, size_t from, uint32_t count) {
-  uint32_t placed = 0;
-  while (placed < count && out->count < out->room &&
+/* Gives blocks of the file to `count` blocks that begin at `from` of the buffer. Returns
+   how many found room. */
+static uint32_t assign_blocks(eventring_saver *saver, struct saver_stream *stream,
+                              struct saver_output *out, size_t from, uint32_t count) {
+  uint32_t assigned = 0;
+  while (assigned < count && out->count < out->room &&
          have_unit(saver, stream, reserve(saver))) {
-    uint32_t left = count - placed, take = FORMAT_UNIT - stream->used;
+    uint32_t left = count - assigned, take = FORMAT_UNIT - stream->used;
     if (take > left) take = left;
     saver_add_piece(out, format_block_offset(stream->unit + stream->used),
-                    from + placed * (size_t)FORMAT_BLOCK_BYTES,
+                    from + assigned * (size_t)FORMAT_BLOCK_BYTES,
                     take * (size_t)FORMAT_BLOCK_BYTES, EVENTRING_PIECE_EVENTS);
     stream->used += take;
-    placed += take;
+    assigned += take;
   }
-  return placed;
+  return assigned;
 }
 
 /* ---- Rings ------------------------------------------------------------------------- */
@@ -407,18 +407,18 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   bool goes_on = stream->expected == stream->next;
   if (!goes_on) stream->used = FORMAT_UNIT;
   mark_lost_start(saver, stream, h);
-  uint32_t placed = place_blocks(saver, stream, out, from, count);
-  if (!placed) return;
+  uint32_t assigned = assign_blocks(saver, stream, out, from, count);
+  if (!assigned) return;
   count_gap(saver, stream, stream->next, h->before, h->base_ticks);
-  count_run(saver, stream, out->buffer + from, placed);
-  for (uint32_t i = 0; i < placed; i++) {
+  count_run(saver, stream, out->buffer + from, assigned);
+  for (uint32_t i = 0; i < assigned; i++) {
     uint64_t *words = (uint64_t *)(out->buffer + from + i * (size_t)FORMAT_BLOCK_BYTES);
     saver_strip_events(saver, words, ((const struct format_block *)words)->committed);
     saver_merge_events(saver, stream, words, ((const struct format_block *)words)->committed);
   }
   stream->passed = 0;
   note_present(stream, stream->next);
-  stream->next += placed;
+  stream->next += assigned;
   stream->copied = stream->next - 1;
   stream->expected = stream->next;
   EVR_LAW(is_accounted(stream));

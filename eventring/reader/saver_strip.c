@@ -100,8 +100,8 @@ static void spell(const struct saver_strip *strip, uint64_t hash, uint64_t n, ch
                   size_t bytes) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
   for (size_t at = 0; at < bytes; at++) {
-    uint64_t place[3] = {hash, n, at / 8};
-    uint64_t eight = hash_text(strip, place, sizeof place);
+    uint64_t input[3] = {hash, n, at / 8};
+    uint64_t eight = hash_text(strip, input, sizeof input);
     for (; at < bytes; at++) {
       to[at] = letters[eight >> 8 * (at % 8) & 63];
       if (at % 8 == 7) break;
@@ -308,8 +308,8 @@ static void hide_quoted(const struct saver_strip *strip, char *text, size_t byte
 /* Replaces the sources in names of functions, which may say where a function is: `NAME
    (SOURCE:LINE)`, as in spans of calls, or <SOURCE:LINE>. A name that was too long lacks
    its end. Equal sources stay equal, and so do equal names. */
-static void hide_places(const struct saver_strip *strip, char *name, size_t bytes) {
-  size_t last = 0; /* where the last place ends */
+static void hide_sources(const struct saver_strip *strip, char *name, size_t bytes) {
+  size_t last = 0; /* where the last source ends */
   for (size_t end = 0; end < bytes; end++) {
     if (name[end] != ')' && name[end] != '>') continue;
     size_t colon = end, from;
@@ -333,7 +333,7 @@ static void strip_definition(const eventring_saver *saver, uint64_t *record) {
   char *name = (char *)record + sizeof d, *unit = name + d.name_bytes;
   char *doc = unit + d.unit_bytes, *fields = doc + d.doc_bytes;
   if (saver->options.keeps_names && d.event_class == EVENTRING_CLASS_CALLS)
-    hide_places(strip, name, d.name_bytes);
+    hide_sources(strip, name, d.name_bytes);
   if (!saver->options.keeps_names && is_trigger(&d)) hide_quoted(strip, name, d.name_bytes);
   if (saver->options.keeps_names || is_vocabulary(&d)) return;
   replace_name(strip, name, d.name_bytes);
@@ -345,7 +345,7 @@ static void strip_definition(const eventring_saver *saver, uint64_t *record) {
 static void strip_text(const struct saver_strip *strip, unsigned what, char *text, size_t bytes,
                        bool keep) {
   if (what == FORMAT_TEXT_HOST || (what == FORMAT_TEXT_NAME && keep)) return;
-  if (what == FORMAT_TEXT_FUNCTION && keep) hide_places(strip, text, bytes);
+  if (what == FORMAT_TEXT_FUNCTION && keep) hide_sources(strip, text, bytes);
   else replace(strip, text, bytes);
 }
 
