@@ -58,7 +58,7 @@ struct evr_backwards {
   /* events that were gone when reading began; UINT64_MAX if all missing events were gone
      then */
   uint64_t gone;
-  uint64_t passed;                /* events after the place where reading began */
+  uint64_t passed;                /* events after the position where reading began */
   struct entry *entry;            /* entries of the present stretch; the last one is
                                      delivered next */
   uint32_t count, room;

@@ -72,8 +72,8 @@ struct begun { /* a span that began in the part */
 };
 #define NO_TAIL UINT64_MAX
 
-/* Returns the depth at `top`, shifted to the depth's place in the tail. The distance in
-   bytes is the depth times the size of an entry, so one shift is enough. */
+/* Returns the depth at `top`, shifted to the position of the depth in the tail. The
+   distance in bytes is the depth times the size of an entry, so one shift is enough. */
 static inline __attribute__((always_inline)) uint64_t depth_tail(const struct begun *bottom,
                                                                  const struct begun *top) {
   _Static_assert(sizeof *top == 32, "shift");
@@ -90,9 +90,9 @@ batched_at(const struct evr_batched *batched, uint64_t word) {
   return (const struct evr_batched *)((const char *)batched + bytes);
 }
 
-/* Keeps the compiler from holding `place` in a register: there are too few, and adding
+/* Keeps the compiler from holding `variable` in a register: there are too few, and adding
    and comparing work as well in memory. */
-#define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
+#define KEEP_IN_MEMORY(variable) __asm__("" : "+m"(variable))
 
 /* Returns the time of the event that follows a begin, at `next`, if it is the end of the
    same span and has no payload; else UINT64_MAX. */

@@ -11,7 +11,7 @@
 
 /* What decoding needs of a definition; {0} if its events are not for batches. */
 struct evr_batched {
-  /* the id of a span, at its place in the second half of a struct eventring_brief; for
+  /* the id of a span, at its position in the second half of a struct eventring_brief; for
      other definitions, what all points share of the second half of a struct
      eventring_point */
   uint64_t tail;

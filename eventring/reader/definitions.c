@@ -33,8 +33,7 @@ static const char *take_text(char *to, const char *from, size_t bytes) {
   return from + bytes;
 }
 
-static struct evr_definition *definition_place(struct evr_definitions *definitions,
-                                               unsigned id) {
+static struct evr_definition *room_for(struct evr_definitions *definitions, unsigned id) {
   struct evr_definition **chunk = &definitions->chunk[id / EVR_DEFINITION_CHUNK];
   if (!*chunk) *chunk = calloc(EVR_DEFINITION_CHUNK, sizeof **chunk);
   return *chunk ? *chunk + id % EVR_DEFINITION_CHUNK : NULL;
@@ -47,7 +46,7 @@ static int take_definition(const struct take *take, const uint64_t *record,
   memcpy(&d, record, sizeof d);
   unsigned id = record_number(d.first);
   if (definitions->definition[id]) return EVENTRING_OK; /* the first definition counts */
-  struct evr_definition *to = definition_place(definitions, id);
+  struct evr_definition *to = room_for(definitions, id);
   if (!to) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the definitions");
   const char *text = (const char *)record + sizeof d;
   text = take_text(to->name, text, d.name_bytes);
@@ -84,7 +83,7 @@ const struct evr_life *evr_definitions_life(const struct evr_definitions *defini
   return NULL;
 }
 
-/* Returns a place for a new life, or NULL when out of memory. If there are EVR_MAX_LIVES
+/* Returns room for a new life, or NULL when out of memory. If there are EVR_MAX_LIVES
    lives already, drops the oldest. */
 static struct evr_life *add_life(struct evr_definitions *definitions) {
   if (definitions->lives_count < EVR_MAX_LIVES &&
@@ -139,7 +138,7 @@ static int take_ending(const struct take *take, const uint64_t *record) {
 
 /* ---- Processes --------------------------------------------------------------------- */
 
-/* Returns a place for the next process, or NULL when out of memory. */
+/* Returns room for the next process, or NULL when out of memory. */
 static struct evr_process *add_process(struct evr_definitions *definitions) {
   if (!EVR_MAKE_ROOM(definitions->processes, definitions->processes_room,
                      definitions->processes_count, 16))

@@ -191,27 +191,27 @@ int eventring_cursor_trigger(eventring_cursor *c, unsigned index,
   return EVENTRING_E_NOT_FOUND;
 }
 
-/* Returns the place of a trigger in the list that other processes have set, or -1 if the
+/* Returns the index of a trigger in the list that other processes have set, or -1 if the
    process has not taken that list yet. */
-static int place_in_list(const struct format_trigger *states, uint32_t number, int listed) {
-  int place = 0, count = 0;
+static int index_in_list(const struct format_trigger *states, uint32_t number, int listed) {
+  int index = 0, count = 0;
   for (unsigned i = 0; i < FORMAT_TRIGGER_STATES; i++) {
     if (!states[i].number || states[i].owner != EVENTRING_BY_CONTROL) continue;
     count++;
-    place += states[i].number < number;
+    index += states[i].number < number;
   }
-  return count == listed ? place : -1;
+  return count == listed ? index : -1;
 }
 
-/* Copies the condition of the trigger at `place` of a list. Returns its length, or 0 if
+/* Copies the condition of the trigger at `index` of a list. Returns its length, or 0 if
    there is none. */
-static size_t listed_condition(const char *list, int size, int place,
+static size_t listed_condition(const char *list, int size, int index,
                                char text[EVENTRING_MAX_NAME + 1]) {
   struct evr_trigger_text trigger;
   char condition[EVENTRING_MAX_TRIGGER_TEXT + 1];
   size_t at = 0;
   while (evr_trigger_text_next(&trigger, list, (size_t)size, &at, NULL) > 0)
-    if (place-- == 0) {
+    if (index-- == 0) {
       eventring_condition_text(&trigger.condition, condition, sizeof condition);
       evr_text_copy(text, EVENTRING_MAX_NAME + 1, condition);
       return strlen(text);
@@ -228,9 +228,9 @@ static size_t condition_of_list(eventring_cursor *c, uint32_t number,
       evr_source_read(&c->meta.source, FORMAT_TRIGGER_STATES_OFFSET, states, sizeof states,
                       &c->error) != EVENTRING_OK)
     return 0;
-  const int place = place_in_list(states, number,
+  const int index = index_in_list(states, number,
                                   eventring_triggers_check(list, (size_t)size, NULL));
-  return place >= 0 ? listed_condition(list, size, place, text) : 0;
+  return index >= 0 ? listed_condition(list, size, index, text) : 0;
 }
 
 size_t eventring_cursor_condition(eventring_cursor *c,

@@ -22,13 +22,13 @@ bool evr_last_stack_valid(const uint64_t *record) {
 bool evr_last_stack_take(struct evr_last_stack **stacks, const uint64_t *record) {
   struct format_last_stack s;
   memcpy(&s, record, sizeof s);
-  struct evr_last_stack **place = &stacks[record_number(s.first)];
-  if (!*place && !(*place = calloc(1, sizeof **place))) return false;
-  if ((*place)->record.ticks > s.ticks) return true;
-  (*place)->record = s;
-  memcpy((*place)->text, record + sizeof s / sizeof *record, s.bytes);
-  evr_text_clean_lines((*place)->text, s.bytes);
-  (*place)->text[s.bytes] = '\0';
+  struct evr_last_stack **newest = &stacks[record_number(s.first)];
+  if (!*newest && !(*newest = calloc(1, sizeof **newest))) return false;
+  if ((*newest)->record.ticks > s.ticks) return true;
+  (*newest)->record = s;
+  memcpy((*newest)->text, record + sizeof s / sizeof *record, s.bytes);
+  evr_text_clean_lines((*newest)->text, s.bytes);
+  (*newest)->text[s.bytes] = '\0';
   return true;
 }
 

@@ -5,7 +5,7 @@
  * has which bytes (packed_map.c). A frame is unpacked when some of its bytes are read;
  * the last few unpacked ones are kept.
  *
- * Where no valid packet begins, a packet is missing: its place was reserved, but it is
+ * Where no valid packet begins, a packet is missing: its bytes were reserved, but it is
  * not written yet, will never be written, or is damaged. The next valid packet is found
  * by its magic, at multiples of the alignment; the bytes before it are a gap. Each
  * refresh searches the gaps again, and the bytes after the last packet, because writes
@@ -41,7 +41,7 @@
 
 enum {
   /* a recorder makes two packets of a buffer of events, and rings are at different
-     places */
+     offsets */
   CACHED = 16,
   /* most packets that are remembered because their frame could not be unpacked */
   MOST_DOUBTS = 64,
@@ -235,15 +235,15 @@ static bool is_recent(const struct evr_packed *p, const struct packet_header *h)
 static bool lacks_last_extent(const struct evr_packed *p, uint64_t at,
                               const struct packet_header *h) {
   struct packet_extent last, zeros = {0};
-  uint64_t place = at + sizeof *h + (h->extents - 1) * sizeof last;
-  return is_recent(p, h) && read_at(p->fd, place, &last, sizeof last) == sizeof last &&
+  uint64_t offset = at + sizeof *h + (h->extents - 1) * sizeof last;
+  return is_recent(p, h) && read_at(p->fd, offset, &last, sizeof last) == sizeof last &&
          !memcmp(&last, &zeros, sizeof last);
 }
 
-/* Notes damage, unless an unfinished write may have left the gap. A place that was
-   reserved and never written begins with zeros, and so does the place of a packet that
-   could not be written completely. The last packet of the file may be cut off. A packet
-   whose write was interrupted may have only its beginning. */
+/* Notes damage, unless an unfinished write may have left the gap. A range that was
+   reserved and never written begins with zeros, and so does that of a packet that could
+   not be written completely. The last packet of the file may be cut off. A packet whose
+   write was interrupted may have only its beginning. */
 static void check_gap(struct evr_packed *p, uint64_t from, uint64_t file_bytes, bool is_last) {
   struct packet packet, zeros = {0};
   if (read_at(p->fd, from, &packet.header, sizeof packet.header) != sizeof packet.header ||

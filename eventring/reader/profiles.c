@@ -178,7 +178,7 @@ static bool flat_is_valid(const struct reading *r, const struct format_profile_n
 
 /* Tells whether the parent and the function of a node are valid. The parent must come
    before the node. */
-static bool place_is_valid(const struct reading *r, const struct format_profile_node *n) {
+static bool links_are_valid(const struct reading *r, const struct format_profile_node *n) {
   uint32_t number = record_number(n->first);
   if (number == 0) return n->parent == UINT32_MAX && n->function == UINT32_MAX;
   return n->parent < number && n->function < r->p->function_count;
@@ -220,7 +220,7 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count, 
   if (count < sizeof n / 8) return false;
   memcpy(&n, words, sizeof n);
   if (record_number(n.first) != *have || *have >= most ||
-      !(is_flat ? flat_is_valid : place_is_valid)(r, &n))
+      !(is_flat ? flat_is_valid : links_are_valid)(r, &n))
     return false;
   r->no_memory = !EVR_MAKE_ROOM(*list, *room, *have, 256);
   return !r->no_memory && take_figures(r, &(*list)[(*have)++], &n, words, count,

@@ -3,7 +3,7 @@
  *
  * Nothing in the file points to these blocks: they are all the claimed blocks that are in
  * no ring, and their headers say what they hold. So damage to one block affects no other.
- * The scan keeps a list of these blocks, with the place up to which each has been read;
+ * The scan keeps a list of these blocks, with the word up to which each has been read;
  * the counts of records in the status page say when to read again. A block of a ring that
  * the domain table does not show yet looks unused; it leaves the list when the ring is
  * known.

@@ -14,7 +14,7 @@ struct evr_event_run {
   uint64_t from_ns, multiplier; /* members of the clock segment */
   uint64_t room;       /* `since` at the end of the run */
   uint64_t base;       /* `since` of the base of times */
-  uint64_t base_word;  /* the base, shifted to the place of the time in a word */
+  uint64_t base_word;  /* the base, shifted to the position of the time in a word */
   const uint64_t *at, *end; /* words of the block: the next one, and the end of the run */
   /* The stack of open spans of the present context. Its own count is not kept up to date
      in a run: `depth` is the count. A begin is plain while depth < full. If there is no
