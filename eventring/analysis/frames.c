@@ -102,11 +102,11 @@ static void forget(struct eva_frames *frames, struct domain *domain) {
 /* Returns the domain of a slot, made if there is none yet; NULL: no memory. A new
    incarnation replaces all that was known of the one before. */
 static struct domain *domain_of(struct eva_frames *frames, uint32_t slot, uint32_t incarnation) {
-  struct domain **place = &frames->domain[slot % EVENTRING_MAX_DOMAINS];
-  if (!*place && !(*place = calloc(1, sizeof **place))) return NULL;
-  if ((*place)->incarnation != incarnation) forget(frames, *place);
-  (*place)->incarnation = incarnation;
-  return *place;
+  struct domain **kept = &frames->domain[slot % EVENTRING_MAX_DOMAINS];
+  if (!*kept && !(*kept = calloc(1, sizeof **kept))) return NULL;
+  if ((*kept)->incarnation != incarnation) forget(frames, *kept);
+  (*kept)->incarnation = incarnation;
+  return *kept;
 }
 
 /* ---- Begins and ends --------------------------------------------------------------- */

@@ -11,8 +11,8 @@
 
 struct block { /* a block that is alive and whose allocation was seen */
   uint64_t number;
-  uint32_t domain, row; /* if `row` is UINT32_MAX, the place is free, and `domain` is the
-                           index of the next free place */
+  uint32_t domain, row; /* if `row` is UINT32_MAX, the element is free, and `domain` is
+                           the index of the next free one */
   uint64_t born; /* number of collections before its allocation */
   struct eva_amount amount;
 };
@@ -34,8 +34,8 @@ struct eva_heap {
   uint64_t parts; /* one bit for each kind of blocks that are parts of objects and do not
                      count as objects */
   struct block *blocks;
-  uint32_t blocks_count, blocks_room, blocks_free; /* blocks_free is the first free place,
-                                                      or UINT32_MAX */
+  uint32_t blocks_count, blocks_room, blocks_free; /* blocks_free is the first free
+                                                      element, or UINT32_MAX */
   struct evr_table block_of; /* maps a live block to its index, plus 1 */
   struct domain domain[EVENTRING_MAX_DOMAINS];
   double live, peak; /* bytes of all rows, now and at the peak */

@@ -39,10 +39,10 @@ static bool has_carried(struct eva_histogram *histogram) {
   return histogram->carried != NULL;
 }
 
-int eva_histogram_carry(struct eva_histogram *histogram, uint64_t place) {
+int eva_histogram_carry(struct eva_histogram *histogram, uint64_t index) {
   if (!has_carried(histogram)) return EVENTRING_E_MEMORY;
-  histogram->octaves[place / EVA_HISTOGRAM_BUCKETS][place % EVA_HISTOGRAM_BUCKETS] = 0;
-  histogram->carried[place]++;
+  histogram->octaves[index / EVA_HISTOGRAM_BUCKETS][index % EVA_HISTOGRAM_BUCKETS] = 0;
+  histogram->carried[index]++;
   return EVENTRING_OK;
 }
 

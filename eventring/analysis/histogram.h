@@ -34,18 +34,18 @@ struct eva_histogram {
   uint64_t total; /* stays at UINT64_MAX rather than wrap */
   uint64_t min, max; /* if count > 0 */
   uint32_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: not there */
-  uint32_t *carried; /* for each place, how many times 2^32 values it has beyond what
+  uint32_t *carried; /* for each bucket, how many times 2^32 values it has beyond what
                         octaves count; NULL if none */
   uint64_t borrowed; /* bit n: octave n belongs to another histogram
                         (eva_histogram_borrow) */
 };
 _Static_assert(EVA_HISTOGRAM_OCTAVES <= 64, "borrowed");
 
-/* Returns the place of a value's bucket: the number of its octave, times
+/* Returns the index of a value's bucket: the number of its octave, times
    EVA_HISTOGRAM_BUCKETS, plus the number of the bucket in it. Octave 0 holds 0..127 one
    by one, octave n > 0 holds the values whose highest bit is 6 + n, in buckets of
    2^(n-1). (Octaves 0 and 1 have buckets of the same size.) */
-static inline uint64_t eva_histogram_place(uint64_t value) {
+static inline uint64_t eva_histogram_index(uint64_t value) {
   unsigned highest = (unsigned)__builtin_clzll(value | (2 * EVA_HISTOGRAM_BUCKETS - 1)) ^ 63;
   unsigned shift = highest - EVA_HISTOGRAM_BITS;
   return ((uint64_t)shift << EVA_HISTOGRAM_BITS) + (value >> shift);
@@ -54,7 +54,7 @@ static inline uint64_t eva_histogram_place(uint64_t value) {
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
 /* Counts one value in a bucket whose 32-bit count is full; its octave exists. Returns 0
    or EVENTRING_E_MEMORY. */
-int eva_histogram_carry(struct eva_histogram *histogram, uint64_t place);
+int eva_histogram_carry(struct eva_histogram *histogram, uint64_t index);
 /* Returns how many values are in a bucket of an octave that exists. */
 static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, unsigned octave,
                                         unsigned bucket) {
@@ -66,16 +66,16 @@ static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, u
 /* Adds a value (eva_histogram_merge: all values of another histogram). Returns 0 or
    EVENTRING_E_MEMORY. */
 static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
-  const uint64_t place = eva_histogram_place(value), number = place / EVA_HISTOGRAM_BUCKETS;
+  const uint64_t index = eva_histogram_index(value), number = index / EVA_HISTOGRAM_BUCKETS;
   /* the first value takes this path, too */
   if (__builtin_expect(!histogram->octaves[number], 0)) {
     int status = eva_histogram_make_octave(histogram, (unsigned)number);
     if (status < 0) return status;
     if (histogram->count == 0) histogram->min = value;
   }
-  uint32_t *bucket = &histogram->octaves[number][place % EVA_HISTOGRAM_BUCKETS];
+  uint32_t *bucket = &histogram->octaves[number][index % EVA_HISTOGRAM_BUCKETS];
   if (__builtin_expect(*bucket == UINT32_MAX, 0)) {
-    int status = eva_histogram_carry(histogram, place);
+    int status = eva_histogram_carry(histogram, index);
     if (status < 0) return status;
   } else {
     ++*bucket;

@@ -40,7 +40,7 @@ struct eva_step {
 
 typedef void eva_step_callback(void *context, const struct eva_step *step);
 
-struct eva_step_place { /* the newest step of a domain */
+struct eva_newest_step { /* the newest step of a domain */
   struct eva_step step;  /* the step that is open, or that waits for its work */
   struct eventring_pause pause;
   uint64_t spans_context;
@@ -52,7 +52,7 @@ struct eva_steps {
   eva_step_callback *report;
   void *context;
   uint64_t torn;
-  struct eva_step_place place[EVENTRING_MAX_DOMAINS];
+  struct eva_newest_step newest[EVENTRING_MAX_DOMAINS];
 };
 
 /* Takes an event of class gc, for eva_steps_event. */

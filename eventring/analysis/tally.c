@@ -29,16 +29,16 @@ static struct eva_tally_domain *domain_at(struct eva_tally *tally, uint32_t slot
 /* The next functions return NULL if there is no memory. */
 
 static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_t id) {
-  size_t place = id % EVENTRING_MAX_EVENTS;
+  size_t index = id % EVENTRING_MAX_EVENTS;
   if (!domain->entries)
     domain->entries = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->entries);
   if (!domain->spans) domain->spans = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->spans);
   if (!domain->counters) domain->counters = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->counters);
   if (!domain->entries || !domain->spans || !domain->counters) return NULL;
-  if (!domain->entries[place])
-    domain->entries[place] = calloc(1, sizeof **domain->entries);
-  if (place >= domain->end) domain->end = place + 1;
-  return domain->entries[place];
+  if (!domain->entries[index])
+    domain->entries[index] = calloc(1, sizeof **domain->entries);
+  if (index >= domain->end) domain->end = index + 1;
+  return domain->entries[index];
 }
 
 static struct eva_tally_span *span_at(struct eva_tally_span **span) {

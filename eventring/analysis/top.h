@@ -41,7 +41,7 @@ static inline uint64_t eva_top_least(const struct eva_top *top) {
 int eva_top_add(struct eva_top *top, const void *row);
 /* Sorts the rows, the greatest first; no row may be added after that. */
 void eva_top_sort(struct eva_top *top);
-static inline void *eva_top_place(struct eva_top *top, size_t i) {
+static inline void *eva_top_at(struct eva_top *top, size_t i) {
   return top->rows + i * top->size;
 }
 static inline const void *eva_top_row(const struct eva_top *top, size_t i) {

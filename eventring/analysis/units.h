@@ -25,7 +25,7 @@ char *eva_percent_text(char *figure, uint64_t part, uint64_t whole); /* "12.34 %
 char *eva_seconds_text(char *figure, int64_t ns);     /* "12.345678901" */
 char *eva_wall_text(char *figure, int64_t ns);        /* "2024-05-01 12:00:00.123" */
 
-/* Returns room for a figure, for arguments of messages. A thread uses 16 such places in
+/* Returns room for a figure, for arguments of messages. A thread uses 16 such buffers in
    turn, so a text that one of the macros below returns is valid for 16 further calls. */
 char *eva_figure(void);
 #define eva_duration(ns) eva_duration_text(eva_figure(), ns)

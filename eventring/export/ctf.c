@@ -81,14 +81,14 @@ static int fail(struct ctf *c, const char *what, const char *path) {
   return 1;
 }
 
-static void path_of(const struct ctf *c, uint32_t place, char path[4096]) {
-  snprintf(path, 4096, "%.3000s/d%" PRIu32 "r%" PRIu32, c->run->path, place / EVENTRING_RINGS,
-           place % EVENTRING_RINGS);
+static void path_of(const struct ctf *c, uint32_t number, char path[4096]) {
+  snprintf(path, 4096, "%.3000s/d%" PRIu32 "r%" PRIu32, c->run->path, number / EVENTRING_RINGS,
+           number % EVENTRING_RINGS);
 }
 
-static int append(struct ctf *c, uint32_t place, const char *bytes, size_t size) {
+static int append(struct ctf *c, uint32_t number, const char *bytes, size_t size) {
   char path[4096];
-  path_of(c, place, path);
+  path_of(c, number, path);
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return fail(c, "create", path);
   while (size > 0) {
@@ -119,26 +119,26 @@ static bool makes(const char *name) {
 static char *put32(char *to, uint32_t value) { return export_copy(to, &value, sizeof value); }
 static char *put64(char *to, uint64_t value) { return export_copy(to, &value, sizeof value); }
 
-static int write_packet(struct ctf *c, uint32_t place) {
-  struct stream *s = &c->stream[place];
+static int write_packet(struct ctf *c, uint32_t number) {
+  struct stream *s = &c->stream[number];
   char *to = put32(put32(s->packet, CTF_MAGIC), 0);
   to = put64(put64(to, s->begin_ns), s->last_ns);
   to = put64(put64(to, s->size * 8), s->size * 8);
   to = put64(to, s->discarded);
-  put32(put32(to, place / EVENTRING_RINGS), place % EVENTRING_RINGS);
-  int result = append(c, place, s->packet, s->size);
+  put32(put32(to, number / EVENTRING_RINGS), number % EVENTRING_RINGS);
+  int result = append(c, number, s->packet, s->size);
   s->size = HEADER;
   s->begin_ns = s->last_ns;
   s->discards = false;
   return result;
 }
 
-static uint32_t place_of(uint32_t domain, uint8_t ring) {
+static uint32_t number_of(uint32_t domain, uint8_t ring) {
   return (domain % EVENTRING_MAX_DOMAINS) * EVENTRING_RINGS + ring % EVENTRING_RINGS;
 }
 
-static struct stream *stream_of(struct ctf *c, uint32_t place, uint64_t ns) {
-  struct stream *s = &c->stream[place];
+static struct stream *stream_of(struct ctf *c, uint32_t number, uint64_t ns) {
+  struct stream *s = &c->stream[number];
   if (s->packet) return s;
   s->packet = malloc(PACKET);
   if (!s->packet) {
@@ -162,10 +162,10 @@ static uint32_t new_class(struct ctf *c, const char *name, enum doing doing, enu
 
 static uint32_t class_of(struct ctf *c, const struct eventring_event *e, enum doing doing,
                          enum shape shape) {
-  struct names **place = e->def ? &c->known[e->id % EVENTRING_MAX_EVENTS] : &c->unknown;
-  if (!*place) *place = calloc(1, sizeof **place);
-  if (!*place) return 0;
-  uint32_t *id = &(*place)->id[doing][shape];
+  struct names **names = e->def ? &c->known[e->id % EVENTRING_MAX_EVENTS] : &c->unknown;
+  if (!*names) *names = calloc(1, sizeof **names);
+  if (!*names) return 0;
+  uint32_t *id = &(*names)->id[doing][shape];
   if (!*id) *id = new_class(c, e->name, doing, shape);
   return *id;
 }
@@ -257,16 +257,16 @@ static int put_domain(struct ctf *c, struct stream *s, const struct eventring_ev
 
 static int on_event(void *state, const struct eventring_event *e) {
   struct ctf *c = state;
-  uint32_t place = place_of(e->domain, e->ring);
+  uint32_t number = number_of(e->domain, e->ring);
   enum doing doing = doing_of(e);
   enum shape shape = shape_of(e);
-  struct stream *s = stream_of(c, place, e->ns);
+  struct stream *s = stream_of(c, number, e->ns);
   uint32_t class = class_of(c, e, doing, shape);
   if (!s || !class) {
     c->failed = true;
     return 1;
   }
-  if (s->size + MOST_EVENT > PACKET && write_packet(c, place) != 0) return 1;
+  if (s->size + MOST_EVENT > PACKET && write_packet(c, number) != 0) return 1;
   if (s->incarnation != e->incarnation && put_domain(c, s, e) != 0) {
     c->failed = true;
     return 1;
@@ -280,10 +280,10 @@ static int on_event(void *state, const struct eventring_event *e) {
    count. */
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct ctf *c = state;
-  uint32_t place = place_of(loss->domain, loss->ring);
-  struct stream *s = stream_of(c, place, loss->ns);
+  uint32_t number = number_of(loss->domain, loss->ring);
+  struct stream *s = stream_of(c, number, loss->ns);
   if (!s) return 1;
-  if (write_packet(c, place) != 0) return 1;
+  if (write_packet(c, number) != 0) return 1;
   s->discarded += loss->count;
   s->discards = true;
   return 0;
@@ -381,7 +381,7 @@ static void *begin(struct export_run *run) {
 }
 
 static void free_all(struct ctf *c) {
-  for (uint32_t place = 0; place < RINGS; place++) free(c->stream[place].packet);
+  for (uint32_t number = 0; number < RINGS; number++) free(c->stream[number].packet);
   for (uint32_t i = 0; i < c->count; i++) free(c->classes[i].name);
   for (int i = 0; i < EVENTRING_MAX_EVENTS; i++) free(c->known[i]);
   free(c->unknown);
@@ -392,9 +392,9 @@ static void free_all(struct ctf *c) {
 static int finish(void *state) {
   struct ctf *c = state;
   struct export_run *run = c->run;
-  for (uint32_t place = 0; place < RINGS && !run->error[0] && !c->failed; place++) {
-    const struct stream *s = &c->stream[place];
-    if (s->packet && (s->size > HEADER || s->discards)) write_packet(c, place);
+  for (uint32_t number = 0; number < RINGS && !run->error[0] && !c->failed; number++) {
+    const struct stream *s = &c->stream[number];
+    if (s->packet && (s->size > HEADER || s->discards)) write_packet(c, number);
   }
   if (!run->error[0] && !c->failed) write_metadata(c);
   int result = run->error[0] || c->failed ? -1 : 0;

@@ -12,7 +12,7 @@
 
 #define LEAST_SHARE 0.005
 
-/* Writes a text for the place between two quotes. */
+/* Writes a text that stands between two quotes. */
 static void put_text(FILE *out, const char *text) { export_write_text(out, text, "\"\\", ""); }
 
 /* Writes the colour of a share, from white to red. */

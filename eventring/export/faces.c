@@ -11,14 +11,14 @@ struct export_face *export_face_make(struct export_faces *faces,
                                      const struct eventring_event *event, const void *text,
                                      size_t size) {
   struct export_face **all = event->def ? faces->known : faces->unknown;
-  struct export_face **place = &all[event->id % EVENTRING_MAX_EVENTS];
+  struct export_face **kept = &all[event->id % EVENTRING_MAX_EVENTS];
   struct export_face *face = calloc(1, sizeof *face + size + READABLE);
   if (!face) return NULL;
   *face = (struct export_face){.def = event->def, .number = ++faces->count,
                                .size = (uint16_t)size};
   memcpy(face->text, text, size);
-  free(*place);
-  return *place = face;
+  free(*kept);
+  return *kept = face;
 }
 
 void export_faces_free(struct export_faces *faces) {

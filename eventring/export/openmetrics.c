@@ -98,7 +98,7 @@ struct history {
   bool failed;
 };
 
-enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, PLACES = IDS * (EVENTRING_MAX_DOMAINS + 1) };
+enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, INDEX_SIZE = IDS * (EVENTRING_MAX_DOMAINS + 1) };
 
 static uint64_t bytes_allowed(const struct history *m) {
   return FREE_BYTES + BYTES_AN_EVENT * m->seen;
@@ -125,10 +125,10 @@ static struct series *series_of(struct history *m, uint32_t domain, uint32_t inc
   id %= IDS;
   bool is_full = m->count >= MOST || 2 * m->bytes_an_instant > bytes_allowed(m);
   if (is_full && !m->index[domain * IDS + id]) domain = OTHERS;
-  uint32_t *place = &m->index[domain * IDS + id];
-  if (*place) return m->series[*place - 1];
+  uint32_t *entry = &m->index[domain * IDS + id];
+  if (*entry) return m->series[*entry - 1];
   struct series *series = make_series(m, domain, incarnation);
-  if (series) *place = m->count;
+  if (series) *entry = m->count;
   else m->failed = true;
   return series;
 }
@@ -494,7 +494,7 @@ static void *begin(struct export_run *run) {
   m->run = run;
   m->out = run->out;
   m->every_ns = run->every_ns;
-  m->index = calloc(PLACES, sizeof *m->index);
+  m->index = calloc(INDEX_SIZE, sizeof *m->index);
   if (m->index) return m;
   free(m);
   return NULL;

@@ -9,7 +9,7 @@
  * 1. Ids that a span has said are its ids. A parent that is not the id of a span around
  *    this one is remote: this span begins what the process does for another process.
  * 2. A span without said ids has the trace of the span around it, which is its parent.
- *    Its own id is derived: a hash of the recording, of its place and of its begin, so
+ *    Its own id is derived: a hash of the recording, of its domain and of its begin, so
  *    that each export gives the same id.
  * 3. An outermost span without said ids has the trace that its context has inherited.
  *    Otherwise it has the first trace that a span within it said without a parent, since

@@ -12,8 +12,8 @@ enum { PARENT_IS_KNOWN = 0x100, PARENT_IS_REMOTE = 0x200 };
 
 /* ---- Domains and classes ---------------------------------------------------------- */
 
-static uint64_t hash_of_place(uint64_t pid, uint64_t start_wall_ns, uint64_t tid,
-                              uint64_t since_start) {
+static uint64_t hash_of_domain(uint64_t pid, uint64_t start_wall_ns, uint64_t tid,
+                               uint64_t since_start) {
   const uint64_t hash = evr_hash_word(evr_hash_word(0, pid), start_wall_ns);
   return evr_hash_word(evr_hash_word(hash, tid), since_start);
 }
@@ -32,7 +32,7 @@ static void describe(struct otlp_traces *t, struct otlp_domain *d, uint32_t slot
   d->incarnation = incarnation;
   d->is_known = true;
   d->start_ns = process.start_ns;
-  d->place = hash_of_place((uint64_t)process.pid, (uint64_t)process.start_wall_ns,
+  d->hash = hash_of_domain((uint64_t)process.pid, (uint64_t)process.start_wall_ns,
                            (uint64_t)life.tid, life.start_ns - process.start_ns);
   a->is_json = t->file.is_json;
   a->b.size = 0;

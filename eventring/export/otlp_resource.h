@@ -2,7 +2,7 @@
 /* otlp_resource.h: describes who has recorded, as a Resource of OTLP by the semantic
  * conventions of OpenTelemetry, and which library wrote this (InstrumentationScope).
  *
- * Attributes come from these places; for each key, the first place that has it counts:
+ * Attributes come from these sources; for each key, the first source that has it counts:
  *
  *   1. the list that the user gives (`--resource`)
  *   2. OTEL_SERVICE_NAME, as service.name
@@ -12,7 +12,7 @@
  *
  * A list is `key=value,key=value`, where a value may contain %NN. Of two values of a key
  * in one list the last one counts. An empty service.name counts as none. A list with an
- * error is not used at all; this is an error in the first place, a note in the third.
+ * error is not used at all; this is an error in the first source, a note in the third.
  */
 #ifndef EVENTRING_EXPORT_OTLP_RESOURCE_H
 #define EVENTRING_EXPORT_OTLP_RESOURCE_H

@@ -9,31 +9,31 @@
 
 /* ---- Flows ------------------------------------------------------------------------ */
 
-struct place { uint64_t context; uint32_t domain, incarnation; uint8_t ring; };
+struct flow_key { uint64_t context; uint32_t domain, incarnation; uint8_t ring; };
 
-static uint64_t hash_of(const struct place *p) {
+static uint64_t hash_of(const struct flow_key *p) {
   const uint64_t hash = evr_hash_word(evr_hash_seed(), p->context);
   return evr_hash_word(hash, (uint64_t)p->incarnation << 32 | p->domain << 8 | p->ring);
 }
 
 static bool is_flow(const void *none, uintptr_t value, const void *key) {
   const struct otlp_flow *flow = (const struct otlp_flow *)value;
-  const struct place *p = key;
+  const struct flow_key *p = key;
   (void)none;
   return flow->context == p->context && flow->domain == p->domain && flow->ring == p->ring &&
          flow->incarnation == p->incarnation;
 }
 
-static struct place place_of(const struct otlp_flow *flow) {
-  return (struct place){flow->context, flow->domain, flow->incarnation, flow->ring};
+static struct flow_key key_of(const struct otlp_flow *flow) {
+  return (struct flow_key){flow->context, flow->domain, flow->incarnation, flow->ring};
 }
 
-static bool is_last(const struct otlp_spans *spans, const struct place *p) {
+static bool is_last(const struct otlp_spans *spans, const struct flow_key *p) {
   return spans->last && is_flow(NULL, (uintptr_t)spans->last, p);
 }
 
 static void free_flow(struct otlp_spans *spans, struct otlp_flow *flow) {
-  const struct place p = place_of(flow);
+  const struct flow_key p = key_of(flow);
   evr_table_drop(&spans->flows, hash_of(&p), (uintptr_t)flow);
   if (spans->last == flow) spans->last = NULL;
   free(flow->frames);
@@ -56,13 +56,13 @@ static void set_last(struct otlp_spans *spans, struct otlp_flow *flow) {
 
 struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
                                  uint8_t ring, uint64_t context) {
-  const struct place p = {context, domain, incarnation, ring};
+  const struct flow_key p = {context, domain, incarnation, ring};
   if (is_last(spans, &p)) return spans->last;
   return (struct otlp_flow *)evr_table_find(&spans->flows, hash_of(&p), is_flow, NULL, &p);
 }
 
 struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_event *e) {
-  const struct place p = {e->context, e->domain, e->incarnation, e->ring};
+  const struct flow_key p = {e->context, e->domain, e->incarnation, e->ring};
   if (is_last(spans, &p)) return spans->last;
   uintptr_t *value = evr_table_take(&spans->flows, hash_of(&p), is_flow, NULL, &p);
   struct otlp_flow *flow = value ? (struct otlp_flow *)*value : NULL;
@@ -146,8 +146,8 @@ void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct ot
 /* ---- Points and links ------------------------------------------------------------- */
 
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
-                     const struct eventring_event *e, uint64_t begin_ns, uint64_t place,
-                     uint64_t since_start) {
+                     const struct eventring_event *e, uint64_t begin_ns,
+                     uint64_t domain_hash, uint64_t since_start) {
   const uint32_t depth = (uint32_t)(frame - flow->frames);
   const bool again = flow->last_begin_ns == begin_ns && flow->last_depth == depth;
   flow->same = again ? flow->same + 1 : 0;
@@ -155,7 +155,7 @@ void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
   flow->last_depth = depth;
   frame->id = e->id;
   frame->begin_ns = begin_ns;
-  uint64_t key = evr_hash_word(evr_hash_word(place, since_start), e->context);
+  uint64_t key = evr_hash_word(evr_hash_word(domain_hash, since_start), e->context);
   key = evr_hash_word(key, (uint64_t)depth << 32 | (uint64_t)e->ring << 24 | flow->same);
   key = evr_hash_text(key, e->name);
   frame->span->key = key ? key : 1;
@@ -272,11 +272,11 @@ void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
 
 /* ---- The end ---------------------------------------------------------------------- */
 
-/* Compares two flows by place. A table has no fixed order, but all exports of a recording
-   must be the same. */
-static int by_place(const void *a, const void *b) {
+/* Compares two flows by their keys. A table has no fixed order, but all exports of a
+   recording must be the same. */
+static int by_key(const void *a, const void *b) {
   const struct otlp_flow *const *x = a, *const *y = b;
-  const struct place p = place_of(*x), q = place_of(*y);
+  const struct flow_key p = key_of(*x), q = key_of(*y);
   if (p.domain != q.domain) return p.domain < q.domain ? -1 : 1;
   if (p.incarnation != q.incarnation) return p.incarnation < q.incarnation ? -1 : 1;
   if (p.ring != q.ring) return p.ring < q.ring ? -1 : 1;
@@ -293,7 +293,7 @@ void otlp_spans_finish(struct otlp_spans *spans,
   for (size_t i = 0; flows && i < spans->flows.room; i++)
     if (spans->flows.entries[i].value)
       flows[count++] = (struct otlp_flow *)spans->flows.entries[i].value;
-  if (count) qsort(flows, count, sizeof(struct otlp_flow *), by_place);
+  if (count) qsort(flows, count, sizeof(struct otlp_flow *), by_key);
   for (size_t i = 0; i < count; i++) {
     struct otlp_flow *flow = flows[i];
     while (flow->count) {

@@ -72,7 +72,7 @@ struct otlp_spans {
 /* Returns the flow of an event, which is made if it is not there, or NULL when out of
    memory. */
 struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_event *event);
-/* Returns the flow of a place, or NULL if it has no frames. */
+/* Returns the flow of a context, or NULL if it has no frames. */
 struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
                                  uint8_t ring, uint64_t context);
 
@@ -94,11 +94,11 @@ struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *f
 /* Removes a frame, with all that it has. */
 void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct otlp_frame *frame);
 
-/* Stores in a frame which span it is. `place`: a hash of the domain, from which
+/* Stores in a frame which span it is. `domain_hash`: a hash of the domain, from which
    ids are derived. */
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
-                     const struct eventring_event *event, uint64_t begin_ns, uint64_t place,
-                     uint64_t since_start);
+                     const struct eventring_event *event, uint64_t begin_ns,
+                     uint64_t domain_hash, uint64_t since_start);
 /* Adds a point, whose `body` is point->size bytes of members, or a link to a span. */
 void otlp_frame_add_point(struct otlp_spans *spans, struct otlp_frame *frame,
                           const struct otlp_point *point, const char *body);

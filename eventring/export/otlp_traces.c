@@ -131,7 +131,7 @@ static struct otlp_frame *add_frame(struct otlp_traces *t, struct otlp_flow *flo
   struct otlp_span *around = span_around(t, e);
   const struct otlp_domain *d = otlp_domain_of(t, e->domain, e->incarnation);
   struct otlp_frame *frame = otlp_frame_make(&t->spans, flow, depth, around);
-  if (frame) otlp_frame_know(flow, frame, e, begin_ns, d->place, begin_ns - d->start_ns);
+  if (frame) otlp_frame_know(flow, frame, e, begin_ns, d->hash, begin_ns - d->start_ns);
   return frame;
 }
 
@@ -368,7 +368,7 @@ static void begin_async(struct otlp_traces *t, const struct eventring_event *e) 
   const struct otlp_domain *d = otlp_domain_of(t, e->domain, e->incarnation);
   l->span = otlp_span_new(&t->ids, frame ? frame->span : NULL);
   if (!l->span) return;
-  l->span->key = evr_hash_word(evr_hash_word(d->place, e->ns - d->start_ns), link_of(e));
+  l->span->key = evr_hash_word(evr_hash_word(d->hash, e->ns - d->start_ns), link_of(e));
   l->span->key = evr_hash_text(l->span->key, e->name) | 1;
   if (e->payload != EVENTRING_NONE)
     otlp_attribute_payload(&l->value, OTLP_ATTRIBUTES, "eventring.value", t->run->cursor, e);

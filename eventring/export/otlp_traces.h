@@ -23,7 +23,7 @@ struct otlp_step {
 struct otlp_domain {
   uint32_t incarnation, process;
   bool is_known;
-  uint64_t place;              /* a hash, from which span ids are derived */
+  uint64_t hash;               /* a hash, from which span ids are derived */
   uint64_t start_ns;           /* start of the recording of its process */
   struct otlp_text attributes; /* attributes that all its spans have */
   struct otlp_step *steps;          /* open steps, by class */

@@ -19,13 +19,13 @@
 /* ---- The vocabulary --------------------------------------------------------------- */
 
 /* All tables and columns in one list; the columns of each table follow its own entry. */
-enum place {
+enum column {
 #define TABLE(name, summary) FIRST_##name,
 #define COLUMN(table, name, type, meaning) AT_##table##_##name,
 #include "export/tables.def"
-  PLACES
+  COLUMNS
 };
-static const struct export_column all_columns[PLACES + 1] = {
+static const struct export_column all_columns[COLUMNS + 1] = {
 #define TABLE(name, summary) {NULL, NULL, summary},
 #define COLUMN(table, name, type, meaning) {#name, #type, meaning},
 #include "export/tables.def"
@@ -205,7 +205,7 @@ static int emit(struct export_rows *r, enum export_table table) {
     if (uses(r, at)) set_text(r, at, text); \
   } while (0)
 /* Sets the columns that several tables have. */
-#define SET_PLACE(r, table, e)                                                      \
+#define SET_RING(r, table, e)                                                       \
   do {                                                                              \
     set_int(r, IN(table, domain), (e)->domain);                                     \
     SET_TEXT(r, IN(table, domain_name), domain_name(r, (e)->domain, (e)->incarnation)); \
@@ -217,7 +217,7 @@ static int emit(struct export_rows *r, enum export_table table) {
     SET_TEXT(r, IN(table, name), (e)->name);                                        \
     SET_TEXT(r, IN(table, class),                                                   \
              eventring_cursor_name((r)->cursor, EVENTRING_NAME_CLASS, (e)->event_class)); \
-    SET_PLACE(r, table, e);                                                         \
+    SET_RING(r, table, e);                                                          \
     set_some(r, IN(table, context), (e)->context);                                  \
   } while (0)
 
@@ -326,7 +326,7 @@ int export_rows_lost(void *rows, const struct eventring_loss *loss) {
   if (!wants(r, EXPORT_TABLE_losses)) return 0;
   clear(r);
   set_int(r, IN(losses, ns), loss->ns);
-  SET_PLACE(r, losses, loss);
+  SET_RING(r, losses, loss);
   set_int(r, IN(losses, count), loss->count);
   set_int(r, IN(losses, before), loss->flags & EVENTRING_LOST_BEFORE ? 1 : 0);
   return emit(r, EXPORT_TABLE_losses);

@@ -3,7 +3,7 @@
  *
  * A scan has a cursor of the recording and the rows of its table from the last poll. A
  * poll takes at most POLLED events, so memory does not grow with the recording. A scan of
- * spans, counters, events or samples finds by bisection a place near the time that the
+ * spans, counters, events or samples finds by bisection a position near the time that the
  * query asks for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`), and begins there; SQLite
  * skips earlier rows. Columns that the query does not use are not kept.
  *
@@ -315,7 +315,7 @@ static int plan_groups(sqlite3_index_info *info) {
 
 /* Makes the plan of a scan, which may begin at a lower bound of a time; SQLite skips the
    rows before that bound. A scan of losses begins at the start of the recording: losses
-   before another place would count as missed. */
+   before another position would count as missed. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   const struct table *table = (struct table *)base;
   int count;

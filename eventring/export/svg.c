@@ -31,7 +31,7 @@ static const double least_width = 0.5;
 
 struct node {
   uint32_t parent, function, line; /* as in export_stack */
-  uint32_t depth, first, count;    /* its callees: places in `order` */
+  uint32_t depth, first, count;    /* its callees: indices in `order` */
   double own, all;
 };
 
@@ -132,42 +132,42 @@ static bool make_nodes(struct graph *g) {
 
 /* ---- What is shown ---------------------------------------------------------------- */
 
-struct place { uint32_t parent, node; double all; };
+struct ranked { uint32_t parent, node; double all; };
 
-static int compare_places(const void *left, const void *right) {
-  const struct place *a = left, *b = right;
+static int compare_siblings(const void *left, const void *right) {
+  const struct ranked *a = left, *b = right;
   if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
   if (a->all != b->all) return a->all > b->all ? -1 : 1;
   return a->node < b->node ? -1 : 1;
 }
 
 static int compare_figures(const void *left, const void *right) {
-  const struct place *a = left, *b = right;
+  const struct ranked *a = left, *b = right;
   return (a->all < b->all) - (a->all > b->all);
 }
 
 static bool order_nodes(struct graph *g) {
   uint32_t count = g->node_count - 1;
-  struct place *places = malloc((count + 1) * sizeof *places);
+  struct ranked *ranked = malloc((count + 1) * sizeof *ranked);
   g->order = malloc((count + 1) * sizeof *g->order);
-  if (!places || !g->order) {
-    free(places);
+  if (!ranked || !g->order) {
+    free(ranked);
     return false;
   }
   for (uint32_t i = 0; i < count; i++)
-    places[i] = (struct place){g->nodes[i + 1].parent, i + 1, g->nodes[i + 1].all};
-  qsort(places, count, sizeof *places, compare_figures);
+    ranked[i] = (struct ranked){g->nodes[i + 1].parent, i + 1, g->nodes[i + 1].all};
+  qsort(ranked, count, sizeof *ranked, compare_figures);
   g->scale = g->nodes[0].all > 0 ? (WIDTH - 2 * MARGIN) / g->nodes[0].all : 0;
   g->least = g->scale > 0 ? least_width / g->scale : 0;
-  if (count > MOST_BOXES && places[MOST_BOXES].all >= g->least)
-    g->least = nextafter(places[MOST_BOXES].all, INFINITY);
-  qsort(places, count, sizeof *places, compare_places);
+  if (count > MOST_BOXES && ranked[MOST_BOXES].all >= g->least)
+    g->least = nextafter(ranked[MOST_BOXES].all, INFINITY);
+  qsort(ranked, count, sizeof *ranked, compare_siblings);
   for (uint32_t i = count; i-- > 0;) {
-    g->order[i] = places[i].node;
-    g->nodes[places[i].parent].first = i;
-    g->nodes[places[i].parent].count++;
+    g->order[i] = ranked[i].node;
+    g->nodes[ranked[i].parent].first = i;
+    g->nodes[ranked[i].parent].count++;
   }
-  free(places);
+  free(ranked);
   return true;
 }
 

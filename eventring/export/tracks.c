@@ -25,7 +25,7 @@ struct export_ring_tracks {
 /* A context that has a row. */
 struct export_lane {
   uint64_t context;
-  uint32_t place; /* number of the slot and ring */
+  uint32_t ring;  /* number of its slot and ring */
   uint32_t lane;  /* number of the row, from 1 on */
 };
 
@@ -60,26 +60,26 @@ void export_tracks_close(struct export_tracks *t) {
 
 /* ---- Rows of contexts ------------------------------------------------------------- */
 
-static uint64_t hash_of(uint64_t context, uint32_t place) {
-  return evr_hash_word(evr_hash_word(evr_hash_seed(), place), context);
+static uint64_t hash_of(uint64_t context, uint32_t number) {
+  return evr_hash_word(evr_hash_word(evr_hash_seed(), number), context);
 }
 
 static bool is_lane(const void *none, uintptr_t value, const void *key) {
   const struct export_lane *a = (const struct export_lane *)value, *b = key;
   (void)none;
-  return a->context == b->context && a->place == b->place;
+  return a->context == b->context && a->ring == b->ring;
 }
 
 /* Returns the row of a context, or NULL if it has none. */
 static struct export_lane *lane_of(const struct export_tracks *t, uint64_t context,
-                                   uint32_t place) {
-  const struct export_lane key = {.context = context, .place = place};
-  return (struct export_lane *)evr_table_find(&t->lanes, hash_of(context, place), is_lane, NULL,
+                                   uint32_t number) {
+  const struct export_lane key = {.context = context, .ring = number};
+  return (struct export_lane *)evr_table_find(&t->lanes, hash_of(context, number), is_lane, NULL,
                                               &key);
 }
 
 static void drop_lane(struct export_tracks *t, struct export_lane *lane) {
-  evr_table_drop(&t->lanes, hash_of(lane->context, lane->place), (uintptr_t)lane);
+  evr_table_drop(&t->lanes, hash_of(lane->context, lane->ring), (uintptr_t)lane);
   free(lane);
 }
 
@@ -98,28 +98,28 @@ static bool grow_ring(struct export_ring_tracks *ring) {
 }
 
 /* Frees the rows of contexts of the domain that used the slot before. */
-static void forget_contexts(struct export_tracks *t, uint32_t place) {
+static void forget_contexts(struct export_tracks *t, uint32_t number) {
   for (size_t i = 0; i < t->lanes.room;) {
     struct export_lane *lane = (struct export_lane *)t->lanes.entries[i].value;
-    if (lane && lane->place == place) drop_lane(t, lane);
+    if (lane && lane->ring == number) drop_lane(t, lane);
     else i++;
   }
 }
 
-static struct export_ring_tracks *ring_of(struct export_tracks *t, uint32_t place,
+static struct export_ring_tracks *ring_of(struct export_tracks *t, uint32_t number,
                                           uint32_t incarnation) {
-  struct export_ring_tracks *ring = &t->rings[place];
+  struct export_ring_tracks *ring = &t->rings[number];
   if (ring->incarnation == incarnation) return ring;
-  forget_contexts(t, place);
+  forget_contexts(t, number);
   free_ring(t, ring);
   *ring = (struct export_ring_tracks){.incarnation = incarnation};
   t->last = NULL;
   return ring;
 }
 
-static struct export_track *track_at(struct export_tracks *t, uint32_t place, uint32_t incarnation,
+static struct export_track *track_at(struct export_tracks *t, uint32_t number, uint32_t incarnation,
                                      uint32_t lane) {
-  struct export_ring_tracks *ring = ring_of(t, place, incarnation);
+  struct export_ring_tracks *ring = ring_of(t, number, incarnation);
   while (ring->lanes <= lane) {
     if (!grow_ring(ring)) return NULL;
     ring->track[ring->lanes++] = NULL;
@@ -129,8 +129,8 @@ static struct export_track *track_at(struct export_tracks *t, uint32_t place, ui
   track = calloc(1, sizeof *track);
   if (!track) return NULL;
   track->id = ++t->count;
-  track->domain = place / EVENTRING_RINGS;
-  track->ring = place % EVENTRING_RINGS;
+  track->domain = number / EVENTRING_RINGS;
+  track->ring = number % EVENTRING_RINGS;
   track->incarnation = incarnation;
   track->lane = lane;
   ring->track[lane] = track;
@@ -139,13 +139,13 @@ static struct export_track *track_at(struct export_tracks *t, uint32_t place, ui
 }
 
 /* Takes a row for a context that has none. Returns 0 if all rows are in use. */
-static uint32_t take_lane(struct export_tracks *t, uint32_t place, uint32_t incarnation,
+static uint32_t take_lane(struct export_tracks *t, uint32_t number, uint32_t incarnation,
                           uint64_t context) {
-  struct export_ring_tracks *ring = ring_of(t, place, incarnation);
+  struct export_ring_tracks *ring = ring_of(t, number, incarnation);
   struct export_lane *made = t->lanes.used < MOST_LANES ? malloc(sizeof *made) : NULL;
   if (!made) return 0;
-  *made = (struct export_lane){.context = context, .place = place};
-  uintptr_t *value = evr_table_take(&t->lanes, hash_of(context, place), is_lane, NULL, made);
+  *made = (struct export_lane){.context = context, .ring = number};
+  uintptr_t *value = evr_table_take(&t->lanes, hash_of(context, number), is_lane, NULL, made);
   if (!value) {
     free(made);
     return 0;
@@ -156,34 +156,34 @@ static uint32_t take_lane(struct export_tracks *t, uint32_t place, uint32_t inca
   return made->lane;
 }
 
-static uint32_t place_of(uint32_t domain, uint8_t ring) {
+static uint32_t number_of(uint32_t domain, uint8_t ring) {
   return (domain % EVENTRING_MAX_DOMAINS) * EVENTRING_RINGS + ring % EVENTRING_RINGS;
 }
 
 struct export_track *export_track_of_ring(struct export_tracks *t, uint32_t domain,
                                           uint32_t incarnation, uint8_t ring) {
-  return track_at(t, place_of(domain, ring), incarnation, 0);
+  return track_at(t, number_of(domain, ring), incarnation, 0);
 }
 
 struct export_track *export_track_find(struct export_tracks *t,
                                        const struct eventring_event *event) {
-  uint32_t place = place_of(event->domain, event->ring), lane = 0;
-  ring_of(t, place, event->incarnation);
-  const struct export_lane *known = event->context ? lane_of(t, event->context, place) : NULL;
+  uint32_t number = number_of(event->domain, event->ring), lane = 0;
+  ring_of(t, number, event->incarnation);
+  const struct export_lane *known = event->context ? lane_of(t, event->context, number) : NULL;
   if (known) lane = known->lane;
   bool opens = event->kind == EVENTRING_BEGIN;
   if (event->context && !lane && opens)
-    lane = take_lane(t, place, event->incarnation, event->context);
-  struct export_track *track = track_at(t, place, event->incarnation, lane);
+    lane = take_lane(t, number, event->incarnation, event->context);
+  struct export_track *track = track_at(t, number, event->incarnation, lane);
   t->last = !event->context || lane ? track : NULL;
   t->last_context = event->context;
   return track;
 }
 
 void export_track_leave(struct export_tracks *t, const struct eventring_event *end) {
-  uint32_t place = place_of(end->domain, end->ring);
-  struct export_lane *lane = lane_of(t, end->context, place);
-  struct export_ring_tracks *ring = &t->rings[place];
+  uint32_t number = number_of(end->domain, end->ring);
+  struct export_lane *lane = lane_of(t, end->context, number);
+  struct export_ring_tracks *ring = &t->rings[number];
   if (!lane) return;
   if (ring->idle_count < ring->room) ring->idle[ring->idle_count++] = lane->lane;
   drop_lane(t, lane);

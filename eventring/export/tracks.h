@@ -19,7 +19,7 @@
 /* The value of a span's begin, kept until its end; see export_hold. */
 struct export_held {
   uint32_t depth;
-  uint32_t from, size; /* place in held_text of the track */
+  uint32_t from, size; /* position in held_text of the track */
 };
 
 struct export_track {

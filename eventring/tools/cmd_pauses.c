@@ -235,7 +235,7 @@ static void look_up(struct pauses *p, struct eva_step *step) {
 static void forget_in_gaps(struct pauses *p) {
   eva_gaps_sort(&p->gaps);
   for (size_t i = 0; i < p->top.count; i++) {
-    struct eva_step *step = &((struct row *)eva_top_place(&p->top, i))->step;
+    struct eva_step *step = &((struct row *)eva_top_at(&p->top, i))->step;
     if (eva_gaps_has(&p->gaps, step->domain, EVENTRING_USER, step->begin_ns)) step->span = -1;
     if (eva_gaps_has(&p->gaps, step->domain, EVENTRING_CALLS, step->begin_ns))
       step->function = -1;
@@ -255,7 +255,7 @@ static void read_recording(struct pauses *p) {
   eva_steps_finish(&p->steps);
   eva_top_sort(&p->top);
   for (size_t i = 0; looks_up && i < p->top.count; i++)
-    look_up(p, &((struct row *)eva_top_place(&p->top, i))->step);
+    look_up(p, &((struct row *)eva_top_at(&p->top, i))->step);
   query_looked_up(&p->q);
   forget_in_gaps(p);
   if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);

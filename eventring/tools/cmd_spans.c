@@ -320,7 +320,7 @@ static void look_up(struct spans *s, struct row *row) {
 static void complete_rows(struct spans *s) {
   bool looks_up = query_can_look_up(&s->q);
   for (size_t i = 0; i < s->top.count; i++) {
-    struct row *row = eva_top_place(&s->top, i);
+    struct row *row = eva_top_at(&s->top, i);
     add_times(&row->times, &row->time);
     if (looks_up) look_up(s, row);
   }
@@ -536,7 +536,7 @@ void spans_free(struct spans *s) {
   if (!s) return;
   for (int id = 0; id < EVENTRING_MAX_EVENTS; id++)
     if (s->kinds[id]) eva_histogram_free(&s->kinds[id]->durations), free(s->kinds[id]);
-  for (size_t i = 0; i < s->top.count; i++) free(((struct row *)eva_top_place(&s->top, i))->value);
+  for (size_t i = 0; i < s->top.count; i++) free(((struct row *)eva_top_at(&s->top, i))->value);
   eva_top_free(&s->top);
   eva_top_free(&s->names);
   eva_top_free(&s->open);
@@ -606,7 +606,7 @@ struct spans *spans_taken(struct page_run *run, uint64_t top) {
   s->top = (struct eva_top){.size = sizeof(struct row), .most = top, .before = is_earlier};
   page_spans_longest(run->events->spans, note_kept, s);
   eva_top_sort(&s->top);
-  for (size_t i = 0; i < s->top.count; i++) complete_kept(s, eva_top_place(&s->top, i));
+  for (size_t i = 0; i < s->top.count; i++) complete_kept(s, eva_top_at(&s->top, i));
   query_looked_up(&s->q);
   if (s->top.count) return s;
   spans_free(s);

@@ -169,9 +169,9 @@ static uint64_t longest_step(const struct top_process *p, uint64_t now) {
     if ((r->tenths[i].number + 1) * TENTH_NS > from && r->tenths[i].ns > longest)
       longest = r->tenths[i].ns;
   for (unsigned i = 0; goes_on && i < EVENTRING_MAX_DOMAINS; i++) {
-    const struct eva_step_place *place = &r->steps.place[i];
-    if (place->pause.open && now > place->step.begin_ns && now - place->step.begin_ns > longest)
-      longest = now - place->step.begin_ns;
+    const struct eva_newest_step *newest = &r->steps.newest[i];
+    if (newest->pause.open && now > newest->step.begin_ns && now - newest->step.begin_ns > longest)
+      longest = now - newest->step.begin_ns;
   }
   return longest;
 }
