@@ -93,8 +93,8 @@ static int read_words(const struct command *self, int count, char **words,
 
 /* ---- Filter -------------------------------------------------------------- */
 
-static bool wants_place(const struct filter *filter, uint32_t domain,
-                        uint8_t ring, uint64_t ns) {
+static bool wants_source(const struct filter *filter, uint32_t domain,
+                         uint8_t ring, uint64_t ns) {
   if (filter->domain != UINT64_MAX && domain != filter->domain) return false;
   if (filter->ring_index >= 0 && ring != filter->ring_index) return false;
   return ns >= filter->window.since && ns <= filter->window.until;
@@ -122,7 +122,7 @@ static bool wants(const struct dump_options *options,
   const struct filter *filter = &options->filter;
   if (!name_choice_wants(&filter->name, event->name)) return false;
   if (!(filter->classes >> event->event_class & 1)) return false;
-  return wants_place(filter, event->domain, event->ring, event->ns);
+  return wants_source(filter, event->domain, event->ring, event->ns);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
   const struct dump_options *options = context;
-  if (wants_place(&options->filter, loss->domain, loss->ring, loss->ns))
+  if (wants_source(&options->filter, loss->domain, loss->ring, loss->ns))
     dump_loss(&options->format, loss);
   return go_on(options, false);
 }

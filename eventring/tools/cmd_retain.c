@@ -371,8 +371,8 @@ static int ask_each(struct retain *r, char *const *paths) {
   return asked ? status : wrong("no process of the program records any more");
 }
 
-/* Asks the processes of a PROGRAM. If there are no recordings in the usual place, because
-   the user has put a stream elsewhere, asks only the process that was opened. */
+/* Asks the processes of a PROGRAM. If there are no recordings in the usual directories,
+   because the user has put a stream elsewhere, asks only the process that was opened. */
 static int ask_program(struct retain *r) {
   if (!ask_let_run(&r->reader, r->run_ns))
     return wrong("the program ended before it was asked (--seconds)");

@@ -95,14 +95,14 @@ static void look_for_name(struct query *q) {
 }
 
 static struct kind *kind_of(struct spans *s, uint16_t id) {
-  struct kind **place = &s->kinds[id % EVENTRING_MAX_EVENTS];
-  if (!*place) {
+  struct kind **kept = &s->kinds[id % EVENTRING_MAX_EVENTS];
+  if (!*kept) {
     look_for_name(&s->q); /* a running program defines names as it uses them */
-    *place = need_zeroed(1, sizeof **place);
-    (*place)->id = id;
+    *kept = need_zeroed(1, sizeof **kept);
+    (*kept)->id = id;
     s->kind_count++;
   }
-  return *place;
+  return *kept;
 }
 
 static void add_times(struct times *sum, const struct eva_span_time *time) {

@@ -65,8 +65,8 @@ static void print_padded(FILE *out, const char *text, size_t width) {
   for (; size < width; size++) fputc(' ', out);
 }
 
-static void print_place(const struct dump_format *format, uint64_t ns, uint32_t domain,
-                        uint32_t incarnation, uint8_t ring, uint32_t depth) {
+static void print_head(const struct dump_format *format, uint64_t ns, uint32_t domain,
+                       uint32_t incarnation, uint8_t ring, uint32_t depth) {
   print_time(format, ns);
   unsigned indent = 2 * (depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT);
   fprintf(format->out, " %3" PRIu32 " ", domain);
@@ -295,7 +295,7 @@ static void print_event(const struct dump_format *to, const struct eventring_eve
   struct line line;
   const struct dump_format *format = &line.format;
   begin_line(&line, to);
-  print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
+  print_head(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fprintf(format->out, "%c ", sign_of(event));
   print_foreign(format->out, event->name, strlen(event->name));
   if (event->kind == EVENTRING_LINKED) fprintf(format->out, " #%" PRIu64, event->link);
@@ -309,7 +309,7 @@ static void print_loss(const struct dump_format *to, const struct eventring_loss
   struct line line;
   const struct dump_format *format = &line.format;
   begin_line(&line, to);
-  print_place(format, loss->ns, loss->domain, loss->incarnation, loss->ring, 0);
+  print_head(format, loss->ns, loss->domain, loss->incarnation, loss->ring, 0);
   fprintf(format->out, "# %s events lost%s", eva_count(loss->count), loss->flags &
           EVENTRING_LOST_BEFORE ? " (overwritten before reading began)" : "");
   end_line(&line, to->out);
@@ -321,7 +321,7 @@ static void print_open_span(const struct dump_format *to, const struct eventring
   const struct dump_format *format = &line.format;
   char text[EVA_SO_FAR];
   begin_line(&line, to);
-  print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
+  print_head(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fputs("| ", format->out);
   print_foreign(format->out, event->name, strlen(event->name));
   if (event->flags & EVENTRING_MAY_BE_OVER)
@@ -450,8 +450,8 @@ static void put_source(const struct dump_format *format, struct eva_json *json, 
   eva_json_string_at(json, "ring", eva_ring_name(format->cursor, ring));
 }
 
-static void put_place(const struct dump_format *format, struct eva_json *json, uint64_t ns,
-                      uint32_t domain, uint32_t incarnation, uint8_t ring) {
+static void put_head(const struct dump_format *format, struct eva_json *json, uint64_t ns,
+                     uint32_t domain, uint32_t incarnation, uint8_t ring) {
   eva_json_open_object(json);
   eva_json_uint_at(json, "version", 1);
   eva_json_uint_at(json, "ns", ns);
@@ -495,7 +495,7 @@ static void put_event(const struct dump_format *format, const char *kind,
   struct eva_json json;
   write_lines(format);
   eva_json_start(&json, format->out);
-  put_place(format, &json, event->ns, event->domain, event->incarnation, event->ring);
+  put_head(format, &json, event->ns, event->domain, event->incarnation, event->ring);
   put_identity(format, &json, kind, event);
   eva_json_uint_at(&json, "depth", event->depth);
   if (event->context) eva_json_uint_at(&json, "context", event->context);
@@ -525,7 +525,7 @@ struct face { /* a part of lines: members, each with a comma before it */
 };
 
 enum {
-  PLACES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS,
+  SOURCES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS,
   KINDS = 8,
   LINES = 64 << 10, /* bytes of lines that are collected */
   LINE = 8192       /* the most bytes of a line of a common event */
@@ -541,12 +541,12 @@ struct dump_faces {
   struct {
     uint32_t incarnation; /* 0: none yet */
     struct face face;
-  } source[PLACES];
+  } source[SOURCES];
   struct face identity[EVENTRING_MAX_EVENTS][KINDS];
 };
 
 static void free_faces(struct dump_faces *faces) {
-  for (size_t i = 0; i < PLACES; i++) free(faces->source[i].face.text);
+  for (size_t i = 0; i < SOURCES; i++) free(faces->source[i].face.text);
   for (size_t i = 0; i < EVENTRING_MAX_EVENTS; i++)
     for (size_t kind = 0; kind < KINDS; kind++) free(faces->identity[i][kind].text);
   free(faces);
@@ -603,13 +603,13 @@ static void put_identity_of(const struct dump_format *format, struct eva_json *j
 static const struct face *source_of(const struct dump_format *format,
                                     const struct eventring_event *event) {
   struct dump_faces *faces = format->faces;
-  const size_t place =
+  const size_t number =
       event->domain % EVENTRING_MAX_DOMAINS * EVENTRING_RINGS + event->ring % EVENTRING_RINGS;
-  if (faces->source[place].incarnation != event->incarnation) {
-    make_face(&faces->source[place].face, format, event, put_source_of);
-    faces->source[place].incarnation = event->incarnation;
+  if (faces->source[number].incarnation != event->incarnation) {
+    make_face(&faces->source[number].face, format, event, put_source_of);
+    faces->source[number].incarnation = event->incarnation;
   }
-  return &faces->source[place].face;
+  return &faces->source[number].face;
 }
 
 static const struct face *identity_of(const struct dump_format *format,
@@ -705,7 +705,7 @@ static void put_loss(const struct dump_format *format,
   struct eva_json json;
   write_lines(format);
   eva_json_start(&json, format->out);
-  put_place(format, &json, loss->ns, loss->domain, loss->incarnation, loss->ring);
+  put_head(format, &json, loss->ns, loss->domain, loss->incarnation, loss->ring);
   eva_json_string_at(&json, "kind", "lost");
   eva_json_uint_at(&json, "count", loss->count);
   eva_json_bool_at(&json, "before", loss->flags & EVENTRING_LOST_BEFORE);

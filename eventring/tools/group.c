@@ -295,8 +295,8 @@ static bool is_quiet(struct group *g, const char *directory) {
   return same && !g->some_failed && age > QUIET_LOOK_NS;
 }
 
-/* Looks for the recordings of children. They write to the same place as their parents,
-   because they inherit the environment. */
+/* Looks for the recordings of children. They write to the same directory as their
+   parents, because they inherit the environment. */
 static void look_for_children(struct group *g) {
   unsigned targets = g->count;
   g->some_failed = false;

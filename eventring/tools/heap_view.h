@@ -23,7 +23,7 @@ struct heap_node { /* a row of the output; by stack, a node of a tree */
   uint32_t through;
   struct eva_amount self[EVA_MEASURES], total[EVA_MEASURES]; /* `total` includes the
                                                                 callees */
-  uint32_t rank;     /* place in the chosen order; 0 is the greatest */
+  uint32_t rank;     /* position in the chosen order; 0 is the greatest */
 };
 
 struct heap_view {

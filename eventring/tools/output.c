@@ -102,7 +102,7 @@ static void blank_unfinished_block(struct output *o, const struct write_job *job
 }
 
 /* Blanks a packet that was written in part, so that it does not look like a damaged
-   packet. If nothing of the last packet was written, its place is free again, as no
+   packet. If nothing of the last packet was written, its space is free again, as no
    reader has seen it. */
 static void blank_unfinished_packet(struct output *o, const struct write_job *job) {
   static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
@@ -183,7 +183,7 @@ static void release(struct output *o, struct piece_job *p) {
 }
 
 /* Takes back a finished job. What is lost by a failure depends on earlier writes. In a
-   plain file this is the earlier job for the same place, which was written first. In a
+   plain file this is the earlier job for the same offset, which was written first. In a
    packed file a failed job waits for all earlier ones. */
 static void take_back(struct output *o, struct piece_job *p) {
   if (!p->job.error) p->job.error = p->no_room;
@@ -224,14 +224,14 @@ static void give_back_space(struct output *o) {
   if (fstat(o->fd, &st) == 0) (void)!ftruncate(o->fd, st.st_size);
 }
 
-/* Gives a finished packet its place, and submits the write. */
-static void place_packet(struct output *o, struct piece_job *p) {
+/* Gives a finished packet its offset, and submits the write. */
+static void append_packet(struct output *o, struct piece_job *p) {
   o->coming_bytes -= p->pack.room;
   p->job = (struct write_job){.from = p->pack.to, .size = p->pack.size, .offset = o->packed_bytes,
                               .error = p->pack.error};
   if (!p->job.error && !p->is_vital) p->job.error = reserve(o, o->packed_bytes + p->pack.size);
   if (p->job.error) {
-    p->job.size = 0; /* the packet gets no place */
+    p->job.size = 0; /* the packet gets no offset */
     take_back(o, p);
     return;
   }
@@ -243,12 +243,12 @@ static struct piece_job *job_of_pack(struct pack_job *pack) {
   return (struct piece_job *)((char *)pack - offsetof(struct piece_job, pack));
 }
 
-static void place_packets(struct output *o, uint64_t timeout_ns) {
+static void append_packets(struct output *o, uint64_t timeout_ns) {
   struct pack_job *pack;
   if (!o->packer) return;
   if (writer_jobs(o->writer) && timeout_ns > SHORT_NS) timeout_ns = SHORT_NS;
   while ((pack = packer_reap(o->packer, timeout_ns)) != NULL) {
-    place_packet(o, job_of_pack(pack));
+    append_packet(o, job_of_pack(pack));
     timeout_ns = 0;
   }
 }
@@ -257,7 +257,7 @@ bool output_is_busy(const struct output *o) { return o->jobs != 0; }
 
 void output_reap(struct output *o, uint64_t timeout_ns) {
   struct write_job *job;
-  place_packets(o, timeout_ns);
+  append_packets(o, timeout_ns);
   /* packets may be finished earlier */
   if (o->packer && packer_jobs(o->packer)) timeout_ns = 0;
   while ((job = writer_reap(o->writer, timeout_ns)) != NULL) {

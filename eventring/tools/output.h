@@ -12,7 +12,7 @@
  * buffer: the beginnings of units, the other events, and records. A reader that opens the
  * file needs the headers of all units, and must unpack all that is packed with the
  * headers, so little else is packed with them. Threads compress a packet. When its size
- * is known, it gets a place at the end of the file and is written like any other job. A
+ * is known, it gets an offset at the end of the file and is written like any other job. A
  * packet that could not be written is lost as a whole.
  *
  * The name: a file without its front is no recording. So it is called PATH.partial until
@@ -20,7 +20,7 @@
  * killed, PATH either does not exist or can be read.
  *
  * A full disk: the front and the first records, without which the rest is not readable,
- * have their space from the beginning. In a plain file this space is at their places. In
+ * have their space from the beginning. In a plain file this space is at their offsets. In
  * a packed file it is behind the end, and only the packets of the first and the last
  * update may use it. This is why records have packets of their own. */
 #ifndef EVENTRING_TOOL_OUTPUT_H

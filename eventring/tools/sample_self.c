@@ -46,7 +46,7 @@ static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory)
 }
 
 /* Opens the recording of a process. If /proc does not show what the process maps,
-   searches for the recording's file in the default place, and where programs that are
+   searches for the recording's file in the default directory, and where programs that are
    started here put their files. */
 static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;

@@ -53,12 +53,12 @@ static void put_process(FILE *out, const struct live_process *p) {
   fputs("</td></tr>\n", out);
 }
 
-/* Writes the page from *at up to the line `place`, and moves *at behind it. */
-static void put_up_to(FILE *out, const char **at, const char *place) {
-  const char *found = strstr(*at, place);
+/* Writes the page from *at up to the line `mark`, and moves *at behind it. */
+static void put_up_to(FILE *out, const char **at, const char *mark) {
+  const char *found = strstr(*at, mark);
   const char *end = found ? found : serve_page_end;
   fwrite(*at, 1, (size_t)(end - *at), out);
-  *at = found ? found + strlen(place) : end;
+  *at = found ? found + strlen(mark) : end;
 }
 
 void serve_page_put(FILE *out, const struct live_processes *live) {

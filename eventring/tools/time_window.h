@@ -31,7 +31,7 @@ bool time_window_is_asked_for(const struct time_window *window);
 int time_window_check(const struct command *self, const struct time_window *window);
 /* Computes the times for a recording that has not been polled. Makes its cursor begin
    shortly before `since`, or, backwards, shortly after `until`; the caller must leave out
-   the rest. Finds the place by bisection, however long the recording is. The end of a
+   the rest. Finds the position by bisection, however long the recording is. The end of a
    live recording is its present end. Returns false, after a message, if `until` is before
    `since`. */
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor);

@@ -69,7 +69,7 @@ struct screen {
   bool frozen, quits, is_detail, draws;
   enum over over;
   struct top_process *chosen;  /* a process of the list; NULL if none is chosen */
-  size_t row;                  /* place of the chosen process in the list */
+  size_t row;                  /* index of the chosen process in the list */
   size_t first, detail_first;  /* number of the first row, or first line, on the screen */
   struct top_detail detail;
   struct top_child action;     /* a command that a key has started */

@@ -47,11 +47,11 @@ async function largestAllocator(page) {
 }
 
 async function longestStep(page) {
-  const pauses = await page.pauses(), places = await page.places(), {head, grid} = page;
+  const pauses = await page.pauses(), lines = await page.nearLines(), {head, grid} = page;
   let at = 0;
   for (let i = 1; i < pauses.count; i++) if (pauses.length[i] > pauses.length[at]) at = i;
   if (pauses.count === 0) return null;
-  const reason = pauses.reason[at], cpu = pauses.cpu[at], doing = doingText(page, pauses, places, at);
+  const reason = pauses.reason[at], cpu = pauses.cpu[at], doing = doingText(page, pauses, lines, at);
   return make("p", {}, `The longest step took ${durationText(pauses.length[at])}, at `,
     linkElement(grid.moment(pauses.begin[at]), () => page.goToPause(at)),
     cpu < 0 ? "" : cpu < pauses.length[at] / 2 ? `, though it was on a processor for only ${durationText(cpu)} of that`

@@ -23,7 +23,7 @@ unsigned page_bucket_of(uint64_t value) {
 
 /* Returns the index in the list of the bucket with this number, or the index where it
    belongs. */
-static uint32_t place_of(const struct page_buckets *buckets, unsigned number) {
+static uint32_t index_of(const struct page_buckets *buckets, unsigned number) {
   uint32_t low = 0, high = buckets->count;
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
@@ -34,7 +34,7 @@ static uint32_t place_of(const struct page_buckets *buckets, unsigned number) {
 }
 
 int page_buckets_add(struct page_buckets *buckets, unsigned number, uint64_t count) {
-  const uint32_t at = place_of(buckets, number);
+  const uint32_t at = index_of(buckets, number);
   if (at < buckets->count && number_of(buckets->list[at]) == number) {
     buckets->list[at] += count;
     return EVENTRING_OK;

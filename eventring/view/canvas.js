@@ -74,7 +74,7 @@ class Plot {
   }
 
   // Of an event, in pixels of the page.
-  place(event) {
+  pointOf(event) {
     const {left, top} = this.canvas.getBoundingClientRect();
     return {x: event.clientX - left, y: event.clientY - top};
   }
@@ -145,30 +145,30 @@ function tickText(ns, step) {
 function drawTimeAxis(context, {offsetNs}, {begin, end}, x, width, y, bottom) {
   const step = Math.max(1, tickStep(end - begin, width / 90));
   for (let at = Math.ceil((begin + offsetNs) / step) * step; at < end + offsetNs; at += step) {
-    const place = x + (at - offsetNs - begin) / (end - begin) * width;
+    const position = x + (at - offsetNs - begin) / (end - begin) * width;
     context.fillStyle = palette.line;
-    context.fillRect(Math.round(place), y, 1, bottom - y);
+    context.fillRect(Math.round(position), y, 1, bottom - y);
     context.fillStyle = palette.soft;
-    if (place + 60 < x + width) context.fillText(tickText(at, step), place + 4, y + 10);
+    if (position + 60 < x + width) context.fillText(tickText(at, step), position + 4, y + 10);
   }
 }
 
-// The lengths that a logarithmic axis has, [ns, y]: `place` says where one is. Powers of ten
+// The lengths that a logarithmic axis has, [ns, y]: `position` says where one is. Powers of ten
 // first, then what there is room for.
-function lengthTicks(place, bottom) {
+function lengthTicks(position, bottom) {
   const ticks = [];
   for (const times of [1, 2, 5])
     for (let ns = times; ns < 1e13; ns *= 10) {
-      const y = Math.round(place(ns));
+      const y = Math.round(position(ns));
       if (y >= 7 && y <= bottom && ticks.every(([, other]) => Math.abs(other - y) >= 18))
         ticks.push([ns, y]);
     }
   return ticks;
 }
 
-function drawLengthAxis(context, place, x, width, bottom) {
+function drawLengthAxis(context, position, x, width, bottom) {
   context.textAlign = "right";
-  for (const [ns, y] of lengthTicks(place, bottom)) {
+  for (const [ns, y] of lengthTicks(position, bottom)) {
     context.fillStyle = palette.line;
     context.fillRect(x, y, width, 1);
     context.fillStyle = palette.soft;
@@ -178,10 +178,10 @@ function drawLengthAxis(context, place, x, width, bottom) {
 }
 
 // What is outside of the selected range, and its borders.
-function drawSelection(context, selection, place, left, right, height) {
+function drawSelection(context, selection, position, left, right, height) {
   if (selection.isWhole) return;
-  const from = clamp(place(selection.beginNs), left, right), to = clamp(place(selection.endNs),
-      left, right);
+  const from = clamp(position(selection.beginNs), left, right),
+      to = clamp(position(selection.endNs), left, right);
   context.fillStyle = palette.shade;
   context.fillRect(left, 0, from - left, height);
   context.fillRect(to, 0, right - to, height);

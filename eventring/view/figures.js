@@ -23,7 +23,7 @@ function eachBucket(histogram, call) {
     call(bucket += numberOf(histogram[i]), numberOf(histogram[i + 1]));
 }
 
-// The first of `count` rows that is not before a place: those that are come first.
+// The first of `count` rows that is not before a position: those that are come first.
 function firstRow(count, isBefore) {
   let from = 0, to = count;
   while (from < to) {

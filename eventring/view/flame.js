@@ -131,7 +131,7 @@ class Flame {
 
   // -1: there is none.
   nodeAt(event) {
-    const {tree} = this, {x, y} = this.plot.place(event),
+    const {tree} = this, {x, y} = this.plot.pointOf(event),
         row = tree && tree.rows[Math.floor(y / FRAME)], at = this.from + x / this.scale;
     const node = row ? row[firstAfter(tree, row, at)] : -1;
     return tree && tree.x[node] <= at ? node : -1;
@@ -167,10 +167,10 @@ class Flame {
   key(event) {
     const {tree, at, plot} = this, {key} = event;
     if (!tree || !plot.hasFocus) return false;
-    const row = tree.rows[tree.depth[at]], place = row.indexOf(at),
+    const row = tree.rows[tree.depth[at]], index = row.indexOf(at),
         below = tree.rows[tree.depth[at] + 1] || [];
     const to = {ArrowUp: tree.parent[at], ArrowDown: below.find((node) => tree.parent[node] === at),
-        ArrowLeft: row[place - 1], ArrowRight: row[place + 1]}[key];
+        ArrowLeft: row[index - 1], ArrowRight: row[index + 1]}[key];
     if (to !== undefined) this.go(to);
     else if (key === "Enter") this.zoom(at);
     else if (key === "Escape" && this.root > 0) this.zoom(0);

@@ -114,11 +114,11 @@ class HeatMap {
   }
 
   cellAt(event) {
-    return clamp((this.plot.place(event).x - PLOT_LEFT) / this.width, 0, 1) * this.page.grid.cells;
+    return clamp((this.plot.pointOf(event).x - PLOT_LEFT) / this.width, 0, 1) * this.page.grid.cells;
   }
 
   tip(event) {
-    const {heat, page: {grid}} = this, y = this.height() - this.plot.place(event).y;
+    const {heat, page: {grid}} = this, y = this.height() - this.plot.pointOf(event).y;
     if (!heat?.rows || y < 0) return null;
     const at = Math.floor(this.cellAt(event) / 2 ** heat.level), ns = grid.cellNs * 2 ** heat.level,
         row = heat.low + Math.floor(y / this.rowHeight());

@@ -48,7 +48,7 @@ function lanesOf(data, choice, domain) {
   return lanes;
 }
 
-// The row of a track, or of stacks, at a place; -1: its strip.
+// The row of a track, or of stacks, at a height; -1: its strip.
 function rowAt(lane, y) {
   return Math.floor((y - lane.y - LANE.strip) / (lane.kind === "stacks" ? LANE.stack : LANE.row));
 }
@@ -60,7 +60,7 @@ function firstCounters(head, counters) {
       ...names.filter((name) => ["live_words", "heap_words"].includes(head.label(name)))]);
 }
 
-// Where the view [begin, end) goes when it is zoomed at a place, or moved, in a run of `whole`.
+// Where the view [begin, end) goes when it is zoomed at a time, or moved, in a run of `whole`.
 function zoomed({begin, end}, factor, at, whole) {
   const length = clamp((end - begin) * factor, 50, whole),
       from = at - (at - begin) / (end - begin) * length;

@@ -32,8 +32,8 @@ class Page {
   figuresOn(section) {
     return this.once(section, figuresOnStacks);
   }
-  async places() {
-    return this.placed ||= placesByDomain(await this.stacks(), await this.figuresOn("samples"),
+  async nearLines() {
+    return this.linesNear ||= linesByDomain(await this.stacks(), await this.figuresOn("samples"),
         this.grid);
   }
 

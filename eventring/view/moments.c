@@ -72,7 +72,7 @@ static bool is_alike(const void *context, uintptr_t value, const void *key) {
   return a->track == b->track && a->id == b->id;
 }
 
-/* Returns the place that holds the number of the last instant of the same name and track,
+/* Returns the entry that holds the number of the last instant of the same name and track,
    or NULL when out of memory. */
 static uintptr_t *last_like(struct page_moments *moments, const struct instant *instant) {
   const uint64_t hash =

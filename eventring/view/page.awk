@@ -65,9 +65,9 @@ function put(file, ends,   line) {
   for (i = 1; i <= count; i++) put(file[i], "</script|<!--")
   next
 }
-/^@SECTIONS@$/ { places++ }
+/^@SECTIONS@$/ { marks++ }
 { sub(/^ +/, ""); print }
 END {
-  if (places != 1) refuse("page.html", "no line @SECTIONS@, or several")
+  if (marks != 1) refuse("page.html", "no line @SECTIONS@, or several")
   exit failed
 }

@@ -20,24 +20,24 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char page_text_begin[], page_text_end[];
 
-#define PLACE "\n@SECTIONS@\n"
+#define MARK "\n@SECTIONS@\n"
 
-static const char *place(void) {
-  const char *at = strstr(page_text_begin, PLACE);
+static const char *mark(void) {
+  const char *at = strstr(page_text_begin, MARK);
   return at ? at + 1 : page_text_end;
 }
 
 static const char *behind(void) {
-  const char *at = place();
-  return at == page_text_end ? at : at + sizeof PLACE - 2;
+  const char *at = mark();
+  return at == page_text_end ? at : at + sizeof MARK - 2;
 }
 
 size_t page_text_size(void) {
-  return (size_t)(place() - page_text_begin) + (size_t)(page_text_end - behind());
+  return (size_t)(mark() - page_text_begin) + (size_t)(page_text_end - behind());
 }
 
 void page_put_begin(FILE *out) {
-  fwrite(page_text_begin, 1, (size_t)(place() - page_text_begin), out);
+  fwrite(page_text_begin, 1, (size_t)(mark() - page_text_begin), out);
 }
 
 void page_put_end(FILE *out) { fwrite(behind(), 1, (size_t)(page_text_end - behind()), out); }

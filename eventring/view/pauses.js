@@ -20,7 +20,7 @@ class Pauses {
   async fill(panel) {
     const {page} = this;
     this.pauses = await page.pauses();
-    this.places = await page.places();
+    this.lines = await page.nearLines();
     this.all = (await page.series()).filter((series) => series.of === "pause");
     if (this.pauses.count + this.all.length === 0)
       return panel.append(page.missing("The recording has no step of the collector.", "pauses"));
@@ -64,7 +64,7 @@ class Pauses {
       known("work", "work", bytesText), textColumn("step", (i) => head.label(pauses.name[i])),
       textColumn("reason", (i) => this.reasonText(pauses.reason[i])),
       textColumn("domain", (i) => head.domainLabel(pauses.domain[i])),
-      textColumn("the program was", (i) => doingText(page, pauses, this.places, i) || "-")], this.shown, {sort: 1, limit: 25});
+      textColumn("the program was", (i) => doingText(page, pauses, this.lines, i) || "-")], this.shown, {sort: 1, limit: 25});
     this.longest.replaceChildren(this.table.element);
     this.show();
   }
@@ -102,10 +102,10 @@ class Pauses {
 
   // The pause at the pointer; -1.
   nearest(event) {
-    const place = this.plot.place(event);
+    const point = this.plot.pointOf(event);
     let best = -1, least = 12;
     for (const [i, x, y] of this.drawn) {
-      const away = Math.hypot(place.x - x, place.y - y);
+      const away = Math.hypot(point.x - x, point.y - y);
       if (away < least) [best, least] = [i, away];
     }
     this.plot.canvas.style.cursor = best < 0 ? "" : "pointer";
@@ -141,9 +141,9 @@ class Pauses {
 
 // What the program was in when a step began: its innermost span, and the function of its calls or
 // the line that samples around then have; "" if nothing is known.
-function doingText({head}, pauses, places, i) {
+function doingText({head}, pauses, lines, i) {
   const {span, function: fn, domain, begin} = pauses,
-      place = fn[i] < 0 && places[Math.max(0, domain[i])]?.(begin[i]);
+      line = fn[i] < 0 && lines[Math.max(0, domain[i])]?.(begin[i]);
   return [...[span, fn].filter((known) => known[i] >= 0).map((known) => `in ${head.label(known[i])}`),
-      place ? `near ${place}` : ""].filter(Boolean).join(", ");
+      line ? `near ${line}` : ""].filter(Boolean).join(", ");
 }

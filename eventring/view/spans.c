@@ -742,7 +742,7 @@ static int compare_rank(const void *a, const void *b) {
 #define COMPARE(a, b) if ((a) != (b)) return (a) < (b) ? -1 : 1
 
 /* Compares by track and begin, with outer spans before those within them. */
-static int compare_place(const struct page_span *x, const struct page_span *y) {
+static int compare_spans(const struct page_span *x, const struct page_span *y) {
   COMPARE(x->track, y->track);
   COMPARE(x->begin_ns, y->begin_ns);
   COMPARE(x->depth, y->depth);
@@ -751,7 +751,7 @@ static int compare_place(const struct page_span *x, const struct page_span *y) {
   return (x->flags > y->flags) - (x->flags < y->flags);
 }
 static int compare_shown(const void *a, const void *b) {
-  return compare_place(((const struct shown *)a)->span, ((const struct shown *)b)->span);
+  return compare_spans(((const struct shown *)a)->span, ((const struct shown *)b)->span);
 }
 
 /* Removes duplicates, since many spans are kept for more than one reason. */
@@ -762,7 +762,7 @@ static void show_once(struct showing *showing) {
   for (size_t i = 0; i < showing->count; i++) {
     struct shown *before = kept ? &showing->shown[kept - 1] : NULL;
     const struct shown *next = &showing->shown[i];
-    if (!before || compare_place(before->span, next->span) != 0) showing->shown[kept++] = *next;
+    if (!before || compare_spans(before->span, next->span) != 0) showing->shown[kept++] = *next;
     else if (next->rank < before->rank) before->rank = next->rank;
   }
   showing->count = kept;
@@ -837,22 +837,22 @@ static void put_tracks(const struct page_spans *spans, const struct shown *shown
 
 enum { OF_CHUNK = 20000, SHOWN = 128 /* in `flags`: the span is in section `spans` */ };
 
-static int compare_all(const void *a, const void *b) { return compare_place(a, b); }
+static int compare_all(const void *a, const void *b) { return compare_spans(a, b); }
 
 static int by_begin(const void *a, const void *b) {
   const struct page_span *x = a, *y = b;
   COMPARE(x->flags & SHOWN, y->flags & SHOWN);
   COMPARE(x->begin_ns, y->begin_ns);
-  return compare_place(x, y);
+  return compare_spans(x, y);
 }
 
-/* Marks the spans of `all` that are shown. Both lists are sorted by place. */
+/* Marks the spans of `all` that are shown. Both lists have the order of compare_spans. */
 static void mark_shown(struct page_spans *spans, const struct showing *showing) {
   size_t next = 0;
   for (size_t i = 0; i < showing->count; i++) {
-    while (next < spans->all_count && compare_place(&spans->all[next], showing->shown[i].span) < 0)
+    while (next < spans->all_count && compare_spans(&spans->all[next], showing->shown[i].span) < 0)
       next++;
-    if (next < spans->all_count && compare_place(&spans->all[next], showing->shown[i].span) == 0)
+    if (next < spans->all_count && compare_spans(&spans->all[next], showing->shown[i].span) == 0)
       spans->all[next++].flags |= SHOWN;
   }
 }

@@ -50,7 +50,7 @@ int page_spans_own(struct page_spans *spans, uint32_t track, const struct page_o
 struct page_span_begin { /* the begin of a span with a value */
   uint64_t ns;
   uint32_t track, depth;
-  struct page_said said; /* its bytes follow; PAGE_VALUE_PLACE bytes from `said` on can be
+  struct page_said said; /* its bytes follow; PAGE_VALUE_ITEM bytes from `said` on can be
                             read, even if it has fewer */
 };
 

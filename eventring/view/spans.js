@@ -192,12 +192,12 @@ function stackLanes(stacks, set, cells) {
 // that most samples of its cell have, or of the nearest cell that has any, with how far that is, at
 // most NEAR_NS; or "".
 const NEAR_NS = 20e6;
-function placesByDomain(stacks, {sets}, {cells, cellNs}) {
-  const places = [];
+function linesByDomain(stacks, {sets}, {cells, cellNs}) {
+  const lines = [];
   for (const set of sets) {
     if (set.level < 0) continue;
     const sampled = samplesByCell(set, cells / 2 ** set.level), texts = [];
-    places[Math.max(0, set.domain)] = (ns) => {
+    lines[Math.max(0, set.domain)] = (ns) => {
       const sizeNs = cellNs * 2 ** set.level, cell = Math.floor(ns / sizeNs);
       for (let away = 0; away === 0 || away * sizeNs <= NEAR_NS && away < cells; away++)
         for (const at of [cell - away, cell + away])
@@ -206,7 +206,7 @@ function placesByDomain(stacks, {sets}, {cells, cellNs}) {
       return "";
     };
   }
-  return places;
+  return lines;
 }
 
 function innermostLine(stacks, samples) {

@@ -32,7 +32,7 @@ struct buffer {
   size_t used;
   union {
     max_align_t aligned;
-    char bytes[BUFFER + PAGE_VALUE_PLACE]; /* reading a short value may go beyond it */
+    char bytes[BUFFER + PAGE_VALUE_ITEM]; /* reading a short value may go beyond it */
   };
 };
 

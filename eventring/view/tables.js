@@ -47,7 +47,7 @@ const RANGE_TABLES = [["span", "Spans"], ["async", "Async spans"], ["event", "Ev
 
 class Tables {
   constructor(page) {
-    Object.assign(this, {page, id: "tables", title: "Tables", chosen: "span", place: make("div")});
+    Object.assign(this, {page, id: "tables", title: "Tables", chosen: "span", holder: make("div")});
   }
 
   async fill(panel) {
@@ -64,7 +64,7 @@ class Tables {
         selectElement("Table",
         [...options.map(([of, title]) => [of, `${title} of the selected range`]), ...titles],
         this.chosen,
-      (key) => { this.chosen = key; this.tell(); })), this.place);
+      (key) => { this.chosen = key; this.tell(); })), this.holder);
     this.page.selection.listen(() => this.tell());
     await this.tell();
   }
@@ -78,7 +78,7 @@ class Tables {
 
   put(command, caption, columns, rows, options, ...notes) {
     this.table = new SortedTable(caption, columns, rows, {words: this.words || "", ...options});
-    this.place.replaceChildren(noteElement(command), ...notes, this.table.element);
+    this.holder.replaceChildren(noteElement(command), ...notes, this.table.element);
   }
 
   tellNames(of) {

@@ -146,7 +146,7 @@ class Timeline {
 
   ns(event) {
     return this.view.begin +
-        this.plot.place(event).x / this.plot.canvas.clientWidth * (this.view.end - this.view.begin);
+        this.plot.pointOf(event).x / this.plot.canvas.clientWidth * (this.view.end - this.view.begin);
   }
 
   listen() {
@@ -159,7 +159,7 @@ class Timeline {
       else this.zoom(1.0015 ** clamp(event.deltaY * (event.deltaMode === 1 ? 30 : 1), -600, 600),
           this.ns(event));
     }, {passive: false});
-    plot.onDrag((event) => event.shiftKey || plot.place(event).y < AXIS ? this.selecting(event)
+    plot.onDrag((event) => event.shiftKey || plot.pointOf(event).y < AXIS ? this.selecting(event)
         : this.dragging(event));
   }
 
@@ -205,11 +205,11 @@ class Timeline {
     return !!action;
   }
 
-  // ---- What is at a place ------------------------------------------------------------------
+  // ---- What is at a point ------------------------------------------------------------------
 
   laneAt(event) {
-    const y = this.plot.place(event).y - AXIS + this.scroll;
-    return {y, lane: this.plot.place(event).y < AXIS ? undefined
+    const y = this.plot.pointOf(event).y - AXIS + this.scroll;
+    return {y, lane: this.plot.pointOf(event).y < AXIS ? undefined
         : this.lanes.find((lane) => y >= lane.y && y < lane.y + lane.height)};
   }
 

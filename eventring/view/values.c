@@ -16,12 +16,12 @@ enum {
 
 /* ---- Values ----------------------------------------------------------------------- */
 
-/* A place has room for the bytes of short texts; longer ones have memory of their own. */
-enum { PLACE = PAGE_VALUE_PLACE, SHORT = PLACE - sizeof(struct page_value), PLACES = 255 };
+/* An item has room for the bytes of short texts; longer ones have memory of their own. */
+enum { ITEM = PAGE_VALUE_ITEM, SHORT = ITEM - sizeof(struct page_value), ITEMS = 255 };
 
 struct page_value_slab {
   struct page_value_slab *next;
-  _Alignas(struct page_value) char place[PLACES][PLACE];
+  _Alignas(struct page_value) char item[ITEMS][ITEM];
 };
 
 static bool add_slab(struct page_values *values) {
@@ -29,16 +29,16 @@ static bool add_slab(struct page_values *values) {
   if (!slab) return false;
   slab->next = values->slabs;
   values->slabs = slab;
-  for (size_t i = PLACES; i-- > 0;) {
-    struct page_value *value = (struct page_value *)slab->place[i];
+  for (size_t i = ITEMS; i-- > 0;) {
+    struct page_value *value = (struct page_value *)slab->item[i];
     value->next = values->unused;
     values->unused = value;
   }
   return true;
 }
 
-/* Takes an unused place. Returns NULL when out of memory. */
-static struct page_value *take_place(struct page_values *values) {
+/* Takes an unused item. Returns NULL when out of memory. */
+static struct page_value *take_item(struct page_values *values) {
   if (__builtin_expect(!values->unused, 0) && !add_slab(values)) return NULL;
   struct page_value *value = values->unused;
   values->unused = value->next;
@@ -70,12 +70,12 @@ struct page_value *page_value_keep(const struct eventring_event *event) {
 
 struct page_value *page_value_copy(struct page_values *values, const struct page_said *from) {
   if (__builtin_expect(from->size > SHORT, 0)) return keep_alone(from, from + 1);
-  struct page_value *value = take_place(values);
+  struct page_value *value = take_item(values);
   if (!value) return NULL;
   value->values = values;
   value->users = 1;
   value->text = -1;
-  memcpy(&value->said, from, PLACE - offsetof(struct page_value, said));
+  memcpy(&value->said, from, ITEM - offsetof(struct page_value, said));
   return value;
 }
 

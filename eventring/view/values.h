@@ -12,7 +12,7 @@
 
 /* The memory of one thread for values that live briefly. A zeroed struct is empty. */
 struct page_values {
-  struct page_value *unused; /* a list of free places */
+  struct page_value *unused; /* a list of free items */
   struct page_value_slab *slabs;
 };
 
@@ -26,7 +26,7 @@ struct page_said { /* a value as in an event */
 struct page_value {
   union {
     struct page_values *values; /* NULL if the value has memory of its own */
-    struct page_value *next;    /* the next unused place */
+    struct page_value *next;    /* the next unused item */
   };
   uint32_t users;
   int32_t text; /* index in `texts`; -1 if not made yet, or none */
@@ -35,7 +35,7 @@ struct page_value {
 
 enum {
   PAGE_MOST_VALUE = 4096, /* most bytes of a value that is kept */
-  PAGE_VALUE_PLACE = 64   /* bytes of a value that is short, with its bytes */
+  PAGE_VALUE_ITEM = 64   /* bytes of a value that is short, with its bytes */
 };
 /* Returns the value of an event that has one; the caller puts its bytes behind it. */
 static inline struct page_said page_said_of(const struct eventring_event *event) {
@@ -43,7 +43,7 @@ static inline struct page_said page_said_of(const struct eventring_event *event)
                             .size = (uint32_t)(event->bytes ? event->size : 0),
                             .payload = event->payload};
 }
-/* Copies a value into `values`; reads up to PAGE_VALUE_PLACE bytes from `from`. Returns
+/* Copies a value into `values`; reads up to PAGE_VALUE_ITEM bytes from `from`. Returns
    NULL if it is too long, or there is no memory. The caller is its user. */
 struct page_value *page_value_copy(struct page_values *values, const struct page_said *from);
 /* Keeps the value of an event in memory of its own. Returns NULL if it has none, it is

@@ -8,7 +8,7 @@ import {emptySize, load} from "./_load.mjs";
 const page = load(["Grid", "Head", "Selection", "Series", "Spans", "bucketLow", "bucketOf",
     "bytesText", "column", "compareValues", "countText", "coverOf", "durationText",
   "figuresOf", "figuresOnStacks", "firstAfter", "formText", "heatOf", "layLanes",
-    "errorOf", "estimateText", "lengthTicks", "lossesOf", "placesByDomain", "tiesOf",
+    "errorOf", "estimateText", "lengthTicks", "lossesOf", "linesByDomain", "tiesOf",
   "momentText", "moved", "pausesOf", "printedColumns", "quantileOf",
   "secondsText", "shareText", "stackFigures", "stackLanes", "stacksOf", "sumByFrame", "sumByLine",
   "sumFigures", "sumOfMatches", "tickStep", "treeOf", "visibleText", "zoomed"]);
@@ -226,7 +226,7 @@ test("those within the errors of the largest are told", () => {
 test("where the program was is told by the nearest samples", () => {
   const small = page.stacksOf({functions: [["f", "f.lua", 1, 0]],
       nodes: {parent_d: [0], function: [0], line: [2]}});
-  const near = (cellNs) => page.placesByDomain(small, {sets: [{domain: 0, level: 0, node: [1],
+  const near = (cellNs) => page.linesByDomain(small, {sets: [{domain: 0, level: 0, node: [1],
       cells: [[3, 1]]}]}, {cells: 200, cellNs})[0], place = near(1000);
   assert.equal(place(3500), "f (f.lua:2)");
   assert.equal(place(5500), "f (f.lua:2) (2.000 µs before)");

@@ -2,7 +2,7 @@
 /* pack.h: makes packets of a packed recording, in threads.
  *
  * A job is a packet: the pieces of a buffer, compressed with zstd into memory that the
- * user gives. Jobs are finished in any order. The user gives a finished packet its place
+ * user gives. Jobs are finished in any order. The user gives a finished packet its offset
  * in the file, since its size is known only then.
  *
  * A packer and its jobs belong to one thread. Nothing here ends the process or prints. */
