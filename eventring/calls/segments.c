@@ -2,8 +2,8 @@
 /* segments.c: see segments.h. */
 #include "calls/segments.h"
 
-static void *element(const struct evc_array *array, struct evc_segment *segment, size_t place) {
-  return (char *)(segment + 1) + place * array->element_bytes;
+static void *element(const struct evc_array *array, struct evc_segment *segment, size_t index) {
+  return (char *)(segment + 1) + index * array->element_bytes;
 }
 
 void evc_array_init(struct evc_array *array, struct evc_lines *lines, size_t element_bytes) {
@@ -26,14 +26,14 @@ static struct evc_segment *next_segment(struct evc_array *array) {
 }
 
 void *evc_array_append(struct evc_array *array) {
-  size_t place = array->size % array->per_segment;
-  if (place == 0) {
+  size_t index = array->size % array->per_segment;
+  if (index == 0) {
     struct evc_segment *segment = next_segment(array);
     if (!segment) return NULL;
     array->last = segment;
   }
   array->size++;
-  return element(array, array->last, place);
+  return element(array, array->last, index);
 }
 
 void evc_array_trim(struct evc_array *array, size_t count) {
@@ -106,8 +106,8 @@ bool evc_position_equal(struct evc_position a, struct evc_position b) {
 void *evc_position_element(struct evc_position position) {
   const struct evc_array *array = position.array;
   if (position.number >= array->size) return NULL;
-  size_t place = position.number % array->per_segment;
+  size_t index = position.number % array->per_segment;
   struct evc_segment *segment = position.segment;
-  if (position.number > 0 && place == 0) segment = segment->after;
-  return element(array, segment, place);
+  if (position.number > 0 && index == 0) segment = segment->after;
+  return element(array, segment, index);
 }

@@ -3,9 +3,9 @@
  * what a trie is; its nodes are in nodes.c.
  *
  * Stacks. The first frames of a stack lie in the structure, further ones in segments. The
- * lowest place of the stack and of each segment holds no frame of its own: in the stack
+ * lowest element of the stack and of each segment holds no frame of its own: in the stack
  * it has the node below which the frames are, in a segment it repeats the frame before.
- * So the frame below the innermost one is always at the place before it, and `top - 1 ==
+ * So the frame below the innermost one is always the element before it, and `top - 1 ==
  * base` says that this segment has no frame.
  *
  * Exhaustion. `current` is never NULL: in a flat call (flat.c) it is a flat node, and
@@ -69,7 +69,7 @@ void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *s
   evc_lines_give_back(&calls->inside->stacks, stack);
 }
 
-/* Returns the lowest place of a segment, or of the stack if `segment` is NULL. */
+/* Returns the lowest element of a segment, or of the stack if `segment` is NULL. */
 static struct eventring_calls_frame *bottom_of(const eventring_calls_stack *stack,
                                                struct eventring_calls_segment *segment) {
   return segment ? segment->frames : (struct eventring_calls_frame *)stack->first;

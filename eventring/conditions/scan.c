@@ -28,7 +28,7 @@ int evr_scan_fail_at(struct evr_scan *s, size_t at, const char *text) {
   return evr_fail(s->error, EVENTRING_E_CONFIG, 0, "column %zu: %s", at + 1, text);
 }
 
-/* Describes the text at the present place, up to a space, and cut to 23 bytes. */
+/* Describes the text at the present position, up to a space, and cut to 23 bytes. */
 static void describe(const struct evr_scan *s, char *found, size_t room) {
   char part[24];
   size_t size = 0, left = s->size - s->at;

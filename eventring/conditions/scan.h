@@ -9,8 +9,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A place in a text of `size` bytes. After an error, `failed` is true, `at` is its place,
-   and nothing more is read. */
+/* A position in a text of `size` bytes. After an error, `failed` is true, `at` is its
+   position, and nothing more is read. */
 struct evr_scan {
   const char *text;
   size_t size, at;
@@ -24,7 +24,7 @@ struct evr_word { /* a name in the text; size 0 if there is none */
   size_t size;
 };
 
-/* Fails at the present place, with the text "column N: ..." that says what is expected
+/* Fails at the present position, with the text "column N: ..." that says what is expected
    and what was found. Returns E_CONFIG. */
 int evr_scan_fail(struct evr_scan *scan, const char *expected);
 /* Fails at byte `at`, with "column N: " and `text`. Returns E_CONFIG. */

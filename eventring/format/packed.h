@@ -3,7 +3,7 @@
  *
  * A packed recording stands for a file of the layout of format.h, its plain file. It is a
  * log: a header, then packets. Each packet has the compressed bytes of some extents of
- * the plain file. Where two packets have the same place, the one with the greater
+ * the plain file. Where extents of two packets overlap, the packet with the greater
  * sequence counts. */
 #ifndef EVENTRING_PACKED_H
 #define EVENTRING_PACKED_H

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copies a structure of `from_size` bytes to a place of `to_size` bytes, as far as both
-   reach. Sets the rest of a larger place to 0. */
+/* Copies a structure of `from_size` bytes to memory of `to_size` bytes, as far as both
+   reach. Sets the rest of that memory to 0. */
 static inline void evr_copy_sized(void *to, size_t to_size, const void *from,
                                   size_t from_size) {
   size_t common = to_size < from_size ? to_size : from_size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* domains.c: the life of a domain (see domains.h). (The file is long because gates, the
-   place in a recording and the probes' slow path change together, and the compiler
+   rings in a recording and the probes' slow path change together, and the compiler
    inlines that path into one piece.) */
 #include "producer/last_stack.h"
 #include "producer/domains.h"

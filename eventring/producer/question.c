@@ -2,7 +2,7 @@
 /* question.c: questions of tools (eventring/question.h).
  *
  * The words of the control page may hold anything. In any case a domain answers once for
- * each number that it sees, and writes only into its own place.
+ * each number that it sees, and writes only into its own entry.
  *
  * A domain that is asleep in C reaches no safepoint. The helper checks the processor time
  * of each thread. If a thread has not run between two checks, the host may answer for it
