@@ -2,7 +2,7 @@
 /* database.c: a file in SQLite's format with the tables of tables.def.
  *
  * The file is not written by SQLite: an insertion takes it several times as long as it
- * takes to put the bytes of a row in their places. The format is specified at
+ * takes to put the bytes of a row where they belong. The format is specified at
  * https://www.sqlite.org/fileformat2.html:
  *
  *  - A file is pages of PAGE bytes, numbered from 1. Page 1 begins with the header of the
@@ -156,7 +156,7 @@ static uint8_t *take_next(struct export_database *d) {
   return d->output + d->filled - PAGE;
 }
 
-/* Takes the next page that may be used; returns the place for its bytes. */
+/* Takes the next page that may be used; returns the memory for its bytes. */
 static uint8_t *take_page(struct export_database *d) {
   if (d->pages + 1 == LOCK_PAGE) memset(take_next(d), 0, PAGE);
   return take_next(d);
@@ -173,7 +173,7 @@ static inline bool has_room(const struct page *page, uint32_t header, uint32_t s
   return header + POINTER * (page->cells + 1) + page->used + size <= PAGE;
 }
 
-/* Adds a cell behind the others; returns the place for its bytes. */
+/* Adds a cell behind the others; returns the memory for its bytes. */
 static inline uint8_t *add_cell(struct page *page, uint32_t header, uint32_t size) {
   page->used += size;
   put16(page->bytes + header + POINTER * page->cells++, PAGE - page->used);
