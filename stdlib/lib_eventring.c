@@ -179,8 +179,8 @@ typedef struct Pending {
   uint8_t callback; /* Callback */
   uint8_t payload;  /* enum eventring_payload */
   uint8_t counted;  /* whether the event counts in poll's result */
-  uint32_t domain;
-  uint32_t id;
+  uint8_t domain;   /* its slot */
+  uint16_t id;
   uint64_t ns;      /* time; for lost events, their number */
   uint64_t context;
   /* suspended_ns for the end of a span; link for an async span; flags for lost events */
@@ -191,6 +191,8 @@ typedef struct Pending {
     struct { uint32_t offset, size; } text; /* a part of Cursor.text */
   } value;
 } Pending;
+_Static_assert(EVENTRING_MAX_DOMAINS <= UINT8_MAX + 1, "a slot");
+_Static_assert(sizeof(Pending) == 40, "a long queue is a lot of memory to write and read");
 
 typedef struct Cursor {
   eventring_cursor *handle; /* NULL when closed */
@@ -216,8 +218,7 @@ static Cursor *check_cursor(lua_State *L) {
   return c;
 }
 
-static bool reserve_array(void **array, size_t *capacity, size_t needed, size_t unit) {
-  if (needed <= *capacity) return true;
+static bool grow_array(void **array, size_t *capacity, size_t needed, size_t unit) {
   size_t size = *capacity == 0 ? 256 : *capacity;
   while (size < needed) size *= 2;
   void *grown = realloc(*array, size * unit);
@@ -227,22 +228,37 @@ static bool reserve_array(void **array, size_t *capacity, size_t needed, size_t 
   return true;
 }
 
-static int callback_of(const struct eventring_event *e) {
-  bool user = e->ring == EVENTRING_USER;
-  switch (e->kind) {
-    case EVENTRING_BEGIN: return user ? CB_USER_BEGIN : CB_RUNTIME_BEGIN;
-    case EVENTRING_END: return user ? CB_USER_END : CB_RUNTIME_END;
-    case EVENTRING_COUNTER: return user ? CB_USER_COUNTER : CB_RUNTIME_COUNTER;
-    case EVENTRING_LIFECYCLE: return CB_LIFECYCLE;
-    case EVENTRING_LINKED:
-      if (e->def != NULL && e->def->kind == EVENTRING_DEF_FLOW) return CB_COUNT;
-      if (e->role == EVENTRING_ROLE_BEGIN) return CB_ASYNC_BEGIN;
-      return e->role == EVENTRING_ROLE_END ? CB_ASYNC_END : CB_COUNT;
-    default: return CB_USER_EVENT;
-  }
+ALWAYS_INLINE bool reserve_array(void **array, size_t *capacity, size_t needed, size_t unit) {
+  return likely(needed <= *capacity) || grow_array(array, capacity, needed, unit);
 }
 
-static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) {
+static int callback_of_link(const struct eventring_event *e) {
+  if (e->def != NULL && e->def->kind == EVENTRING_DEF_FLOW) return CB_COUNT;
+  if (e->role == EVENTRING_ROLE_BEGIN) return CB_ASYNC_BEGIN;
+  return e->role == EVENTRING_ROLE_END ? CB_ASYNC_END : CB_COUNT;
+}
+
+ALWAYS_INLINE int callback_of(const struct eventring_event *e) {
+  enum { KINDS = 8 };
+  static const uint8_t usual[2][KINDS] = { /* of the runtime, of the user */
+    {CB_USER_EVENT, CB_RUNTIME_BEGIN, CB_RUNTIME_END, CB_RUNTIME_COUNTER, CB_USER_EVENT,
+     CB_LIFECYCLE, CB_USER_EVENT, CB_USER_EVENT},
+    {CB_USER_EVENT, CB_USER_BEGIN, CB_USER_END, CB_USER_COUNTER, CB_USER_EVENT, CB_LIFECYCLE,
+     CB_USER_EVENT, CB_USER_EVENT}};
+  _Static_assert(EVENTRING_BEGIN == 1 && EVENTRING_END == 2 && EVENTRING_COUNTER == 3 &&
+                   EVENTRING_LIFECYCLE == 5 && EVENTRING_LINKED < (int)KINDS, "the table");
+  if (unlikely(e->kind == EVENTRING_LINKED)) return callback_of_link(e);
+  return usual[e->ring == EVENTRING_USER][e->kind % KINDS];
+}
+
+/* Queues the value of an event. Returns false when out of memory. */
+static NOINLINE bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) {
+  /* 0 is a value, too: the thread was not interrupted */
+  if (eventring_event_off_cpu(e) >= 0) {
+    p->payload = EVENTRING_UINT;
+    p->value.i = eventring_event_off_cpu(e);
+    return true;
+  }
   p->payload = e->payload;
   switch (e->payload) {
     case EVENTRING_INT: case EVENTRING_UINT: p->value.i = e->value.i; break;
@@ -268,9 +284,10 @@ static int take_event(void *context, const struct eventring_event *e) {
   Cursor *c = context;
   int callback = callback_of(e);
   bool synthetic = (e->flags & EVENTRING_SYNTHETIC) != 0;
-  /* an end without a begin is counted, but not delivered */
-  if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT;
-  if (synthetic && !(c->wanted & (1u << callback))) return 0;
+  if (unlikely(e->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN))) {
+    if (!synthetic) callback = CB_COUNT; /* an end without a begin counts, but is not delivered */
+    else if (!(c->wanted & (1u << callback))) return 0;
+  }
   if (!reserve_array((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
     c->memory_short = true;
     return 1;
@@ -278,16 +295,13 @@ static int take_event(void *context, const struct eventring_event *e) {
   Pending *p = &c->queue[c->tail];
   p->callback = (uint8_t)callback;
   p->counted = !synthetic;
-  p->domain = e->domain;
+  p->domain = (uint8_t)e->domain;
   p->id = e->id;
   p->ns = e->ns;
   p->context = e->context;
   p->extra = e->kind == EVENTRING_LINKED ? e->link : e->suspended_ns;
-  /* 0 is a value, too: the thread was not interrupted */
-  if (eventring_event_off_cpu(e) >= 0) {
-    p->payload = EVENTRING_UINT;
-    p->value.i = eventring_event_off_cpu(e);
-  } else if (!queue_value(c, p, e)) {
+  p->payload = EVENTRING_NONE;
+  if ((e->payload != EVENTRING_NONE || eventring_event_off_cpu(e) >= 0) && !queue_value(c, p, e)) {
     c->memory_short = true;
     return 1;
   }
@@ -305,7 +319,7 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   p->callback = CB_LOST;
   p->payload = EVENTRING_NONE;
   p->counted = 0;
-  p->domain = loss->domain;
+  p->domain = (uint8_t)loss->domain;
   p->ns = loss->count;
   p->extra = loss->flags;
   return 0;
@@ -313,14 +327,20 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 
 static const struct eventring_callbacks take = {sizeof take, take_event, take_loss};
 
+/* How many names have a place in the array of the names' table from the start: those of
+ * the runtime and some of the guest. */
+#define USUAL_NAMES 256
+
 /* Pushes the name of a definition. The cursor's user value keeps names as Lua strings, by
  * id. Making such a string may run a finalizer that closes the cursor. */
-static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
+static void make_name(lua_State *L, const Cursor *c, int names, uint32_t id) COLD;
+ALWAYS_INLINE void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   const TValue *known = table_get_int(as_table(api_stack_slot(L, names)), (lua_Integer)id + 1);
-  if (likely(is_string(known))) {
-    api_push_value(L, known);
-    return;
-  }
+  if (likely(is_string(known))) api_push_value(L, known);
+  else make_name(L, c, names, id);
+}
+
+static void make_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   const struct eventring_def *def = eventring_cursor_def(open_handle_of(L, c), id);
   lua_pushstring(L, def != NULL ? def->name : "?");
   lua_pushvalue(L, -1);
@@ -372,12 +392,16 @@ static void push_values(lua_State *L, const Cursor *c, const Pending *p) {
 }
 
 static void push_value(lua_State *L, Cursor *c, const Pending *p) {
+  if (likely(p->payload == EVENTRING_NONE)) {
+    set_nil(L->top);
+    api_push(L);
+    return;
+  }
   if (is_name(L, c, p)) {
     push_name(L, c, NAMES_INDEX, (uint32_t)p->value.i);
     return;
   }
   switch (p->payload) {
-    case EVENTRING_NONE: lua_pushnil(L); break;
     case EVENTRING_DOUBLE: lua_pushnumber(L, p->value.d); break;
     case EVENTRING_VALUES: push_values(L, c, p); break;
     case EVENTRING_STRING: case EVENTRING_BYTES:
@@ -421,7 +445,8 @@ static inline void push_rest(lua_State *L, Cursor *c, const Pending *p) {
   }
 }
 
-static void call_back(lua_State *L, Cursor *c, const Pending *p) {
+/* Pushes a callback with its arguments; returns where it is. */
+static TValue *push_callback(lua_State *L, Cursor *c, const Pending *p) {
   const ptrdiff_t func = stack_save(L, L->top);
   api_push_value(L, api_stack_slot(L, FIRST_FUNCTION + p->callback));
   push_integer(L, p->domain);
@@ -432,18 +457,33 @@ static void call_back(lua_State *L, Cursor *c, const Pending *p) {
     push_name(L, c, NAMES_INDEX, p->id);
     push_rest(L, c, p);
   }
-  vm_call_noyield(L, stack_restore(L, func), 0);
+  return stack_restore(L, func);
+}
+
+typedef struct Delivery {
+  Cursor *c;
+  lua_Integer max; /* 0: no bound */
+  lua_Integer delivered;
+} Delivery;
+
+/* Takes entries of the queue until one has a callback, and pushes that. A callback may
+ * have closed the cursor. */
+static TValue *next_callback(lua_State *L, void *ud) {
+  Delivery *delivery = ud;
+  Cursor *c = delivery->c;
+  while (c->head < c->tail && (delivery->max == 0 || delivery->delivered < delivery->max)) {
+    if (c->handle == NULL) return NULL;
+    const Pending p = c->queue[c->head++];
+    delivery->delivered += p.counted;
+    if (p.callback < CB_COUNT && (c->wanted & (1u << p.callback))) return push_callback(L, c, &p);
+  }
+  return NULL;
 }
 
 static lua_Integer deliver_queue(lua_State *L, Cursor *c, lua_Integer max) {
-  lua_Integer delivered = 0;
-  while (c->head < c->tail && (max == 0 || delivered < max)) {
-    if (c->handle == NULL) return delivered; /* closed by a callback */
-    Pending p = c->queue[c->head++];
-    delivered += p.counted;
-    if (p.callback < CB_COUNT && (c->wanted & (1u << p.callback))) call_back(L, c, &p);
-  }
-  return delivered;
+  Delivery delivery = {.c = c, .max = max};
+  vm_call_each(L, next_callback, &delivery);
+  return delivery.delivered;
 }
 
 static bool is_callable(lua_State *L, int type) {
@@ -667,7 +707,7 @@ static int open_cursor(lua_State *L) {
   Cursor *c = lua_newuserdatauv(L, sizeof *c, 1);
   memset(c, 0, sizeof *c);
   luaL_setmetatable(L, CURSOR_TYPE);
-  lua_newtable(L);
+  lua_createtable(L, USUAL_NAMES, 0);
   lua_setiuservalue(L, 2, 1);
   if (open_handle(L, c, &error) < 0) return push_error(L, &error);
   lua_settop(L, 2);

@@ -225,27 +225,37 @@ static int recover_in_run(Run *run) {
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Opens a Run. `is_resume` says that the coroutine L is resumed from C. */
-static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool is_resume) {
+/* Opens a Run, but for its _setjmp. `is_resume` says that the coroutine L is resumed from
+ * C. */
+ALWAYS_INLINE void open_run(lua_State *L, Run *run, bool is_resume) {
   Domain *d = L->domain;
-  Run run;
-  run.jump.L = L;
-  run.jump.caller = d->current;
-  run.boundary = is_resume ? &L->base_ci : L->ci;
-  run.is_resume = is_resume;
-  run.nonyieldable = L->ncalls_nonyieldable;
-  run.ncalls = d->ncalls;
-  run.jump.prev = d->error_jump;
-  run.jump.status = LUA_OK;
-  run.jump.searched = NULL;
-  d->error_jump = &run.jump;
+  run->jump.L = L;
+  run->jump.caller = d->current;
+  run->boundary = is_resume ? &L->base_ci : L->ci;
+  run->is_resume = is_resume;
+  run->nonyieldable = L->ncalls_nonyieldable;
+  run->ncalls = d->ncalls;
+  run->jump.prev = d->error_jump;
+  run->jump.status = LUA_OK;
+  run->jump.searched = NULL;
+  d->error_jump = &run->jump;
   vm_set_current(d, L);
-  if (is_resume) L->run = &run;
+  if (is_resume) L->run = run;
+}
+
+ALWAYS_INLINE void close_run(Domain *d, const Run *run) {
+  d->error_jump = run->jump.prev;
+  vm_set_current(d, run->jump.caller);
+}
+
+/* Runs the loop in a Run of its own. */
+static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool is_resume) {
+  Run run;
+  open_run(L, &run, is_resume);
   int status;
   if (_setjmp(run.jump.buf) == 0) status = vm_execute(&run, L, entry, first, nresults);
   else status = recover_in_run(&run);
-  d->error_jump = run.jump.prev;
-  vm_set_current(d, run.jump.caller);
+  close_run(L->domain, &run);
   return status;
 }
 
@@ -277,6 +287,30 @@ void vm_call(lua_State *L, TValue *func, int nresults) {
   enter_c_level(L);
   if (func->tag == TAG_C_FUNCTION && d->current == L) call_c_from_c(L, func, func->v.f, nresults);
   else run_loop(L, ENTER_CALL, func, nresults, false);
+  d->ncalls--;
+}
+
+/* Calls a function without results in a Run that is open for its thread. */
+static void call_in_run(Run *run, lua_State *L, TValue *func) {
+  if (func->tag == TAG_C_FUNCTION) call_c_from_c(L, func, func->v.f, 0);
+  else vm_execute(run, L, ENTER_CALL, func, 0);
+}
+
+/* An error that a function catches itself arrives at the _setjmp; the function has been
+ * completed by the time that recover_in_run returns. Any other error goes on from there. */
+void vm_call_each(lua_State *L, NextCall *next, void *ud) {
+  Domain *d = L->domain;
+  TValue *func = next(L, ud);
+  if (func == NULL) return;
+  enter_c_level(L);
+  L->ncalls_nonyieldable++;
+  Run run;
+  open_run(L, &run, false);
+  if (_setjmp(run.jump.buf) == 0) call_in_run(&run, L, func);
+  else recover_in_run(&run);
+  for (TValue *later; (later = next(L, ud)) != NULL;) call_in_run(&run, L, later);
+  close_run(d, &run);
+  L->ncalls_nonyieldable--;
   d->ncalls--;
 }
 
