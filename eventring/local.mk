@@ -197,7 +197,6 @@ libexport_a_SOURCES = \
 	eventring/export/otlp_traces.c eventring/export/otlp_traces.h \
 	eventring/export/otlp_write.c eventring/export/otlp_write.h \
 	eventring/export/protobuf.h \
-	eventring/export/database.c eventring/export/database.h \
 	eventring/export/grouped.c eventring/export/grouped.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/strings.h \
@@ -385,10 +384,6 @@ check_PROGRAMS += testsuite/tools/sample_heap
 testsuite_tools_sample_heap_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_sample_heap_LDADD = $(LINK_EVENTRING) -lm
 # Support program: answers questions with lies.
-check_PROGRAMS += testsuite/tools/write_database
-testsuite_tools_write_database_SOURCES = testsuite/tools/write_database.c
-testsuite_tools_write_database_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
-testsuite_tools_write_database_LDADD = libexport.a libanalysis.a $(LINK_EVENTRING) -lm
 check_PROGRAMS += testsuite/tools/retain_target
 testsuite_tools_retain_target_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_retain_target_LDADD = $(LINK_EVENTRING)

@@ -15,10 +15,10 @@ for name in whole few damaged; do
   export_to csv $name $name.csv
   facts csv $name.csv >$name.csv.actual
   same_facts "csv of $name" $name.expected $name.csv.actual
+  [ $sql = yes ] || continue
   export_to sqlite $name $name.sqlite
   facts sqlite $name.sqlite >$name.sqlite.actual
   same_facts "sqlite of $name" $name.expected $name.sqlite.actual
-  [ $sql = yes ] || continue
   "$EVENTRING" sql --json $name.eventring "$ALL" >$name.json 2>sql.errors
   status=$?
   is "status of sql of $name" $([ $name = damaged ] && echo 1 || echo 0) $status
@@ -26,18 +26,6 @@ for name in whole few damaged; do
   same_facts "sql of $name" $name.expected $name.json.actual
 done
 has "torn spans" "end" "$(cut -f 1,12 damaged.expected | sort -u)"
-
-# ---- The format: rows of all sizes, trees of one to three levels
-WRITE=$BUILDDIR/testsuite/tools/write_database
-if [ -x "$WRITE" ]; then
-  for size in "0 1" "1 1" "50 100" "1000 4200" "1000 20000" "150000 13000"; do
-    rm -f rows.sqlite
-    "$WRITE" rows.sqlite $size || fail "write_database $size"
-    python3 "$TESTSUITE/tools/_database.py" rows.sqlite $size || fail "a database of $size"
-  done
-  (trap '' XFSZ; ulimit -f 64 && "$WRITE" cut.sqlite 1000 4200) 2>cut.errors && fail "no error in 64 KiB"
-  has "a database in 64 KiB" "File too large" "$(cat cut.errors)"
-fi
 [ $sql = yes ] || { finish; exit; }
 
 # ---- The other tables, and what SQLite makes of them

@@ -54,10 +54,14 @@ try SIGTERM x.json.gz "$EVENTRING" export --to chrome -o x.json.gz many.eventrin
 try SIGHUP x.csv "$EVENTRING" export --to csv -o x.csv --domain 0 many.eventring
 try SIGTERM x.ctf "$EVENTRING" export --to ctf -o x.ctf many.eventring
 try SIGINT x.om "$EVENTRING" export --to openmetrics -o x.om many.eventring
-try SIGINT x.sqlite "$EVENTRING" export --to sqlite -o x.sqlite many.eventring
+if "$EVENTRING" sql many.eventring "select 1" >/dev/null 2>&1; then
+  try SIGINT x.sqlite "$EVENTRING" export --to sqlite -o x.sqlite many.eventring
+fi
 try SIGKILL x.pftrace "$EVENTRING" export --to perfetto -o x.pftrace many.eventring
 try SIGKILL x.ctf "$EVENTRING" export --to ctf -o x.ctf many.eventring
-try SIGKILL x.sqlite "$EVENTRING" export --to sqlite -o x.sqlite many.eventring
+if "$EVENTRING" sql many.eventring "select 1" >/dev/null 2>&1; then
+  try SIGKILL x.sqlite "$EVENTRING" export --to sqlite -o x.sqlite many.eventring
+fi
 try SIGKILL x.cut "$EVENTRING" cut --since 0 -o x.cut many.eventring
 try SIGKILL x.merged "$EVENTRING" merge -o x.merged many.eventring
 

@@ -66,7 +66,7 @@ PYTHON
 # ... also a folder and a database; but not what somebody else has put there
 export_to() { "$EVENTRING" export --to "$1" -o "$2" source.eventring >said.txt 2>errors.txt; }
 for format in ctf sqlite; do
-  export_to $format expected || fail "$format: $?"
+  export_to $format expected || { grep "built without" errors.txt && continue; fail "$format: $?"; }
   if [ -d expected ]; then cp -r expected out.partial && echo cut >out.partial/d0r1
   else head -c 5000 expected >out.partial; fi
   export_to $format out
