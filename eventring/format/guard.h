@@ -14,9 +14,9 @@
 bool evr_guard_add(void *map, size_t bytes, int protection, const void *group);
 /* Removes a mapping from the table, before it is unmapped. Any thread. */
 void evr_guard_remove(void *map);
-/* Registers the handlers of fork of this file. A caller that registers handlers of its own
-   calls it before: theirs then take their mutexes first, and find no entry of the table
-   in use in the child. Any thread. */
+/* Registers the handlers of fork of this file. A caller that registers handlers of its
+   own calls it before: theirs then take their mutexes first, and find no entry of the
+   table in use in the child. Any thread. */
 void evr_guard_prepare_forks(void);
 /* Holds, or releases, the handler of SIGBUS, which is installed from the first hold to
    the last release. evr_guard_hold returns true when the handler is the first to see a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cases.h: cmocka, and the headers that it needs. It passes a state to each test, and tests
- * have callbacks: most of these do not use all of their arguments, and need not say so. */
+/* cases.h: cmocka, and the headers that it needs. It passes a state to each test, and
+ * tests have callbacks: most of these do not use all of their arguments, and need not say
+ * so. */
 #ifndef CASES_H
 #define CASES_H
 

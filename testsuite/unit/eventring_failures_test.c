@@ -666,14 +666,14 @@ static void *read_byte(void *byte) {
   return (void *)(uintptr_t)*(volatile char *)byte;
 }
 
-/* Checks that a child can remove a mapping that another thread of its parent was repairing
-   when the child was forked. */
+/* Checks that a child can remove a mapping that another thread of its parent was
+   repairing when the child was forked. */
 static void forked_during_a_repair(void **state) {
   (void)state;
   char name[] = "repaired.XXXXXX";
   pthread_t reader;
   int fd = mkstemp(name), status;
-  void *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0); /* beyond the end of the file */
+  void *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0); /* beyond the file's end */
   assert_true(fd >= 0 && map != MAP_FAILED && evr_guard_add(map, 4096, PROT_READ, map));
   evr_guard_hold();
   evr_guard_renew(); /* cmocka sets a handler for each test */
