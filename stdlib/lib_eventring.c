@@ -285,7 +285,8 @@ static int take_event(void *context, const struct eventring_event *e) {
   int callback = callback_of(e);
   bool synthetic = (e->flags & EVENTRING_SYNTHETIC) != 0;
   if (unlikely(e->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN))) {
-    if (!synthetic) callback = CB_COUNT; /* an end without a begin counts, but is not delivered */
+    /* an end without a begin is counted, but not delivered */
+    if (!synthetic) callback = CB_COUNT;
     else if (!(c->wanted & (1u << callback))) return 0;
   }
   if (!reserve_array((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {

@@ -225,8 +225,8 @@ static int recover_in_run(Run *run) {
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Opens a Run, but for its _setjmp. `is_resume` says that the coroutine L is resumed from
- * C. */
+/* Opens a Run, except for its _setjmp. `is_resume` says that the coroutine L is resumed
+ * from C. */
 ALWAYS_INLINE void open_run(lua_State *L, Run *run, bool is_resume) {
   Domain *d = L->domain;
   run->jump.L = L;
@@ -296,8 +296,8 @@ static void call_in_run(Run *run, lua_State *L, TValue *func) {
   else vm_execute(run, L, ENTER_CALL, func, 0);
 }
 
-/* An error that a function catches itself arrives at the _setjmp; the function has been
- * completed by the time that recover_in_run returns. Any other error goes on from there. */
+/* Opens one Run for all functions. An error that a function catches itself arrives at the
+ * _setjmp; recover_in_run then completes the function. It passes any other error on. */
 void vm_call_each(lua_State *L, NextCall *next, void *ud) {
   Domain *d = L->domain;
   TValue *func = next(L, ud);

@@ -18,12 +18,12 @@ ALWAYS_INLINE void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
   L->ncalls_nonyieldable--;
 }
 
-/* Pushes a function and its arguments; returns where the function is, or NULL if there is
- * none to be called. May raise. */
+/* Pushes a function and its arguments; returns the place of the function, or NULL if
+ * none is to be called. May raise. */
 typedef TValue *NextCall(lua_State *L, void *ud);
-/* Calls the functions that next(L, ud) pushes, one after the other, until it returns NULL.
- * Drops their results and forbids yields. It does what vm_call_noyield would do for each
- * of them, but in a single Run. */
+/* Calls the functions that next(L, ud) pushes, one after the other, until it returns
+ * NULL. Drops their results and forbids yields. It does what vm_call_noyield would do for
+ * each of them, but in a single Run. */
 void vm_call_each(lua_State *L, NextCall *next, void *ud);
 
 /* Calls vm_call_noyield as a ProtectedFunction; ud points to a CallRequest. */
