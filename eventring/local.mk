@@ -33,8 +33,8 @@ eventring_sources = \
 	eventring/producer/totals.h eventring/producer/totals.c \
 	eventring/producer/block_source.h \
 	eventring/producer/descriptor.h eventring/producer/descriptor.c \
-	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
-	eventring/producer/records.c \
+	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/record_blocks.h \
+	eventring/producer/record_blocks.c \
 	eventring/producer/calibration.c eventring/producer/deletion.c \
 	eventring/producer/ending.c eventring/producer/gate.c \
 	eventring/producer/outside.h eventring/producer/outside.c \

@@ -23,7 +23,7 @@
 #include "producer/extents.h"
 #include "producer/footprint.h"
 #include "producer/profiles.h"
-#include "producer/records.h"
+#include "producer/record_blocks.h"
 #include "producer/room.h"
 #include "producer/stream.h"
 

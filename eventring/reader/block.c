@@ -35,10 +35,11 @@
  * s on are whole. Otherwise they are read one by one. In the same way block_cursor.c
  * distinguishes a block that is gone from one that damage destroyed.
  *
- * Blocks of records are written in the same steps by producer/records.c, and replaced by
- * producer/replace.c. For them R1 pairs with W4 of these two files, R2 with the release
- * store of a record's first word, and R4 with W2 of these files. R4 also pairs with the
- * release fence in producer/heap.c that follows when a profile is taken out of the file.
+ * Blocks of records are written in the same steps by producer/record_blocks.c, and
+ * replaced by producer/replace.c. For them R1 pairs with W4 of these two files, R2 with
+ * the release store of a record's first word, and R4 with W2 of these files. R4 also
+ * pairs with the release fence in producer/heap.c that follows when a profile is taken
+ * out of the file.
  */
 #include "reader/block.h"
 
@@ -379,7 +380,7 @@ static uint32_t mapped_records(const uint64_t *from, uint64_t *to, bool *sound) 
   uint64_t sequence = __atomic_load_n(from, __ATOMIC_ACQUIRE);           /* R1 */
   evr_copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
   /* pairs with the release stores of the two checksums (finish_block and vouch_for in
-     producer/records.c): the words that they cover are read from here on */
+     producer/record_blocks.c): the words that they cover are read from here on */
   evr_fence_acquire();
   while (at < FORMAT_BLOCK_WORDS) {
     uint64_t first = __atomic_load_n(&from[at], __ATOMIC_ACQUIRE);       /* R2 */
@@ -407,7 +408,7 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   if (status != EVENTRING_OK || !sequence) return status;
   uint32_t at = evr_records_walk(words, sound);                              /* R2 */
   /* pairs with the release stores of the checksums and of a record's first word
-     (producer/records.c): what they cover is copied (R3) after they were seen */
+     (producer/record_blocks.c): what they cover is copied (R3) after they were seen */
   evr_fence_acquire();
   evr_testpoint(RECORDS);
   /* R3 */

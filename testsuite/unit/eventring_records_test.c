@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_records_test.c: blocks of records. How records are appended, their budgets,
-   and what is dropped when the budgets are used up (producer/records.c, over memory). How
-   a reader reads records in a whole recording: short-lived domains that share blocks,
-   kinds that the reader does not know, ids without a definition. */
+   and what is dropped when the budgets are used up (producer/record_blocks.c, over
+   memory). How a reader reads records in a whole recording: short-lived domains that
+   share blocks, kinds that the reader does not know, ids without a definition. */
 #include "eventring_common.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "format/checksum.h"
-#include "producer/records.h"
+#include "producer/record_blocks.h"
 
 /* ---- Appending -------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* records.c: appending records to blocks of their kind.
+/* record_blocks.c: appending records to blocks of their kind.
  *
  * Each kind fills one block after the other, claimed from the counter of the file. The
  * payload of a record is stored first, its first word with release, and then the number
@@ -12,7 +12,7 @@
  * W1 to W4 of a ring's block (lane.c). A stream rewrites only blocks of endings and last
  * stacks; its budget for lives is larger, and records beyond it are dropped and counted.
  */
-#include "producer/records.h"
+#include "producer/record_blocks.h"
 
 #include <string.h>
 

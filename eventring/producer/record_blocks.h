@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* records.h: blocks of records, which stay while rings turn over. */
-#ifndef EVENTRING_RECORDS_H
-#define EVENTRING_RECORDS_H
+/* record_blocks.h: blocks of records, which stay while rings turn over. */
+#ifndef EVENTRING_PRODUCER_RECORD_BLOCKS_H
+#define EVENTRING_PRODUCER_RECORD_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,4 +89,4 @@ void evr_records_life_locked(struct evr_records *records, enum format_life type,
 
 #pragma GCC visibility pop
 
-#endif /* EVENTRING_RECORDS_H */
+#endif /* EVENTRING_PRODUCER_RECORD_BLOCKS_H */
