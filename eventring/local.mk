@@ -154,7 +154,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
 	eventring/analysis/top.c eventring/analysis/top.h eventring/analysis/traces.h \
 	eventring/analysis/nearest.c eventring/analysis/nearest.h \
-	eventring/analysis/units.c eventring/analysis/units.h \
+	eventring/analysis/figures.c eventring/analysis/figures.h \
 	eventring/analysis/usage.c eventring/analysis/usage.h
 
 # Reads the stacks of other processes, through <eventring/introspection.h>.

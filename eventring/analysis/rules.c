@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/so_far.h"
+#include "analysis/figures.h"
 #include "analysis/names.h"
-#include "analysis/units.h"
 #include "eventring/tools.h"
 #include "format/array.h"
 

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "eventring/read.h"
 
 /* Up to what time each domain is known. */

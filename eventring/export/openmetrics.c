@@ -37,8 +37,8 @@
  * samples alone would take more, no new series is begun, and its events count in the
  * series of "others". `bytes` of a series is the size of one of its points as text.
  */
+#include "analysis/figures.h"
 #include "analysis/names.h"
-#include "analysis/units.h"
 #include "eventring/tools.h"
 #include "export/events.h"
 #include "export/metrics.h"

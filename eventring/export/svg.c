@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "eventring/tools.h"
 #include "export/text.h"
 #include "format/array.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/ending.h"
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "autopsy.h"
 #include "eventring/stack.h"
 #include "last_stacks.h"

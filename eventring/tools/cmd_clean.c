@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/figures.h"
 #include "analysis/names.h"
-#include "analysis/units.h"
 #include "eventring/conditions.h"
 #include "eventring/tools.h"
 #include "options.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "ask.h"
 #include "child_answer.h"
 #include "coroutine_groups.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/saturating.h"
-#include "analysis/units.h"
 #include "heap_diff.h"
 #include "profile_diff.h"
 #include "reader.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/saturating.h"
 #include "analysis/so_far.h"
-#include "analysis/units.h"
 #include "domain_state.h"
 #include "formats.h"
 #include "heap_export.h"

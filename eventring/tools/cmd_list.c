@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/figures.h"
 #include "analysis/names.h"
-#include "analysis/units.h"
 #include "options.h"
 #include "search_path.h"
 #include "shared_views.h"

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/so_far.h"
-#include "analysis/units.h"
 #include "memory_lines.h"
 #include "shared_views.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "merge.h"
 #include "new_file.h"
 #include "options.h"

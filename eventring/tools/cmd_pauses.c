@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/gaps.h"
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
@@ -17,7 +18,6 @@
 #include "analysis/so_far.h"
 #include "analysis/steps.h"
 #include "analysis/top.h"
-#include "analysis/units.h"
 #include "pause_frames.h"
 #include "query.h"
 #include "view/events.h"

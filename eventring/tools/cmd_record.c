@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "await.h"
 #include "command_fifo.h"
 #include "copy.h"

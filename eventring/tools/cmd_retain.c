@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/saturating.h"
-#include "analysis/units.h"
 #include "ask.h"
 #include "child_answer.h"
 #include "format/now.h"

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/figures.h"
 #include "analysis/lives.h"
 #include "analysis/names.h"
 #include "analysis/reach.h"
-#include "analysis/units.h"
 #include "options.h"
 #include "reader.h"
 #include "shared_views.h"

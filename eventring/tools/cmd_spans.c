@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/histogram.h"
 #include "analysis/read.h"
 #include "analysis/saturating.h"
 #include "analysis/shares.h"
 #include "analysis/so_far.h"
 #include "analysis/top.h"
-#include "analysis/units.h"
 #include "dump_format.h"
 #include "query.h"
 #include "view/events.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analysis/names.h"
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "coroutine_groups.h"
 #include "domain_state.h"
 #include "format/now.h"

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "class_list.h"
 #include "heap_export.h"
 #include "options.h"

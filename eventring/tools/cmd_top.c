@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "format/now.h"
 #include "options.h"
 #include "reader.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "analysis/figures.h"
 #include "analysis/names.h"
-#include "analysis/units.h"
 #include "eventring/conditions.h"
 #include "eventring/tools.h"
 #include "reader.h"

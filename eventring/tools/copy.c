@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "new_file.h"
 #include "reader.h"
 

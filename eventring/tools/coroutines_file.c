@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/so_far.h"
-#include "analysis/units.h"
 #include "reader.h"
 #include "shared_views.h"
 

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/figures.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/traces.h"
-#include "analysis/units.h"
 #include "export/text.h"
 #include "shared_views.h"
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "file_names.h"
 #include "output.h"
 #include "parents.h"

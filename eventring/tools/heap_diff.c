@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/saturating.h"
-#include "analysis/units.h"
 #include "diff_match.h"
 #include "heap_query.h"
 #include "heap_view.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "format/table.h"
 
 const char *const heap_by_names[] = {

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/names.h"
 #include "analysis/so_far.h"
-#include "analysis/units.h"
 #include "sample_self.h"
 #include "shared_views.h"
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/frames.h"
 #include "analysis/histogram.h"
 #include "analysis/saturating.h"
 #include "analysis/so_far.h"
 #include "analysis/top.h"
-#include "analysis/units.h"
 #include "text_table.h"
 #include "view.h"
 

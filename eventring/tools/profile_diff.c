@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "analysis/call_rows.h"
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "diff_rows.h"
 #include "reader.h"
 #include "sample_diff.h"

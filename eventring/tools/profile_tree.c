@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "profile_view.h"
 
 enum { TREE_SHARE = 100 };

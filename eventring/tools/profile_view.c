@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/call_sum.h"
-#include "analysis/units.h"
+#include "analysis/figures.h"
 
 #define REMEDY "SAROS_PROFILE=calls,budget=SIZE"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/figures.h"
 #include "analysis/names.h"
-#include "analysis/units.h"
 #include "class_list.h"
 #include "text_table.h"
 

@@ -30,7 +30,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "format/now.h"
 #include "line_notes.h"
 #include "parents.h"

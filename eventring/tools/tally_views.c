@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/figures.h"
 #include "analysis/names.h"
 #include "analysis/reach.h"
 #include "analysis/saturating.h"
-#include "analysis/units.h"
 #include "eventring/tools.h"
 #include "reader.h"
 #include "shared_views.h"

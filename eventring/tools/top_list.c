@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "format/now.h"
 #include "reader.h"
 #include "shared_views.h"

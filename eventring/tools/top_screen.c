@@ -43,7 +43,7 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
 
 #include <ncurses.h>
 
-#include "analysis/units.h"
+#include "analysis/figures.h"
 #include "format/now.h"
 #include "reader.h"
 #include "text_table.h"

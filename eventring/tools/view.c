@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures.h"
 #include "analysis/names.h"
 #include "analysis/saturating.h"
-#include "analysis/units.h"
 
 /* ---- Values ------------------------------------------------------------------- */
 

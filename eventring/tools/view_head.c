@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/figures.h"
 #include "analysis/names.h"
 #include "analysis/saturating.h"
-#include "analysis/units.h"
 #include "reader.h"
 #include "shared_views.h"
 #include "view/lists.h"

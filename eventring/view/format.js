@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// format.js: figures and names as people read them, in the forms of the commands (analysis/units.c).
+// format.js: figures and names as people read them, in the forms of the commands (analysis/figures.c).
 // It is the first of the scripts, which are put together to one.
 "use strict";
 

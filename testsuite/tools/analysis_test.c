@@ -7,11 +7,11 @@
 #include <math.h>
 
 #include "analysis/compare.h"
+#include "analysis/figures.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/saturating.h"
 #include "analysis/tally.h"
-#include "analysis/units.h"
 
 /* ---- Allocations that fail ------------------------------------------------------- */
 

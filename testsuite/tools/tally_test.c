@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "../unit/cases.h"
+#include "analysis/figures.h"
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/links.h"
 #include "analysis/shares.h"
 #include "analysis/tally_lives.h"
-#include "analysis/units.h"
 
 /* ---- Histogram ----------------------------------------------------------- */
 

@@ -54,8 +54,8 @@ plant_include eventring/reader/window.c '<producer/producer.h>' eventring/produc
 plant_include eventring/producer/recording.c '"reader/cursor.h"' eventring/reader/cursor.h producer reader
 plant_include eventring/format/error.c '"reader/cursor.h"' eventring/reader/cursor.h format reader
 plant_include eventring/include/eventring.h '"../format/format.h"' eventring/format/format.h public format
-plant_include eventring/analysis/units.c '"format/format.h"' eventring/format/format.h analysis format
-plant_include eventring/analysis/units.c '"tools/options.h"' eventring/tools/options.h analysis tools
+plant_include eventring/analysis/figures.c '"format/format.h"' eventring/format/format.h analysis format
+plant_include eventring/analysis/figures.c '"tools/options.h"' eventring/tools/options.h analysis tools
 plant_include eventring/tools/text_table.c '"format/error.h"' eventring/format/error.h tools format
 plant_include include/lauxlib.h '"../runtime/str.h"' runtime/str.h api runtime
 plant_include runtime/str.c '"../eventring/format/clock.h"' eventring/format/clock.h runtime format

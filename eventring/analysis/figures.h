@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* units.h: figures as people read them.
+/* figures.h: figures as people read them.
  *
  * The name of a parameter is its unit. Errors: none; a date out of range is written as a
  * number. Threads: any; "µs" follows the locale's character set, dates follow the time
  * zone.
  */
-#ifndef EVENTRING_ANALYSIS_UNITS_H
-#define EVENTRING_ANALYSIS_UNITS_H
+#ifndef EVENTRING_ANALYSIS_FIGURES_H
+#define EVENTRING_ANALYSIS_FIGURES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* units.c: figures as people read them. */
-#include "analysis/units.h"
+/* figures.c: figures as people read them. */
+#include "analysis/figures.h"
 
 #include <langinfo.h>
 #include <stdio.h>
