@@ -168,7 +168,7 @@ libremote_a_SOURCES = \
 	eventring/remote/functions.c eventring/remote/functions.h \
 	eventring/remote/host.c eventring/remote/host.h \
 	eventring/remote/memory.c eventring/remote/memory.h \
-	eventring/remote/names.c eventring/remote/names.h \
+	eventring/remote/module_names.c eventring/remote/module_names.h \
 	eventring/remote/mappings.c eventring/remote/mappings.h \
 	eventring/remote/plan.c eventring/remote/plan.h \
 	eventring/remote/search.c eventring/remote/search.h \

@@ -9,7 +9,7 @@
  * it has the best one (eventring_compare_names), so that each run shows the same. If no
  * module has it, its name is that of its symbol, or else its place in its file,
  * "saros+0x46e20". Readers in other processes follow the same rule
- * (eventring/remote/names.c, mappings.c).
+ * (eventring/remote/module_names.c, mappings.c).
  *
  * Names are asked for in the middle of allocations and of instructions: nothing is
  * allocated in the heap, and nothing of the domain changes. Symbols are read from a file,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote/names.h"
+#include "remote/module_names.h"
 #include "remote/mappings.h"
 
 enum {

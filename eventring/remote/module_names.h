@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* names.h: finds the names that the modules of a process give its C functions. */
-#ifndef EVENTRING_REMOTE_NAMES_H
-#define EVENTRING_REMOTE_NAMES_H
+/* module_names.h: finds the names that the modules of a process give its C functions. */
+#ifndef EVENTRING_REMOTE_MODULE_NAMES_H
+#define EVENTRING_REMOTE_MODULE_NAMES_H
 
 #include "remote/functions.h"
 

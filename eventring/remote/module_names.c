@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c: finds the names that the modules of a process give its C functions.
+/* module_names.c: finds the names that the modules of a process give its C functions.
  *
  * The table of modules is a field of the domain's roots. Each of its fields that is a
  * table gives names to the C functions among its own fields: "string.find". Tables of the
  * running program may change while they are read; then the result is a name that some
  * table had, or nothing.
  */
-#include "remote/names.h"
+#include "remote/module_names.h"
 #include "format/array.h"
 
 #include <stdio.h>
