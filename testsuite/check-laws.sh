@@ -25,7 +25,7 @@ lane|eventring/producer/lane.c|s/^  lane->extra += words;$/  lane->extra += word
 open-spans|eventring/producer/open_spans.c|s/^  open->count--;$//|openspans|is_linked
 stream|eventring/producer/stream.c|s/^  lane->next = NULL;$//|stream|is_lawful
 extents|eventring/producer/extents.c|s/&next, next + blocks, true/\&next, next + blocks - 1, true/|growth|is_in_order
-heap|eventring/producer/heap.c|s/^  take(&h->live, t->samples, objects);$//|memory|adds_up
+heap|eventring/producer/heap_profile.c|s/^  take(&h->live, t->samples, objects);$//|memory|adds_up
 ahead|eventring/reader/ahead.c|s/^  __atomic_store_n(&ahead->done, ahead->asked, __ATOMIC_RELAXED);$/  __atomic_store_n(\&ahead->done, ahead->asked + 1, __ATOMIC_RELAXED);/|ahead|is_lawful
 block-cursor|eventring/reader/block_cursor.c|s/^  cursor->next = sequence + 1;$/  cursor->next = sequence;/|events|cursor->sequence < cursor->next
 accounts|eventring/reader/ring_reader.c|s/^  \*(before . &reader->missed : &reader->lost) += gap;$/  *(before ? \&reader->missed : \&reader->lost) += gap - 1;/|loss|is_accounted

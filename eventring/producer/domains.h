@@ -24,7 +24,7 @@
 
 #include <pthread.h>
 
-#include "producer/heap.h"
+#include "producer/heap_profile.h"
 #include "producer/lane.h"
 #include "producer/recording.h"
 #include "producer/stacks.h"

@@ -4,7 +4,7 @@
  * Space is reserved before it is used (space.h). If someone cuts the file short
  * nevertheless, the process goes on (guard.c).
  */
-#include "producer/heap.h"
+#include "producer/heap_profile.h"
 #include "producer/recording.h"
 #include "format/header.h"
 

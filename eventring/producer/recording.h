@@ -68,7 +68,7 @@ enum { EVR_SPARE_ROOTS = 256 };
 /* Clock segments that are kept: enough for days, as they become rarer (calibration.c). */
 enum { EVR_SEGMENTS = 32, EVR_LAST_SEGMENT = EVR_SEGMENTS - 1 };
 struct evr_heap_copy;
-struct evr_heaps { /* guarded by the mutex, except the first member; heap.c */
+struct evr_heaps { /* guarded by the mutex, except the first member; heap_profile.c */
   uint64_t generation; /* atomic: number of the last publication */
   unsigned claimed[2]; /* number of blocks of kind HEAPS, and of kind HEAP_PAGES */
   struct evr_heap_copy *ended, *ended_last; /* first and last of the profiles that have

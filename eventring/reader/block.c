@@ -38,8 +38,8 @@
  * Blocks of records are written in the same steps by producer/record_blocks.c, and
  * replaced by producer/replace.c. For them R1 pairs with W4 of these two files, R2 with
  * the release store of a record's first word, and R4 with W2 of these files. R4 also
- * pairs with the release fence in producer/heap.c that follows when a profile is taken
- * out of the file.
+ * pairs with the release fence in producer/heap_profile.c that follows when a profile is
+ * taken out of the file.
  */
 #include "reader/block.h"
 

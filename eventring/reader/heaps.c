@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* heaps.c: the heap profiles of a recording.
  *
- * producer/heap.c says how a profile lies in the file: a root and pages, each in two
- * blocks. The sequence of a block is its generation. The reader takes the newest root of
- * a profile. For each page it takes the newest block whose generation is not greater than
- * that of the root. While the process goes on, both blocks of a page may be newer than
- * the root: then everything is read again, a few times, and after that the profile is
- * torn. It is also torn when its entries do not add up to the sums of its root, as may
+ * producer/heap_profile.c says how a profile lies in the file: a root and pages, each in
+ * two blocks. The sequence of a block is its generation. The reader takes the newest root
+ * of a profile. For each page it takes the newest block whose generation is not greater
+ * than that of the root. While the process goes on, both blocks of a page may be newer
+ * than the root: then everything is read again, a few times, and after that the profile
+ * is torn. It is also torn when its entries do not add up to the sums of its root, as may
  * happen in a copy of a live recording.
  */
 #include "eventring/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.h: the heap profile of a domain: see heap.c. */
-#ifndef EVENTRING_HEAP_H
-#define EVENTRING_HEAP_H
+/* heap_profile.h: the heap profile of a domain: see heap_profile.c. */
+#ifndef EVENTRING_PRODUCER_HEAP_PROFILE_H
+#define EVENTRING_PRODUCER_HEAP_PROFILE_H
 
 #include "eventring/memory.h"
 #include "producer/recording.h"
@@ -47,4 +47,4 @@ void evr_heaps_free(struct evr_recording *recording);
 
 #pragma GCC visibility pop
 
-#endif /* EVENTRING_HEAP_H */
+#endif /* EVENTRING_PRODUCER_HEAP_PROFILE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.c: the heap profile of a domain, and its copy in the file.
+/* heap_profile.c: the heap profile of a domain, and its copy in the file.
  *
  * The profile. Samples are summed by stack, kind, origin and span. An entry counts
  * samples, and estimates objects: a block of w words is sampled at all with probability
@@ -26,7 +26,7 @@
  * Only the owner of the domain touches a profile; if its thread is gone, others may
  * detach it.
  */
-#include "producer/heap.h"
+#include "producer/heap_profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
