@@ -134,7 +134,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/call_rows.c eventring/analysis/call_rows.h \
 	eventring/analysis/call_sum.c eventring/analysis/call_sum.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
-	eventring/analysis/heap.c eventring/analysis/heap.h \
+	eventring/analysis/heap_sites.c eventring/analysis/heap_sites.h \
 	eventring/analysis/frames.c eventring/analysis/frames.h \
 	eventring/analysis/gaps.c eventring/analysis/gaps.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \

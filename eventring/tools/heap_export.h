@@ -3,7 +3,7 @@
 #ifndef EVENTRING_TOOL_HEAP_EXPORT_H
 #define EVENTRING_TOOL_HEAP_EXPORT_H
 
-#include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 #include "tool.h"
 
 /* Writes a heap to the file `path`, which must not exist, or to standard output if `path`

@@ -3,7 +3,7 @@
 #ifndef EVENTRING_TOOL_HEAP_QUERY_H
 #define EVENTRING_TOOL_HEAP_QUERY_H
 
-#include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 #include "query.h"
 
 struct heap_query {

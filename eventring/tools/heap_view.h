@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_view.h: makes the rows of a heap (analysis/heap.h), in the groups that the options
-   choose. */
+/* heap_view.h: makes the rows of a heap (analysis/heap_sites.h), in the groups that the
+   options choose. */
 #ifndef EVENTRING_TOOL_HEAP_VIEW_H
 #define EVENTRING_TOOL_HEAP_VIEW_H
 
-#include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 #include "format/table.h"
 #include "tool.h"
 

@@ -3,7 +3,7 @@
 #ifndef EVENTRING_TOOL_VIEW_FIGURES_H
 #define EVENTRING_TOOL_VIEW_FIGURES_H
 
-#include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 #include "time_profile.h"
 #include "view_stacks.h"
 

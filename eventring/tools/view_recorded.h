@@ -5,7 +5,7 @@
 #ifndef EVENTRING_TOOL_VIEW_RECORDED_H
 #define EVENTRING_TOOL_VIEW_RECORDED_H
 
-#include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 #include "view_stacks.h"
 
 /* Allocations of a recording. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 #include "heap_view.h"
 #include "profile_view.h"
 #include "tally_print.h"

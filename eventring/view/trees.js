@@ -35,7 +35,7 @@ function stackFigures(stacks, figures, measure, selection) {
   return {self, variance, isWhole: isTimeless && !selection.isWhole, level: -1};
 }
 
-// The standard error of an estimate, as the commands have it (analysis/heap.h).
+// The standard error of an estimate, as the commands have it (analysis/heap_sites.h).
 function errorOf(figure, variance) {
   const each = variance > 0 && figure > 0 ? variance / figure : 0;
   return each / 2 + Math.sqrt(Math.max(0, variance) + each * each / 4);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.h: what was allocated and what is alive, by stack, from a recording.
+/* heap_sites.h: what was allocated and what is alive, by stack, from a recording.
  *
  * There are two sources. The heap profiles of the file have everything from their start
  * to the last collection. The events of class ALLOC have what lies in a window of time,
  * as far as the ring still holds it. Errors: those of the functions of the reader.
  * Threads: one at a time.
  */
-#ifndef EVENTRING_ANALYSIS_HEAP_H
-#define EVENTRING_ANALYSIS_HEAP_H
+#ifndef EVENTRING_ANALYSIS_HEAP_SITES_H
+#define EVENTRING_ANALYSIS_HEAP_SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>

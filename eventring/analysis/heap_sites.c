@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.c: what was allocated and what is alive, by stack, from a recording. */
-#include "analysis/heap.h"
+/* heap_sites.c: what was allocated and what is alive, by stack, from a recording. */
+#include "analysis/heap_sites.h"
 #include "eventring/tools.h"
 #include "format/array.h"
 #include "format/table.h"
