@@ -12,7 +12,7 @@ eventring_sources = \
 	eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h \
 	eventring/format/guard.c \
-	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
+	eventring/format/process.h eventring/format/process.c eventring/format/lent_memory.h \
 	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
 	eventring/format/packed.h eventring/format/packed.c \
 	eventring/format/text.h eventring/format/text.c eventring/format/unlink_same.h \

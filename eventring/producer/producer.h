@@ -8,7 +8,7 @@
 #ifndef EVENTRING_PRODUCER_H
 #define EVENTRING_PRODUCER_H
 
-#include "format/memory.h"
+#include "format/lent_memory.h"
 #include "producer/lock.h"
 #include "producer/recording.h"
 
@@ -76,8 +76,8 @@ void evr_producer_warn(struct evr_listener listener, const struct eventring_erro
 
 /* ---- lend.c: the present recording, for readers in this process ---- */
 
-/* Lends the memory of the recording (format/memory.h) and stores its path. Returns false
-   when there is no recording. Any thread without the mutex. */
+/* Lends the memory of the recording (format/lent_memory.h) and stores its path. Returns
+   false when there is no recording. Any thread without the mutex. */
 bool evr_producer_lend(struct evr_memory *memory, char path[PATH_MAX]);
 
 #pragma GCC visibility pop

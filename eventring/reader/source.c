@@ -2,9 +2,9 @@
 /* source.c: copies bytes out of a mapping, out of a file with pread, or out of a packed
  * file.
  *
- * A mapping is memory that a recording of this process has lent (format/memory.h), or a
- * window on a file (window.c). The owner of a file may cut it short at any moment: a copy
- * out of a window counts only if the window is still whole afterwards, else it is
+ * A mapping is memory that a recording of this process has lent (format/lent_memory.h),
+ * or a window on a file (window.c). The owner of a file may cut it short at any moment: a
+ * copy out of a window counts only if the window is still whole afterwards, else it is
  * repeated with pread.
  */
 #include "reader/source.h"

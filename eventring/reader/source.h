@@ -9,7 +9,7 @@
 #include "format/atomics.h"
 #include "format/format.h"
 #include "format/error.h"
-#include "format/memory.h"
+#include "format/lent_memory.h"
 #include "reader/packed.h"
 #include "reader/window.h"
 

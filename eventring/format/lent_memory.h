@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h: the memory of this process's present recording, which the producer lends to
- * readers in the same process. Producer and reader do not know each other; self.c knows
- * both and connects them. */
-#ifndef EVENTRING_MEMORY_H
-#define EVENTRING_MEMORY_H
+/* lent_memory.h: the memory of this process's present recording, which the producer lends
+ * to readers in the same process. Producer and reader do not know each other; self.c
+ * knows both and connects them. */
+#ifndef EVENTRING_FORMAT_LENT_MEMORY_H
+#define EVENTRING_FORMAT_LENT_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,4 +25,4 @@ struct evr_memory {
 
 #pragma GCC visibility pop
 
-#endif /* EVENTRING_MEMORY_H */
+#endif /* EVENTRING_FORMAT_LENT_MEMORY_H */
