@@ -40,7 +40,7 @@ eventring_sources = \
 	eventring/producer/outside.h eventring/producer/outside.c \
 	eventring/producer/kept.c eventring/producer/recording_file.c \
 	eventring/producer/stacks.h eventring/producer/stacks.c eventring/producer/heap_profile.h \
-	eventring/producer/heap_profile.c eventring/producer/memory.h eventring/producer/memory.c \
+	eventring/producer/heap_profile.c eventring/producer/allocations.h eventring/producer/allocations.c \
 	eventring/producer/file_name.h eventring/producer/file_name.c \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h \
 	eventring/producer/space.c \

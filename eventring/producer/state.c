@@ -18,7 +18,7 @@
 #include "producer/config.h"
 #include "producer/domains.h"
 #include "producer/follow.h"
-#include "producer/memory.h"
+#include "producer/allocations.h"
 #include "producer/off_cpu.h"
 #include "producer/outside.h"
 #include "producer/redact.h"

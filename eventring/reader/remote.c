@@ -105,8 +105,8 @@ static void set_rate(struct format_control *control, double rate) {
   uint64_t bits;
   memcpy(&bits, &rate, sizeof bits);
   /* release, which has no partner and could be relaxed: the process loads the rate
-     relaxed (eventring_memory_rate in memory.c, word_of in follow.c), and nothing else is
-     reached through it */
+     relaxed (eventring_memory_rate in allocations.c, word_of in follow.c), and nothing
+     else is reached through it */
   __atomic_store_n(&control->sample_rate, bits, __ATOMIC_RELEASE);
 }
 

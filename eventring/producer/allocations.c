@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c: what hosts report about allocations: events, and the profiles of domains.
+/* allocations.c: what hosts report about allocations: events, and profiles of domains.
  *
  * The definitions of the events are registered with the first profile of the process. A
  * sample is four words: the event word and three of payload, which format.h describes. */
-#include "producer/memory.h"
+#include "producer/allocations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

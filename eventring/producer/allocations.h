@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h: what a recording has about allocations from its start on. */
-#ifndef EVENTRING_PRODUCER_MEMORY_H
-#define EVENTRING_PRODUCER_MEMORY_H
+/* allocations.h: what a recording has about allocations from its start on. */
+#ifndef EVENTRING_PRODUCER_ALLOCATIONS_H
+#define EVENTRING_PRODUCER_ALLOCATIONS_H
 
 #include "producer/recording.h"
 
@@ -12,4 +12,4 @@ void evr_memory_publish_locked(struct evr_recording *recording);
 
 #pragma GCC visibility pop
 
-#endif /* EVENTRING_PRODUCER_MEMORY_H */
+#endif /* EVENTRING_PRODUCER_ALLOCATIONS_H */
