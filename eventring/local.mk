@@ -167,7 +167,7 @@ libremote_a_SOURCES = \
 	eventring/remote/frames.h \
 	eventring/remote/functions.c eventring/remote/functions.h \
 	eventring/remote/host.c eventring/remote/host.h \
-	eventring/remote/memory.c eventring/remote/memory.h \
+	eventring/remote/process_memory.c eventring/remote/process_memory.h \
 	eventring/remote/module_names.c eventring/remote/module_names.h \
 	eventring/remote/mappings.c eventring/remote/mappings.h \
 	eventring/remote/plan.c eventring/remote/plan.h \

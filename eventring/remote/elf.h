@@ -4,7 +4,7 @@
 #ifndef EVENTRING_REMOTE_ELF_H
 #define EVENTRING_REMOTE_ELF_H
 
-#include "remote/memory.h"
+#include "remote/process_memory.h"
 
 #include <elf.h>
 

@@ -4,7 +4,7 @@
 #define EVENTRING_REMOTE_FRAMES_H
 
 #include "eventring/introspection.h"
-#include "remote/memory.h"
+#include "remote/process_memory.h"
 
 /* A field of a frame, whose layout is in `at`. */
 #define FRAME(bytes, field, size) remote_word((bytes) + at->frame.field, size)

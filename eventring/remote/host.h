@@ -4,7 +4,7 @@
 #define EVENTRING_REMOTE_HOST_H
 
 #include "eventring/introspection.h"
-#include "remote/memory.h"
+#include "remote/process_memory.h"
 
 enum { REMOTE_ERROR_TEXT = 256, REMOTE_DOMAINS = 1024 };
 

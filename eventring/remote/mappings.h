@@ -5,7 +5,7 @@
 #ifndef EVENTRING_REMOTE_MAPPINGS_H
 #define EVENTRING_REMOTE_MAPPINGS_H
 
-#include "remote/memory.h"
+#include "remote/process_memory.h"
 
 struct remote_mappings; /* what is mapped where, as of the last reading */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h: reads the memory of another process, without stopping it.
+/* process_memory.h: reads the memory of another process, without stopping it.
  *
  * The data is as hostile as a foreign file: each address may be wrong, and each value may
  * change between two reads. A read that fails returns false and changes nothing else. One
  * thread at a time for a struct remote_memory.
  */
-#ifndef EVENTRING_REMOTE_MEMORY_H
-#define EVENTRING_REMOTE_MEMORY_H
+#ifndef EVENTRING_REMOTE_PROCESS_MEMORY_H
+#define EVENTRING_REMOTE_PROCESS_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

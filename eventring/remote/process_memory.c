@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c: reads the memory of another process. */
-#include "remote/memory.h"
+/* process_memory.c: reads the memory of another process. */
+#include "remote/process_memory.h"
 
 #include <errno.h>
 
