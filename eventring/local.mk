@@ -174,7 +174,7 @@ libremote_a_SOURCES = \
 	eventring/remote/search.c eventring/remote/search.h \
 	eventring/remote/stack.c eventring/remote/stack.h \
 	eventring/remote/tasks.c eventring/remote/tasks.h \
-	eventring/remote/values.c eventring/remote/values.h
+	eventring/remote/variables.c eventring/remote/variables.h
 
 # Recordings in the formats of other tools, on the public headers and the analysis.
 noinst_LIBRARIES += libexport.a

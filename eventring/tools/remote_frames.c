@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "last_stacks.h"
-#include "remote/values.h"
+#include "remote/variables.h"
 
 struct frame_row {
   struct remote_functions *functions;

@@ -25,7 +25,7 @@
 #include "remote/coroutines.h"
 #include "remote/search.h"
 #include "remote/stack.h"
-#include "remote/values.h"
+#include "remote/variables.h"
 
 enum { ARENA = 1 << 16, WORDS = ARENA / 8, DOMAINS = 4, READS = 30, MOST_MB = 512 };
 

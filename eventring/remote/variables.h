@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* values.h: reads the local variables of a frame of another process, as text. */
-#ifndef EVENTRING_REMOTE_VALUES_H
-#define EVENTRING_REMOTE_VALUES_H
+/* variables.h: reads the local variables of a frame of another process, as text. */
+#ifndef EVENTRING_REMOTE_VARIABLES_H
+#define EVENTRING_REMOTE_VARIABLES_H
 
 #include "remote/stack.h"
 

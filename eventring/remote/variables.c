@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: reads the local variables of a frame of another process.
+/* variables.c: reads the local variables of a frame of another process.
  *
  * On the stack of the process, a function's variables come after the function itself, in
  * the order in which their scopes begin. No metamethod is called: a table is shown by its
  * address.
  */
-#include "remote/values.h"
+#include "remote/variables.h"
 
 #include <inttypes.h>
 #include <stdio.h>
