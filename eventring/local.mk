@@ -164,7 +164,7 @@ libremote_a_SOURCES = \
 	eventring/remote/coroutines.c eventring/remote/coroutines.h \
 	eventring/remote/elf.c eventring/remote/elf.h \
 	eventring/remote/forbidden.c eventring/remote/forbidden.h \
-	eventring/remote/frames.h \
+	eventring/remote/frame_fields.h \
 	eventring/remote/functions.c eventring/remote/functions.h \
 	eventring/remote/host.c eventring/remote/host.h \
 	eventring/remote/process_memory.c eventring/remote/process_memory.h \

@@ -22,7 +22,7 @@
 #include <time.h>
 
 #include "format/array.h"
-#include "remote/frames.h"
+#include "remote/frame_fields.h"
 #include "remote/search.h"
 
 enum {

@@ -50,7 +50,7 @@
 #include <string.h>
 
 #include "remote/activity.h"
-#include "remote/frames.h"
+#include "remote/frame_fields.h"
 #include "remote/plan.h"
 
 enum { ATTEMPTS = 3 /* new plans for one stack */ };

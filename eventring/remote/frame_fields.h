@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h: reads the fields of copies of frames of another process. */
-#ifndef EVENTRING_REMOTE_FRAMES_H
-#define EVENTRING_REMOTE_FRAMES_H
+/* frame_fields.h: reads the fields of copies of frames of another process. */
+#ifndef EVENTRING_REMOTE_FRAME_FIELDS_H
+#define EVENTRING_REMOTE_FRAME_FIELDS_H
 
 #include "eventring/introspection.h"
 #include "remote/process_memory.h"
