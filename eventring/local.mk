@@ -67,7 +67,7 @@ eventring_sources = \
 	eventring/producer/profiles.h eventring/producer/profiles.c \
 	eventring/producer/last_stack.h eventring/producer/last_stack.c \
 	eventring/reader/last_stack.h eventring/reader/last_stack.c \
-	eventring/reader/packed.h eventring/reader/packed.c \
+	eventring/reader/packed_file.h eventring/reader/packed_file.c \
 	eventring/reader/packed_map.h eventring/reader/packed_map.c \
 	eventring/reader/unpack.h eventring/reader/unpack.c \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h \

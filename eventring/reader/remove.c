@@ -16,7 +16,7 @@
 #include "format/process.h"
 #include "format/unlink_same.h"
 #include "reader/locate.h"
-#include "reader/packed.h"
+#include "reader/packed_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

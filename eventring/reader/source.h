@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* source.h: bytes of a file, or of memory that a recording of this process has lent. All
- * offsets are those of the plain file, also where the file is packed (packed.h). */
+ * offsets are those of the plain file, also where the file is packed (packed_file.h). */
 #ifndef EVENTRING_SOURCE_H
 #define EVENTRING_SOURCE_H
 
@@ -10,7 +10,7 @@
 #include "format/format.h"
 #include "format/error.h"
 #include "format/lent_memory.h"
-#include "reader/packed.h"
+#include "reader/packed_file.h"
 #include "reader/window.h"
 
 #pragma GCC visibility push(hidden)

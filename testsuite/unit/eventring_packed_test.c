@@ -14,7 +14,7 @@
 
 #include "cases.h"
 #include "format/packed.h"
-#include "reader/packed.h"
+#include "reader/packed_file.h"
 #include "reader/unpack.h"
 
 enum {

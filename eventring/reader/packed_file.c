@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* packed.c: the plain file that a packed one stands for.
+/* packed_file.c: the plain file that a packed one stands for.
  *
  * Opening goes from packet to packet, by their headers, and notes in a map which packet
  * has which bytes (packed_map.c). A frame is unpacked when some of its bytes are read;
@@ -24,7 +24,7 @@
  * Memory is bounded: a packet has at most 4 MiB, the cache at most CACHED packets, the
  * map at most the extents of the file. Only one thread at a time may use an evr_packed,
  * as with a cursor. */
-#include "reader/packed.h"
+#include "reader/packed_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* packed.h: the plain file that a packed one stands for (packed.c). */
-#ifndef EVENTRING_READER_PACKED_H
-#define EVENTRING_READER_PACKED_H
+/* packed_file.h: the plain file that a packed one stands for (packed_file.c). */
+#ifndef EVENTRING_READER_PACKED_FILE_H
+#define EVENTRING_READER_PACKED_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,4 +34,4 @@ void evr_packed_take_damage(struct evr_packed *packed, struct eventring_error *d
 
 #pragma GCC visibility pop
 
-#endif /* EVENTRING_READER_PACKED_H */
+#endif /* EVENTRING_READER_PACKED_FILE_H */
