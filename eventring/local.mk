@@ -100,7 +100,7 @@ eventring_sources = \
 	eventring/reader/heaps.c eventring/reader/profiles.c \
 	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
 	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c eventring/calls/flat.c \
-	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.h eventring/calls/collector.c \
+	eventring/calls/trie_merge.c eventring/calls/inside.h eventring/calls/collector.h eventring/calls/collector.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.

@@ -42,7 +42,7 @@ struct eventring_calls_inside {
 size_t evc_depth(const eventring_calls *calls);
 size_t evc_used(const eventring_calls *calls);
 /* Adds the counts and times of `from` to `into`; returns false when some paths found no
-   room, so that their calls are flat in `into` (merge.c). */
+   room, so that their calls are flat in `into` (trie_merge.c). */
 bool evc_merge(eventring_calls *into, const eventring_calls *from);
 
 /* ---- nodes (nodes.c) --------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c: adds a trie of calls to another one. */
+/* trie_merge.c: adds a trie of calls to another one. */
 #include <stdlib.h>
 
 #include "calls/inside.h"
