@@ -185,7 +185,7 @@ libexport_a_SOURCES = \
 	eventring/export/bound.c eventring/export/bound.h \
 	eventring/export/callgrind.c eventring/export/dot.c eventring/export/svg.c \
 	eventring/export/paths.c eventring/export/paths.h \
-	eventring/export/chrome.c eventring/export/csv.c eventring/export/ctf.c eventring/export/events.h \
+	eventring/export/chrome.c eventring/export/csv.c eventring/export/ctf.c eventring/export/event_formats.h \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
 	eventring/export/metrics.c eventring/export/metrics.h eventring/export/metrics.def \
 	eventring/export/openmetrics.c eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \

@@ -21,7 +21,7 @@
  * the times. A gigabyte of recording has tens of millions of spans, so the usual span,
  * without a value, is put together from copies of fixed size and about twenty digits.
  */
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/faces.h"
 #include "export/processes.h"
 #include "export/text.h"

@@ -8,7 +8,7 @@
  * written as \xNN; a text that a spreadsheet would take for a formula gets an apostrophe
  * before it.
  */
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/rows.h"
 #include "export/text.h"
 

@@ -23,7 +23,7 @@
  * ring, 16 MiB at most.
  */
 #include "eventring.h"
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/text.h"
 #include "format/array.h"
 

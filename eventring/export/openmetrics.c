@@ -40,7 +40,7 @@
 #include "analysis/figures.h"
 #include "analysis/names.h"
 #include "eventring/tools.h"
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/metrics.h"
 #include "export/text.h"
 #include "format/array.h"

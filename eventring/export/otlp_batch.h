@@ -10,7 +10,7 @@
 #ifndef EVENTRING_EXPORT_OTLP_BATCH_H
 #define EVENTRING_EXPORT_OTLP_BATCH_H
 
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/otlp_resource.h"
 #include "export/processes.h"
 

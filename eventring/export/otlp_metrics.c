@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "analysis/so_far.h"
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/metrics.h"
 #include "export/otlp_batch.h"
 

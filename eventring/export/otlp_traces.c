@@ -35,7 +35,7 @@
 #include "analysis/names.h"
 #include "analysis/traces.h"
 #include "eventring/memory.h"
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/otlp_traces.h"
 #include "format/array.h"
 

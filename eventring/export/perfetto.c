@@ -24,7 +24,7 @@
  * together from copies of what the track and the definition have prepared, without any
  * loop. */
 #include "eventring/tools.h"
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/faces.h"
 #include "export/processes.h"
 #include "export/protobuf.h"

@@ -6,7 +6,7 @@
  *
  * The statement that inserts a row is kept with its values. A value that equals that of
  * the row before, as most texts and many numbers do, is not bound again. */
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/rows.h"
 #include "export/sql.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "analysis/so_far.h"
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "format/now.h"
 #include "formats.h"
 #include "new_file.h"

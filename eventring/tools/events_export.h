@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* events_export.h: writes all events of a recording in the formats of other tools
-   (export/events.h). */
+   (export/event_formats.h). */
 #ifndef EVENTRING_TOOL_EVENTS_EXPORT_H
 #define EVENTRING_TOOL_EVENTS_EXPORT_H
 

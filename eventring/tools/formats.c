@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "export/events.h"
+#include "export/event_formats.h"
 #include "export/export.h"
 
 enum { TEXT, BINARY };

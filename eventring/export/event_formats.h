@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events.h: recordings, with all events over time, in the formats of other tools.
+/* event_formats.h: recordings, with all events over time, in the formats of other tools.
  *
  * Each format has a file of its own, which includes only the public headers and the
  * analysis, and defines `const struct export_events export_events_<name>`. The caller
@@ -13,8 +13,8 @@
  * true time, comes right before an end whose begin was left out. (A format with
  * `reads_before` also gets what lies before the window.)
  */
-#ifndef EVENTRING_EXPORT_EVENTS_H
-#define EVENTRING_EXPORT_EVENTS_H
+#ifndef EVENTRING_EXPORT_EVENT_FORMATS_H
+#define EVENTRING_EXPORT_EVENT_FORMATS_H
 
 #include "eventring/read.h"
 #include "export/out.h"
