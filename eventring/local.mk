@@ -202,7 +202,7 @@ libexport_a_SOURCES = \
 	eventring/export/strings.h \
 	eventring/export/sql.h eventring/export/sqlite.c \
 	eventring/export/tables.def \
-	eventring/export/text.c eventring/export/text.h eventring/export/tracks.c \
+	eventring/export/text_write.c eventring/export/text_write.h eventring/export/tracks.c \
 	eventring/export/tracks.h
 libexport_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(SQLITE_CFLAGS)
 

@@ -21,7 +21,7 @@
 
 #include "export/paths.h"
 #include "export/same_names.h"
-#include "export/text.h"
+#include "export/text_write.h"
 
 static void put_text(FILE *out, const char *text) {
   export_write_text(out, text, "", "");

@@ -24,7 +24,7 @@
 #include "export/event_formats.h"
 #include "export/faces.h"
 #include "export/processes.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "export/tracks.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
  */
 #include "export/event_formats.h"
 #include "export/rows.h"
-#include "export/text.h"
+#include "export/text_write.h"
 
 #include <stdlib.h>
 

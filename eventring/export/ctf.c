@@ -24,7 +24,7 @@
  */
 #include "eventring.h"
 #include "export/event_formats.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "format/array.h"
 
 #include <errno.h>

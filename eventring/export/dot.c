@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "export/paths.h"
-#include "export/text.h"
+#include "export/text_write.h"
 
 #define LEAST_SHARE 0.005
 

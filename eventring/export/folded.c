@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/text.h"
+#include "export/text_write.h"
 
 static void put_text(FILE *out, const char *text) {
   export_write_text(out, text, "", ";");

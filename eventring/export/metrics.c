@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "analysis/names.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "format/reasons.h"
 
 const struct metrics_bound metrics_bounds[METRICS_BOUNDS] = {

@@ -42,7 +42,7 @@
 #include "eventring/tools.h"
 #include "export/event_formats.h"
 #include "export/metrics.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "format/array.h"
 
 #include <math.h>

@@ -28,7 +28,7 @@
 #include "export/faces.h"
 #include "export/processes.h"
 #include "export/protobuf.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "export/tracks.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "export/text.h"
+#include "export/text_write.h"
 
 enum { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_PART = 2, PROTOBUF_FIXED32 = 5 };
 enum { PROTOBUF_MOST_VARINT = 10 }; /* bytes */

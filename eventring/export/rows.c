@@ -13,7 +13,7 @@
 #include "eventring/memory.h"
 #include "analysis/names.h"
 #include "analysis/so_far.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "export/tracks.h"
 
 /* ---- The vocabulary --------------------------------------------------------------- */

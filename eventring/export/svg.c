@@ -19,7 +19,7 @@
 
 #include "analysis/figures.h"
 #include "eventring/tools.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "format/array.h"
 #include "format/table.h"
 

@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "export/text.h"
+#include "export/text_write.h"
 #include "format/now.h"
 #include "reader.h"
 #include "serve_child.h"

@@ -13,7 +13,7 @@
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/traces.h"
-#include "export/text.h"
+#include "export/text_write.h"
 #include "shared_views.h"
 
 /* ---- Text ----------------------------------------------------------------

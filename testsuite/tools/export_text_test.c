@@ -7,7 +7,7 @@
 
 #include "../unit/cases.h"
 #include "../unit/draw.h"
-#include "export/text.h"
+#include "export/text_write.h"
 
 static void expect_number(uint64_t value) {
   char put[24], expected[24];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c: numbers and texts for exporters. */
-#include "export/text.h"
+/* text_write.c: numbers and texts for exporters. */
+#include "export/text_write.h"
 #include "eventring/tools.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h: writes numbers and texts for exporters, into buffers with enough room. Each
- * function returns the end of what it has written. */
-#ifndef EVENTRING_EXPORT_TEXT_H
-#define EVENTRING_EXPORT_TEXT_H
+/* text_write.h: writes numbers and texts for exporters, into buffers with enough room.
+ * Each function returns the end of what it has written. */
+#ifndef EVENTRING_EXPORT_TEXT_WRITE_H
+#define EVENTRING_EXPORT_TEXT_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>
