@@ -221,7 +221,7 @@ libview_a_SOURCES = \
 	eventring/view/pauses.c eventring/view/pauses.h \
 	eventring/view/page.c eventring/view/page.h \
 	eventring/view/part.h \
-	eventring/view/rows.h \
+	eventring/view/cell_array.h \
 	eventring/view/section.c eventring/view/section.h \
 	eventring/view/share.c eventring/view/share.h \
 	eventring/view/spans.c eventring/view/spans.h \

@@ -8,7 +8,7 @@
 
 #include "analysis/saturating.h"
 #include "format/array.h"
-#include "view/rows.h"
+#include "view/cell_array.h"
 #include "view/share.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include "analysis/saturating.h"
 #include "analysis/top.h"
 #include "format/array.h"
+#include "view/cell_array.h"
 #include "view/events.h"
 #include "view/lists.h"
-#include "view/rows.h"
 #include "view/share.h"
 
 enum {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h: rows of cells (intervals of time, grid.h): an array, in the order of the cells,
- * of structs with a member `cell`.
+/* cell_array.h: rows of cells (intervals of time, grid.h): an array, in the order of the
+ * cells, of structs with a member `cell`.
  *
  * Errors: NULL, without memory. Threads: one at a time for an array.
  */
-#ifndef EVENTRING_VIEW_ROWS_H
-#define EVENTRING_VIEW_ROWS_H
+#ifndef EVENTRING_VIEW_CELL_ARRAY_H
+#define EVENTRING_VIEW_CELL_ARRAY_H
 
 #include <string.h>
 
