@@ -550,10 +550,10 @@ static void run_overdue(Domain *d) {
   else slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
 }
 
-/* Does some of the work that large allocations have made due, for as long as a step takes,
- * since a program may go on without small allocations. What may not be carried over to
- * later steps is done whatever time it takes, and so is all that is left of the cycle when
- * memory is beyond its bound. `excess` and `debt` as in gc_pace_owe. */
+/* Runs a part of the work that large allocations have made due, for as long as a step
+ * takes, since a program may go on without small allocations. What may not be carried
+ * over to later steps is done whatever time it takes, and so is all that is left of the
+ * cycle when memory is beyond its bound. `excess` and `debt` as in gc_pace_owe. */
 static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
   size_t own = gc_pace_owe(d, excess, debt);

@@ -38,29 +38,30 @@
  * and the proof; debug builds assert it after each step (gc_pace_verify).
  *
  * Large allocations. One that adds 1 MiB or more to the debt makes more work due at once
- * than a step has time for: a byte of the minor collection under way for each byte of that
- * debt, and two bytes of the cycle for each byte beyond the trigger, at most
- * SLICES_AT_ONCE * MOST_SLICE. The growth of a part in use counts for the cycle only, since
- * no collection would free it. The step takes up to STEP_NS longer, for a program that makes
- * nothing small, and the rest is carried over (Gc.overdue_minor, Gc.overdue_cycle): steps come
- * twice as often until it is paid, by half of what each does. A step does at least 64 KiB of
- * a minor collection for LEAST_INTERVAL / 2 of debt, sixteen bytes for each, so W bytes are
- * paid before W / 8 more were allocated in small objects. Memory stays within its bound:
+ * than a step has time for: a byte of the minor collection under way for each byte of
+ * that debt, and two bytes of the cycle for each byte beyond the trigger, at most
+ * SLICES_AT_ONCE * MOST_SLICE. The growth of a part in use counts for the cycle only,
+ * since no collection would free it. The step takes up to STEP_NS longer, for a program
+ * that makes nothing small, and the rest is carried over (Gc.overdue_minor,
+ * Gc.overdue_cycle): steps come twice as often until it is paid, by half of what each
+ * does. A step does at least 64 KiB of a minor collection for LEAST_INTERVAL / 2 of
+ * debt, sixteen bytes for each, so W bytes are paid before W / 8 more were allocated in
+ * small objects. Memory stays within its bound:
  *
  *   minor   What is old or was taken since the last minor collection is U bytes, and
  *           most_old - U is the room that is left. At most a half of the room may be
  *           overdue, or what the last allocation has made due, if it fits into the room.
- *           Each overdue byte keeps at most one byte longer that would have been freed, so U
- *           stays below most_old while anything is carried over.
+ *           Each overdue byte keeps at most one byte longer that would have been freed,
+ *           so U stays below most_old while anything is carried over.
  *   cycle   Slices are carried over as long as the cycle can still end before
  *           gc_pace_is_over, with LATE_WORK bytes of work for each byte of debt.
  *
- * What exceeds that is done at once, whatever time it takes: an allocation stall. So is all
- * of it while L is below SMALL_HEAP: little work, and much memory by comparison.
+ * What exceeds that is done at once, whatever time it takes: an allocation stall. So is
+ * all of it while L is below SMALL_HEAP: little work, and much memory by comparison.
  *
  * The program's share. Until a cycle is over the collector does at most MOST_SLICE of
- * work for each eighth of a nursery (a part of it when it is late or work is overdue), and
- * for a large allocation twice its size, within SLICES_AT_ONCE times MOST_SLICE.
+ * work for each eighth of a nursery (a part of it when it is late or work is overdue),
+ * and for a large allocation twice its size, within SLICES_AT_ONCE times MOST_SLICE.
  */
 #include "gc_internal.h"
 

@@ -54,7 +54,9 @@
 #define NIL_WORK 2       /* to set a slot to nil, a store to the next address */
 #define SPARE_FRAMES 64  /* frames kept beyond the current one */
 #define PIECE_FRAMES 256
-#define SLOTS_AT_ONCE 16384 /* the least slots that a piece of a minor collection scans */
+/* The least slots that a piece of a minor collection scans, and the most in a step that
+ * is bounded in time: 0.1 to 0.2 ms. */
+#define SLOTS_AT_ONCE 16384
 /* pieces of one collection: a program that always changes more is not followed */
 #define MOST_PIECES 64
 #define NIL_AT_ONCE 65536   /* slots that a piece sets to nil */
@@ -169,7 +171,7 @@ static size_t slots_to_verify(const Domain *d, size_t below) {
 static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   size_t most = d->gc.minor_most, done = d->gc.step_work;
   size_t slots = done < most ? (most - done) / sizeof(TValue) : 0;
-  if (slots < SLOTS_AT_ONCE) slots = SLOTS_AT_ONCE;
+  if (slots < SLOTS_AT_ONCE || d->gc.step_until != 0) slots = SLOTS_AT_ONCE;
   if (d->gc.thread_pieces >= MOST_PIECES) slots = SIZE_MAX / sizeof(TValue);
   co->unscanned = 0;
   if (co->ci->func <= from || (size_t)(co->ci->func - from) <= slots) return co->top;

@@ -24,7 +24,9 @@ for _ = 1, 3 do
     peak = math.max(peak, collectgarbage "count" * KIB)
   end
   local bound = base + math.max(base, 2 << 20) + made + (2 << 20) + 4 * LARGE
-  assert(peak <= bound, ("%d MB in use, the bound is %d"):format(peak // 1e6, bound // 1e6))
+  -- a stress build collects at each step: nothing is paced there
+  assert(peak <= bound or SLOWNESS >= 20,
+    ("%d MB in use, the bound is %d"):format(peak // 1e6, bound // 1e6))
   for i = 1, N do assert(records[i].link[1] == i) end
 end
 
