@@ -21,7 +21,7 @@ struct evr_listener { /* the host's function for problems that no result can rep
 
 /* Functions of the helper (trigger/helper.c), which makes the copies of triggers, for
    which it needs the reader, and watches the file. Called without the mutex. */
-struct evr_savers {
+struct evr_helper {
   void (*begin)(void); /* starts the helper if something is recorded and there is none */
   /* Makes the copies that are due, and ends the helper. `exits` says that the process
      exits, and that this code is not unloaded before its end. */
@@ -29,8 +29,8 @@ struct evr_savers {
   void (*wait)(uint64_t ns); /* until no copy is due or being made. Async-signal-safe */
   void (*after_fork)(void); /* in the child, with the mutex: the child has no helper */
 };
-/* Starts as eventring_start does, with the savers. */
-int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
+/* Starts as eventring_start does, with the helper. */
+int evr_start(const struct eventring_config *config, const struct evr_helper *helper,
               struct eventring_error *error);
 
 struct evr_producer { /* guarded by the mutex */
@@ -52,7 +52,7 @@ struct evr_producer { /* guarded by the mutex */
      its parent, until it follows or is known not to. Atomic; called without the mutex. */
   void (*follow)(bool now);
   struct evr_listener listener;
-  const struct evr_savers *savers; /* NULL if nothing was ever started; atomic */
+  const struct evr_helper *helper; /* NULL if nothing was ever started; atomic */
 };
 extern struct evr_producer evr_producer;
 
@@ -65,13 +65,13 @@ void evr_producer_follow_now(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
 
-/* Calls one of the savers, if there are any. acquire: pairs with the release in evr_start
-   (state.c), after their initialisation. */
-#define evr_savers_do(what, ...) \
+/* Calls one of the functions of the helper, if there is one. acquire: pairs with the
+   release in evr_start (state.c), after their initialisation. */
+#define evr_helper_do(what, ...) \
   do { \
-    const struct evr_savers *savers_ = \
-        __atomic_load_n(&evr_producer.savers, __ATOMIC_ACQUIRE); \
-    if (savers_) savers_->what(__VA_ARGS__); \
+    const struct evr_helper *helper_ = \
+        __atomic_load_n(&evr_producer.helper, __ATOMIC_ACQUIRE); \
+    if (helper_) helper_->what(__VA_ARGS__); \
   } while (0)
 
 /* ---- lend.c: the present recording, for readers in this process ---- */

@@ -55,7 +55,7 @@ static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
   bool follow = evr_follow_after_fork(r);
   evr_watch_after_fork();
-  evr_savers_do(after_fork);
+  evr_helper_do(after_fork);
   evr_domains_after_fork(evr_follow_gate());
   evr_off_cpu_after_fork();
   if (r) {
@@ -288,7 +288,7 @@ static void follow_parent(bool now) {
     status = begin_recording_locked(evr_follow_config(), evr_producer.joined, &cause);
   }
   evr_unlock();
-  evr_savers_do(begin);
+  evr_helper_do(begin);
   if (status == EVENTRING_OK) return;
   evr_fail(&error, cause.code, 0, "process %d, the child of a recorded one: %s", (int)getpid(),
            cause.text);
@@ -374,7 +374,7 @@ static void on_deleted(enum evr_look look) {
   if (r && !r->ended && is_to_be_replaced_locked(r, look))
     is_news = replace_deleted_locked(r, &news);
   evr_unlock();
-  if (is_news) evr_savers_do(begin);
+  if (is_news) evr_helper_do(begin);
   if (is_news) evr_producer_warn(listener, &news);
   evr_lock();
   evr_producer.telling--;
@@ -400,7 +400,7 @@ static void warn_of_loss(struct evr_listener listener) {
   evr_producer_warn(listener, &error);
 }
 
-int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
+int evr_start(const struct eventring_config *config, const struct evr_helper *helper,
               struct eventring_error *error) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct eventring_config full;
@@ -409,8 +409,8 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
   if (status == EVENTRING_OK) status = evr_config_take(&full, config, error);
   if (status == EVENTRING_OK) status = check_config(&full, error);
   if (status != EVENTRING_OK) return status;
-  /* release: pairs with the acquire load in evr_savers_do (producer.h) */
-  __atomic_store_n(&evr_producer.savers, savers, __ATOMIC_RELEASE);
+  /* release: pairs with the acquire load in evr_helper_do (producer.h) */
+  __atomic_store_n(&evr_producer.helper, helper, __ATOMIC_RELEASE);
   pthread_once(&once, install_handlers);
   /* never released: probes may store into a recording that has ended */
   evr_guard_start(full.leave_sigbus);
@@ -421,7 +421,7 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
   status = begin_locked(&full, error);
   evr_unlock();
   if (lost) warn_of_loss(former);
-  if (status >= EVENTRING_OK) evr_savers_do(begin);
+  if (status >= EVENTRING_OK) evr_helper_do(begin);
   /* a domain that a start finds in the calling thread is recorded at once */
   if (status >= EVENTRING_OK) evr_domain_attach_own();
   return status;
@@ -440,7 +440,7 @@ static int stop(struct evr_end end) {
   if (is_raw_child()) return EVENTRING_E_STATE;
   if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   const bool exits = end.reason == FORMAT_END_EXIT && is_in_program();
-  evr_savers_do(finish, exits);
+  evr_helper_do(finish, exits);
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
   struct eventring_error error;
   int status = EVENTRING_OK;
@@ -494,7 +494,7 @@ static void note_signal(struct evr_recording *r, int number) {
   evr_recording_note_signal(r, (uint32_t)number);
   evr_stack_wanted(NULL, EVENTRING_STACK_SIGNAL, number, true);
   evr_watch_post(evr_watch_happened(EVENTRING_SUBJECT_SIGNAL, number, true));
-  if (evr_watch_is_busy()) evr_savers_do(wait, SIGNAL_WAIT_MS * (uint64_t)1000000);
+  if (evr_watch_is_busy()) evr_helper_do(wait, SIGNAL_WAIT_MS * (uint64_t)1000000);
   bool locked = lock_in_handler();
   evr_recording_rescue(r);
   if (locked) evr_unlock();

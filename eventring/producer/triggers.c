@@ -95,7 +95,7 @@ static void take_list(struct evr_recording *r) {
   evr_lock();
   if (r == evr_producer.recording && !r->ended) take_list_locked(r);
   evr_unlock();
-  evr_savers_do(begin); /* starts a helper if that failed before */
+  evr_helper_do(begin); /* starts a helper if that failed before */
 }
 
 void evr_triggers_look(void) {
@@ -164,7 +164,7 @@ int eventring_trigger_set(const char *text, size_t size, struct eventring_error 
   status = add_locked(&trigger, EVENTRING_BY_PROGRAM, error);
   if (status > 0) apply_locked();
   evr_unlock();
-  evr_savers_do(begin);
+  evr_helper_do(begin);
   return status;
 }
 

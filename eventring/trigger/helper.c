@@ -327,14 +327,14 @@ static void after_fork(void) {
   note_own_thread(0);
 }
 
-const struct evr_savers evr_savers = {begin, finish, wait_ns, after_fork};
+const struct evr_helper evr_helper = {begin, finish, wait_ns, after_fork};
 
 /* ---- Public ------------------------------------------------------------------------ */
 
 /* Starts a recording. This file is the top of the library: here the producer gets
    functions that need the reader, too. */
 int eventring_start(const struct eventring_config *config, struct eventring_error *error) {
-  return evr_start(config, &evr_savers, error);
+  return evr_start(config, &evr_helper, error);
 }
 
 int eventring_triggers_wait(uint64_t ns) {

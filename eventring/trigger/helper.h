@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-extern const struct evr_savers evr_savers; /* helper.c */
+extern const struct evr_helper evr_helper; /* helper.c */
 
 /* Makes the copy of a job (save.c). Stores in *bytes what the copy takes on the disk.
    Returns 0, E_STATE when nothing is recorded any more, or an error that says what could
