@@ -122,29 +122,29 @@ static void unlock_registry(void) { pthread_mutex_unlock(&registry.lock); }
 /* ---- life ---------------------------------------------------------------- */
 
 static Peer *new_peer(const char *name) {
-  Peer *i = calloc(1, sizeof *i);
-  if (i == NULL) return NULL;
-  pthread_mutex_init(&i->lock, NULL);
-  i->id = __atomic_fetch_add(&registry.next_id, 1, __ATOMIC_RELAXED);
-  i->slot = -1;
-  i->references = 1;
-  i->spin = SPIN_MOST;
-  i->probe_in = i->probe_every = 1;
-  if (name != NULL) snprintf(i->name, sizeof i->name, "%s", name);
-  else snprintf(i->name, sizeof i->name, i->id == 0 ? "main" : "domain %u", i->id);
-  return i;
+  Peer *peer = calloc(1, sizeof *peer);
+  if (peer == NULL) return NULL;
+  pthread_mutex_init(&peer->lock, NULL);
+  peer->id = __atomic_fetch_add(&registry.next_id, 1, __ATOMIC_RELAXED);
+  peer->slot = -1;
+  peer->references = 1;
+  peer->spin = SPIN_MOST;
+  peer->probe_in = peer->probe_every = 1;
+  if (name != NULL) snprintf(peer->name, sizeof peer->name, "%s", name);
+  else snprintf(peer->name, sizeof peer->name, peer->id == 0 ? "main" : "domain %u", peer->id);
+  return peer;
 }
 
-static void link_locked(Peer *i) {
-  i->next = registry.all;
-  if (i->next != NULL) i->next->prev = i;
-  registry.all = i;
+static void link_locked(Peer *peer) {
+  peer->next = registry.all;
+  if (peer->next != NULL) peer->next->prev = peer;
+  registry.all = peer;
 }
 
-static void unlink_locked(Peer *i) {
-  if (i->next != NULL) i->next->prev = i->prev;
-  if (i->prev != NULL) i->prev->next = i->next;
-  else if (registry.all == i) registry.all = i->next;
+static void unlink_locked(Peer *peer) {
+  if (peer->next != NULL) peer->next->prev = peer->prev;
+  if (peer->prev != NULL) peer->prev->next = peer->next;
+  else if (registry.all == peer) registry.all = peer->next;
 }
 
 static bool is_over(void) {
@@ -166,40 +166,40 @@ static void print_lines(FILE *out, const char *text) {
  * the end of the program caused, or an error of a cancelled domain. The acquire load
  * pairs with the release store in peer_finish: `failure` and `was_cancelled` were written
  * before it. */
-static void warn_of_lost_error(Peer *i) {
-  if (__atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_FAILED) return;
-  if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
-  if (__atomic_exchange_n(&i->joined, true, __ATOMIC_RELAXED)) return;
-  char name[4 * sizeof i->name + 1];
+static void warn_of_lost_error(Peer *peer) {
+  if (__atomic_load_n(&peer->status, __ATOMIC_ACQUIRE) != PEER_FAILED) return;
+  if (peer->was_cancelled || peer->elsewhere || (peer->abandoned && is_over())) return;
+  if (__atomic_exchange_n(&peer->joined, true, __ATOMIC_RELAXED)) return;
+  char name[4 * sizeof peer->name + 1];
   fflush(stdout);
   fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: ",
-          i->id, eventring_printable(name, sizeof name, i->name, strlen(i->name)));
-  print_lines(stderr, i->failure != NULL ? i->failure : "not enough memory");
+          peer->id, eventring_printable(name, sizeof name, peer->name, strlen(peer->name)));
+  print_lines(stderr, peer->failure != NULL ? peer->failure : "not enough memory");
   fputc('\n', stderr);
 }
 
 /* Frees the peer. A thread in ask_spawned, which may be in a signal handler, takes no
  * lock and may have found this peer in its slot before the slot became free. So this
  * function waits for such threads. */
-static void free_peer(Peer *i) {
+static void free_peer(Peer *peer) {
   lock_registry();
-  unlink_locked(i);
+  unlink_locked(peer);
   unlock_registry();
   while (__atomic_load_n(&registry.asking, __ATOMIC_SEQ_CST) != 0) sched_yield();
-  warn_of_lost_error(i);
-  message_free(i->outcome);
-  free(i->failure);
-  pthread_mutex_destroy(&i->lock);
-  free(i);
+  warn_of_lost_error(peer);
+  message_free(peer->outcome);
+  free(peer->failure);
+  pthread_mutex_destroy(&peer->lock);
+  free(peer);
 }
 
-void peer_hold(Peer *i) { __atomic_fetch_add(&i->references, 1, __ATOMIC_RELAXED); }
+void peer_hold(Peer *peer) { __atomic_fetch_add(&peer->references, 1, __ATOMIC_RELAXED); }
 
 /* Drops a reference, and frees the peer with the last reference. acq_rel: the last
  * decrement acquires what all other decrements have released, so the thread that frees
  * the peer sees all that other threads did with it. */
-void peer_release(Peer *i) {
-  if (__atomic_fetch_sub(&i->references, 1, __ATOMIC_ACQ_REL) == 1) free_peer(i);
+void peer_release(Peer *peer) {
+  if (__atomic_fetch_sub(&peer->references, 1, __ATOMIC_ACQ_REL) == 1) free_peer(peer);
 }
 
 uint32_t peer_count(void) {
@@ -213,30 +213,33 @@ bool peer_program_ends(void) {
 
 /* ---- all domains wait ---------------------------------------------------- */
 
-static bool is_alive(const Peer *i) { return __atomic_load_n(&i->tid, __ATOMIC_SEQ_CST) != 0; }
+static bool is_alive(const Peer *peer) {
+  return __atomic_load_n(&peer->tid, __ATOMIC_SEQ_CST) != 0;
+}
 
 static bool all_blocked_locked(void) {
-  for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (is_alive(i) && __atomic_load_n(&i->park, __ATOMIC_SEQ_CST) != PARK_BLOCKED) return false;
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next)
+    if (is_alive(peer) && __atomic_load_n(&peer->park, __ATOMIC_SEQ_CST) != PARK_BLOCKED)
+      return false;
   return true;
 }
 
-static void set_attention(Peer *i, uint32_t what) {
+static void set_attention(Peer *peer, uint32_t what) {
   /* comes before the exchange of park. Pairs with peer_wait, which loads attention after
    * the store to park in peer_prepare. In the total order of these sequentially
    * consistent operations, either the load in peer_wait comes after this store and sees
    * the request, or the exchange of park here comes after the store in peer_prepare and
    * wakes the domain */
-  __atomic_fetch_or(&i->attention, what, __ATOMIC_SEQ_CST);
-  uint32_t before = __atomic_exchange_n(&i->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
+  __atomic_fetch_or(&peer->attention, what, __ATOMIC_SEQ_CST);
+  uint32_t before = __atomic_exchange_n(&peer->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
   if (before == PARK_BLOCKED) __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
-  if (before == PARK_BLOCKED || before == PARK_SLEEPING) peer_wake(&i->park);
+  if (before == PARK_BLOCKED || before == PARK_SLEEPING) peer_wake(&peer->park);
 }
 
 static void report_deadlock_locked(void) {
   bool hosts = __atomic_load_n(&registry.hosts, __ATOMIC_RELAXED) > 0;
-  for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (is_alive(i) && !(hosts && i->spawned)) set_attention(i, ATTENTION_DEADLOCK);
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next)
+    if (is_alive(peer) && !(hosts && peer->spawned)) set_attention(peer, ATTENTION_DEADLOCK);
 }
 
 void peer_look_for_deadlock(uint64_t now) {
@@ -258,11 +261,11 @@ static const char *const wait_texts[] = {[WAIT_NOTHING] = "runs",
 static void describe_waits(char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
   lock_registry();
-  for (Peer *i = registry.all; i != NULL && used < size; i = i->next) {
-    uint32_t kind = __atomic_load_n(&i->wait_kind, __ATOMIC_RELAXED);
-    if (!is_alive(i) || kind == WAIT_NOTHING) continue;
-    int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", i->id, i->name,
-                     wait_texts[kind], __atomic_load_n(&i->wait_id, __ATOMIC_RELAXED));
+  for (Peer *peer = registry.all; peer != NULL && used < size; peer = peer->next) {
+    uint32_t kind = __atomic_load_n(&peer->wait_kind, __ATOMIC_RELAXED);
+    if (!is_alive(peer) || kind == WAIT_NOTHING) continue;
+    int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", peer->id, peer->name,
+                     wait_texts[kind], __atomic_load_n(&peer->wait_id, __ATOMIC_RELAXED));
     used += n > 0 ? (size_t)n : 0;
   }
   unlock_registry();
@@ -274,20 +277,20 @@ static bool is_spawned_thread(void) { return own != NULL && own->spawned; }
 
 static void on_wake_signal(int number) {
   (void)number;
-  Peer *i = own;
-  Domain *d = i != NULL ? i->domain : NULL;
+  Peer *peer = own;
+  Domain *d = peer != NULL ? peer->domain : NULL;
   if (d == NULL || d->current == NULL || d->hooks.interrupt == NULL) return;
-  if (__atomic_load_n(&i->attention, __ATOMIC_RELAXED) & ATTENTION_ASKED)
+  if (__atomic_load_n(&peer->attention, __ATOMIC_RELAXED) & ATTENTION_ASKED)
     d->hooks.interrupt(d->current);
 }
 
-void peer_ask_in_handler(Peer *i, uint32_t what) {
-  set_attention(i, what);
-  i->domain->hooks.interrupt(i->domain->current);
+void peer_ask_in_handler(Peer *peer, uint32_t what) {
+  set_attention(peer, what);
+  peer->domain->hooks.interrupt(peer->domain->current);
 }
 
-void peer_withdraw(Peer *i, uint32_t what) {
-  __atomic_fetch_and(&i->attention, ~what, __ATOMIC_SEQ_CST);
+void peer_withdraw(Peer *peer, uint32_t what) {
+  __atomic_fetch_and(&peer->attention, ~what, __ATOMIC_SEQ_CST);
 }
 
 static void install_handler(void) {
@@ -299,17 +302,17 @@ static void install_handler(void) {
 /* Makes the requests and sends the signal. Async-signal-safe. If the thread has ended,
  * its number is invalid, or belongs to a later thread, which finds no request. The
  * calling thread gets no signal, since there may be no handler yet. */
-static void request_and_wake(Peer *i, uint32_t what) {
-  set_attention(i, what);
-  if (i == own) {
+static void request_and_wake(Peer *peer, uint32_t what) {
+  set_attention(peer, what);
+  if (peer == own) {
     on_wake_signal(WAKE_SIGNAL);
     return;
   }
-  int tid = __atomic_load_n(&i->tid, __ATOMIC_SEQ_CST);
+  int tid = __atomic_load_n(&peer->tid, __ATOMIC_SEQ_CST);
   if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
 }
 
-void peer_cancel(Peer *i) { request_and_wake(i, ATTENTION_CANCEL); }
+void peer_cancel(Peer *peer) { request_and_wake(peer, ATTENTION_CANCEL); }
 
 static void end_thread(void) {
   lock_registry();
@@ -332,41 +335,42 @@ _Noreturn static void stand_still(void) {
   for (;;) pause();
 }
 
-void peer_obey_stop(const Peer *i) {
-  if (__atomic_load_n(&i->attention, __ATOMIC_SEQ_CST) & ATTENTION_STOP) stand_still();
+void peer_obey_stop(const Peer *peer) {
+  if (__atomic_load_n(&peer->attention, __ATOMIC_SEQ_CST) & ATTENTION_STOP) stand_still();
 }
 
 Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
 
-void peer_mask(Peer *i) { i->masks++; }
+void peer_mask(Peer *peer) { peer->masks++; }
 
-void peer_unmask(Peer *i) {
+void peer_unmask(Peer *peer) {
   /* the results of the masked function are to be handed over */
-  if (--i->masks == 0) peer_hand_over(i);
+  if (--peer->masks == 0) peer_hand_over(peer);
 }
 
-void peer_hand_over(Peer *i) {
-  const uint32_t attention = __atomic_load_n(&i->attention, __ATOMIC_SEQ_CST);
-  i->put_off = (attention & ATTENTION_ASKED) == 0 ? 0 : i->put_off + 1;
-  i->handing_over = HAND_OVER_STEPS;
+void peer_hand_over(Peer *peer) {
+  const uint32_t attention = __atomic_load_n(&peer->attention, __ATOMIC_SEQ_CST);
+  peer->put_off = (attention & ATTENTION_ASKED) == 0 ? 0 : peer->put_off + 1;
+  peer->handing_over = HAND_OVER_STEPS;
 }
 
 void peer_begin_message(lua_State *L) {
-  const Peer *i = L->domain->peer;
-  if (L->allow_hook && peer_asked(i) != 0 && (i->handing_over == 0 || i->put_off >= PUT_OFF_MOST))
+  const Peer *peer = L->domain->peer;
+  if (L->allow_hook && peer_asked(peer) != 0 &&
+      (peer->handing_over == 0 || peer->put_off >= PUT_OFF_MOST))
     peer_take_up(L);
 }
 
 /* Returns the requests that raise something now. A question of a tool ends no wait. It is
  * answered at the next safepoint (vm_take_up) or, for a domain that is asleep, by a
  * thread of libeventring (answer_aside). */
-static uint32_t unmasked_requests(const Peer *i) {
+static uint32_t unmasked_requests(const Peer *peer) {
   const uint32_t requests = ATTENTION_ASKED & ~ATTENTION_QUESTION;
-  return i->masks > 0 ? requests & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : requests;
+  return peer->masks > 0 ? requests & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : requests;
 }
 
-uint32_t peer_asked(const Peer *i) {
-  return __atomic_load_n(&i->attention, __ATOMIC_SEQ_CST) & unmasked_requests(i);
+uint32_t peer_asked(const Peer *peer) {
+  return __atomic_load_n(&peer->attention, __ATOMIC_SEQ_CST) & unmasked_requests(peer);
 }
 
 /* Raises the error of a cancelled domain. A message handler in Lua reaches a safepoint as
@@ -381,30 +385,30 @@ static _Noreturn void raise_cancelled(lua_State *L, bool again) {
 }
 
 void peer_take_up(lua_State *L) {
-  Peer *i = L->domain->peer;
-  uint32_t taken = unmasked_requests(i);
+  Peer *peer = L->domain->peer;
+  uint32_t taken = unmasked_requests(peer);
   uint32_t asked =
-      __atomic_fetch_and(&i->attention, ~taken | ATTENTION_END, __ATOMIC_SEQ_CST) & taken;
-  i->handing_over = i->put_off = 0;
+      __atomic_fetch_and(&peer->attention, ~taken | ATTENTION_END, __ATOMIC_SEQ_CST) & taken;
+  peer->handing_over = peer->put_off = 0;
   char text[2000];
   if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
-  peer_end_wait(i);
+  peer_end_wait(peer);
   if (asked & (ATTENTION_CANCEL | ATTENTION_END)) {
-    bool again = i->was_cancelled;
-    i->was_cancelled = true;
+    bool again = peer->was_cancelled;
+    peer->was_cancelled = true;
     raise_cancelled(L, again);
   }
   if (asked & ATTENTION_STOP) stand_still();
   if (asked & ATTENTION_INTERRUPT) error_run(L, INTERRUPTED_TEXT);
   if (asked & ATTENTION_DEADLOCK) {
-    i->abandoned = true;
+    peer->abandoned = true;
     error_run(L, "%s", text);
   }
 }
 
 /* Tells whether the domain is to end. Such a domain must not see how others ended. */
-static bool must_end(const Peer *i) {
-  return (peer_asked(i) & (ATTENTION_CANCEL | ATTENTION_END | ATTENTION_STOP)) != 0;
+static bool must_end(const Peer *peer) {
+  return (peer_asked(peer) & (ATTENTION_CANCEL | ATTENTION_END | ATTENTION_STOP)) != 0;
 }
 
 /* Tells whether all spawned threads have ended, except the caller's. */
@@ -419,10 +423,10 @@ static void ask_spawned(uint32_t what) {
   __atomic_fetch_add(&registry.asking, 1, __ATOMIC_SEQ_CST);
   for (int wakes = 0; wakes < 2; wakes++)
     for (int s = 0; s < PEER_MAX; s++) {
-      Peer *i = __atomic_load_n(&registry.spawned[s], __ATOMIC_SEQ_CST);
-      if (i == NULL || i == own) continue;
-      if (wakes) request_and_wake(i, what);
-      else __atomic_fetch_or(&i->attention, what, __ATOMIC_SEQ_CST);
+      Peer *peer = __atomic_load_n(&registry.spawned[s], __ATOMIC_SEQ_CST);
+      if (peer == NULL || peer == own) continue;
+      if (wakes) request_and_wake(peer, what);
+      else __atomic_fetch_or(&peer->attention, what, __ATOMIC_SEQ_CST);
     }
   __atomic_fetch_sub(&registry.asking, 1, __ATOMIC_SEQ_CST);
 }
@@ -430,8 +434,8 @@ static void ask_spawned(uint32_t what) {
 /* Stops the host's domains if a spawned domain ends the program. */
 static void stop_hosts_locked(void) {
   if (!is_spawned_thread()) return;
-  for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (!i->spawned && i != own && is_alive(i)) request_and_wake(i, ATTENTION_STOP);
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next)
+    if (!peer->spawned && peer != own && is_alive(peer)) request_and_wake(peer, ATTENTION_STOP);
 }
 
 static bool hosts_stopped(void) {
@@ -462,7 +466,7 @@ static void wait_for_end_locked(int milliseconds) {
 }
 
 static void report_lost_errors_locked(void) {
-  for (Peer *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next) warn_of_lost_error(peer);
 }
 
 /* Cancels all domains and waits for their end. They have some time for their to-be-closed
@@ -529,15 +533,15 @@ void peer_end_all(bool cancel) {
 
 /* ---- threads ------------------------------------------------------------- */
 
-static void begin_life(Peer *i) {
-  own = i;
+static void begin_life(Peer *peer) {
+  own = peer;
   __atomic_fetch_add(&peer_waits, ALIVE, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&i->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&peer->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
 }
 
-static void end_life(Peer *i) {
-  __atomic_store_n(&i->tid, 0, __ATOMIC_SEQ_CST);
-  if (own == i) own = NULL;
+static void end_life(Peer *peer) {
+  __atomic_store_n(&peer->tid, 0, __ATOMIC_SEQ_CST);
+  if (own == peer) own = NULL;
   peer_look_for_deadlock(__atomic_fetch_sub(&peer_waits, ALIVE, __ATOMIC_SEQ_CST) - ALIVE);
 }
 
@@ -546,52 +550,52 @@ Peer *peer_attach(Domain *d) {
     own->domain = d;
     return own;
   }
-  Peer *i = new_peer(NULL);
-  if (i == NULL) return NULL;
+  Peer *peer = new_peer(NULL);
+  if (peer == NULL) return NULL;
   lock_registry();
-  link_locked(i);
+  link_locked(peer);
   unlock_registry();
   __atomic_fetch_add(&registry.hosts, 1, __ATOMIC_RELAXED);
-  i->domain = d;
-  begin_life(i);
-  return i;
+  peer->domain = d;
+  begin_life(peer);
+  return peer;
 }
 
-void peer_record_end(Peer *i) {
-  gc_time_record(i->domain);
-  if (i->spawned) PROBE_LIFECYCLE(i->domain, DOMAIN_TERMINATE, i->id);
+void peer_record_end(Peer *peer) {
+  gc_time_record(peer->domain);
+  if (peer->spawned) PROBE_LIFECYCLE(peer->domain, DOMAIN_TERMINATE, peer->id);
 }
 
-void peer_forget_domain(Peer *i) {
-  i->domain = NULL;
+void peer_forget_domain(Peer *peer) {
+  peer->domain = NULL;
   /* pairs with on_wake_signal, which may interrupt this thread at any point: from here on
    * the handler finds no domain */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-void peer_detach(Peer *i) {
-  if (i->spawned) return; /* peer_finish does the rest */
+void peer_detach(Peer *peer) {
+  if (peer->spawned) return; /* peer_finish does the rest */
   channel_find_cycles();
   __atomic_fetch_sub(&registry.hosts, 1, __ATOMIC_RELAXED);
-  end_life(i);
-  peer_release(i);
+  end_life(peer);
+  peer_release(peer);
 }
 
 /* Gives the peer a slot. Returns false if there are too many domains. */
-static bool take_slot_locked(Peer *i) {
+static bool take_slot_locked(Peer *peer) {
   if (peer_count() >= PEER_MAX) return false;
-  for (int s = 0; s < PEER_MAX && i->slot < 0; s++)
-    if (__atomic_load_n(&registry.spawned[s], __ATOMIC_RELAXED) == NULL) i->slot = s;
-  if (i->slot < 0) return false;
-  __atomic_store_n(&registry.spawned[i->slot], i, __ATOMIC_SEQ_CST);
+  for (int s = 0; s < PEER_MAX && peer->slot < 0; s++)
+    if (__atomic_load_n(&registry.spawned[s], __ATOMIC_RELAXED) == NULL) peer->slot = s;
+  if (peer->slot < 0) return false;
+  __atomic_store_n(&registry.spawned[peer->slot], peer, __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&registry.running, 1, __ATOMIC_SEQ_CST);
   return true;
 }
 
-static void free_slot(Peer *i) {
+static void free_slot(Peer *peer) {
   lock_registry();
-  __atomic_store_n(&registry.spawned[i->slot], NULL, __ATOMIC_SEQ_CST);
-  i->slot = -1;
+  __atomic_store_n(&registry.spawned[peer->slot], NULL, __ATOMIC_SEQ_CST);
+  peer->slot = -1;
   __atomic_fetch_sub(&registry.running, 1, __ATOMIC_SEQ_CST);
   unlock_registry();
 }
@@ -599,34 +603,34 @@ static void free_slot(Peer *i) {
 /* Ends a spawned domain. Frees its slot before any other domain can see that it has
  * ended. If a request to end was pending while the program ended, that counts as the
  * reason for its failure. */
-void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
-  if (peer_program_ends() && must_end(i)) i->was_cancelled = true;
-  i->outcome = outcome;
-  i->failure = failure;
+void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure) {
+  if (peer_program_ends() && must_end(peer)) peer->was_cancelled = true;
+  peer->outcome = outcome;
+  peer->failure = failure;
   channel_find_cycles();
-  free_slot(i);
-  pthread_mutex_lock(&i->lock);
+  free_slot(peer);
+  pthread_mutex_lock(&peer->lock);
   /* release: pairs with the acquire loads in has_ended, in warn_of_lost_error and in
    * stdlib/lib_domain.c. Code behind these loads reads what is stored above: outcome,
    * failure, was_cancelled */
-  __atomic_store_n(&i->status, status, __ATOMIC_RELEASE);
-  waiter_notify_all(&i->joiners);
-  pthread_mutex_unlock(&i->lock);
+  __atomic_store_n(&peer->status, status, __ATOMIC_RELEASE);
+  waiter_notify_all(&peer->joiners);
+  pthread_mutex_unlock(&peer->lock);
 }
 
 static void *run_thread(void *argument) {
-  Peer *i = argument;
-  own = i;
-  __atomic_store_n(&i->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
-  i->body(i, i->argument);
-  end_life(i);
-  peer_release(i);
+  Peer *peer = argument;
+  own = peer;
+  __atomic_store_n(&peer->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+  peer->body(peer, peer->argument);
+  end_life(peer);
+  peer_release(peer);
   end_thread();
   return NULL;
 }
 
-static int start_thread(Peer *i) {
-  return os_thread_start(run_thread, i, STACK_BYTES, WAKE_SIGNAL);
+static int start_thread(Peer *peer) {
+  return os_thread_start(run_thread, peer, STACK_BYTES, WAKE_SIGNAL);
 }
 
 static void end_at_exit(void) { peer_end_all(true); }
@@ -637,13 +641,14 @@ static void end_at_exit(void) { peer_end_all(true); }
  * copy of the data at that moment, but only the thread that forked. */
 static void lock_for_fork(void) {
   lock_registry();
-  for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next) pthread_mutex_lock(&peer->lock);
   channel_lock_all();
   mapping_lock();
 }
 
 static void unlock_peers(void) {
-  for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_unlock(&i->lock);
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next)
+    pthread_mutex_unlock(&peer->lock);
 }
 
 static void unlock_after_fork(void) {
@@ -655,22 +660,22 @@ static void unlock_after_fork(void) {
 
 /* Ends, in the child, a domain that runs only in the parent. Joins see its end, which is
  * not reported as an error. */
-static void stay_in_parent(Peer *i) {
-  __atomic_store_n(&i->tid, 0, __ATOMIC_SEQ_CST);
+static void stay_in_parent(Peer *peer) {
+  __atomic_store_n(&peer->tid, 0, __ATOMIC_SEQ_CST);
   /* the domain does not count as blocked */
-  __atomic_store_n(&i->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
-  i->joiners = (WaitQueue){0};
-  if (__atomic_load_n(&i->status, __ATOMIC_SEQ_CST) != PEER_RUNNING) return;
-  i->failure = strdup("the domain stayed in the process that forked");
-  i->elsewhere = true;
-  __atomic_store_n(&i->status, PEER_FAILED, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&peer->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
+  peer->joiners = (WaitQueue){0};
+  if (__atomic_load_n(&peer->status, __ATOMIC_SEQ_CST) != PEER_RUNNING) return;
+  peer->failure = strdup("the domain stayed in the process that forked");
+  peer->elsewhere = true;
+  __atomic_store_n(&peer->status, PEER_FAILED, __ATOMIC_SEQ_CST);
 }
 
 /* Ends all other domains in the child. Their heaps and stacks stay allocated and
  * unused. */
 static void forget_others_locked(void) {
-  for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (i != own) stay_in_parent(i);
+  for (Peer *peer = registry.all; peer != NULL; peer = peer->next)
+    if (peer != own) stay_in_parent(peer);
   for (int s = 0; s < PEER_MAX; s++)
     if (own == NULL || s != own->slot)
       __atomic_store_n(&registry.spawned[s], NULL, __ATOMIC_SEQ_CST);
@@ -698,12 +703,12 @@ static void prepare_to_spawn(void) {
   pthread_atfork(lock_for_fork, unlock_after_fork, begin_in_child);
 }
 
-static SpawnResult enter_registry(Peer *i) {
+static SpawnResult enter_registry(Peer *peer) {
   lock_registry();
   SpawnResult result = peer_program_ends()   ? SPAWN_ENDING
-                       : take_slot_locked(i) ? SPAWN_OK
+                       : take_slot_locked(peer) ? SPAWN_OK
                                              : SPAWN_TOO_MANY;
-  if (result == SPAWN_OK) link_locked(i);
+  if (result == SPAWN_OK) link_locked(peer);
   unlock_registry();
   return result;
 }
@@ -712,37 +717,37 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
                           void (*body)(Peer *, void *), void *argument) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare_to_spawn);
-  Peer *i = new_peer(name);
-  if (i == NULL) return SPAWN_NO_MEMORY;
-  i->spawned = true;
-  i->memory_limit = memory_limit;
-  i->body = body;
-  i->argument = argument;
-  SpawnResult entered = enter_registry(i);
+  Peer *peer = new_peer(name);
+  if (peer == NULL) return SPAWN_NO_MEMORY;
+  peer->spawned = true;
+  peer->memory_limit = memory_limit;
+  peer->body = body;
+  peer->argument = argument;
+  SpawnResult entered = enter_registry(peer);
   if (entered == SPAWN_OK) {
-    peer_hold(i); /* the reference of the thread */
+    peer_hold(peer); /* the reference of the thread */
     __atomic_fetch_add(&peer_waits, ALIVE, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&registry.threads, 1, __ATOMIC_SEQ_CST);
-    if (start_thread(i) == 0) {
-      *result = i;
+    if (start_thread(peer) == 0) {
+      *result = peer;
       return SPAWN_OK;
     }
     entered = SPAWN_NO_THREAD;
-    free_slot(i);
-    end_life(i);
+    free_slot(peer);
+    end_life(peer);
     end_thread();
-    peer_release(i);
+    peer_release(peer);
   }
-  peer_release(i);
+  peer_release(peer);
   return entered;
 }
 
 /* ---- joining ------------------------------------------------------------- */
 
-static bool has_ended(Peer *i) {
+static bool has_ended(Peer *peer) {
   /* acquire: pairs with the release store in peer_finish, before which the outcome was
    * stored */
-  return __atomic_load_n(&i->status, __ATOMIC_ACQUIRE) != PEER_RUNNING;
+  return __atomic_load_n(&peer->status, __ATOMIC_ACQUIRE) != PEER_RUNNING;
 }
 
 /* Enters the queue of joiners, unless the domain has ended. Returns whether it has

@@ -84,21 +84,21 @@ void peer_wake(uint32_t *park) {
   if (park != NULL) futex_call(park, FUTEX_WAKE, 1, NULL);
 }
 
-void peer_prepare(Peer *i, WaitKind kind, uint32_t id) {
-  __atomic_store_n(&i->wait_kind, kind, __ATOMIC_RELAXED);
-  __atomic_store_n(&i->wait_id, id, __ATOMIC_RELAXED);
-  __atomic_store_n(&i->park, PARK_WAITING, __ATOMIC_SEQ_CST);
+void peer_prepare(Peer *peer, WaitKind kind, uint32_t id) {
+  __atomic_store_n(&peer->wait_kind, kind, __ATOMIC_RELAXED);
+  __atomic_store_n(&peer->wait_id, id, __ATOMIC_RELAXED);
+  __atomic_store_n(&peer->park, PARK_WAITING, __ATOMIC_SEQ_CST);
 }
 
-void peer_end_wait(Peer *i) {
-  __atomic_store_n(&i->wait_kind, WAIT_NOTHING, __ATOMIC_RELAXED);
-  __atomic_store_n(&i->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
+void peer_end_wait(Peer *peer) {
+  __atomic_store_n(&peer->wait_kind, WAIT_NOTHING, __ATOMIC_RELAXED);
+  __atomic_store_n(&peer->park, PARK_RUNNING, __ATOMIC_SEQ_CST);
 }
 
-static bool is_notified(const Peer *i) {
+static bool is_notified(const Peer *peer) {
   /* acquire: pairs with the exchange of park in waiter_notify_first or in set_attention
    * (peer.c), so that what the waker did before the exchange is seen */
-  return __atomic_load_n(&i->park, __ATOMIC_ACQUIRE) == PARK_NOTIFIED;
+  return __atomic_load_n(&peer->park, __ATOMIC_ACQUIRE) == PARK_NOTIFIED;
 }
 
 /* Tells whether more domains are awake than there are processors. Domains that spin count
@@ -110,41 +110,41 @@ static bool is_crowded(void) {
 
 /* Spins until the time `until`, or until the domain is notified, or until there are too
  * few processors. Returns whether it was notified. */
-static bool spin_until(Peer *i, uint64_t until) {
+static bool spin_until(Peer *peer, uint64_t until) {
   do {
     for (int n = 0; n < 8; n++) {
-      if (is_notified(i)) return true;
+      if (is_notified(peer)) return true;
       relax_processor();
     }
   } while (monotonic_ns() < until && !is_crowded());
-  return is_notified(i);
+  return is_notified(peer);
 }
 
-static uint32_t spin_time(const Peer *i) {
-  return processor_count() > 1 && !is_crowded() ? i->spin : 0;
+static uint32_t spin_time(const Peer *peer) {
+  return processor_count() > 1 && !is_crowded() ? peer->spin : 0;
 }
 
-static void learn_from_success(Peer *i) {
-  i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
-  i->probe_in = i->probe_every = 1;
+static void learn_from_success(Peer *peer) {
+  peer->spin = peer->spin * 2 < SPIN_MOST ? peer->spin * 2 : SPIN_MOST;
+  peer->probe_in = peer->probe_every = 1;
 }
 
 /* Adapts the time to spin after a sleep of `slept` ns, which followed spinning without
  * success. */
-static void learn_from_sleep(Peer *i, uint64_t slept) {
-  i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
-  if (slept > WAKING_MOST || --i->probe_in > 0) return;
-  i->probe_every = i->probe_every < PROBE_RAREST ? i->probe_every * 2 : PROBE_RAREST;
-  i->probe_in = i->probe_every;
+static void learn_from_sleep(Peer *peer, uint64_t slept) {
+  peer->spin = peer->spin / 2 > SPIN_LEAST ? peer->spin / 2 : SPIN_LEAST;
+  if (slept > WAKING_MOST || --peer->probe_in > 0) return;
+  peer->probe_every = peer->probe_every < PROBE_RAREST ? peer->probe_every * 2 : PROBE_RAREST;
+  peer->probe_in = peer->probe_every;
   uint32_t probe = (uint32_t)slept * 2 < SPIN_MOST ? (uint32_t)slept * 2 : SPIN_MOST;
-  if (probe > i->spin) i->spin = probe;
+  if (probe > peer->spin) peer->spin = probe;
 }
 
-static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
+static void sleep_until(Peer *peer, uint32_t state, uint64_t deadline) {
   /* acquire: pairs with the exchange of a waker, as in is_notified */
-  while (__atomic_load_n(&i->park, __ATOMIC_ACQUIRE) == state) {
+  while (__atomic_load_n(&peer->park, __ATOMIC_ACQUIRE) == state) {
     if (deadline == NO_DEADLINE) {
-      futex_call(&i->park, FUTEX_WAIT, state, NULL);
+      futex_call(&peer->park, FUTEX_WAIT, state, NULL);
       continue;
     }
     uint64_t now = monotonic_ns();
@@ -152,62 +152,62 @@ static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
     uint64_t left = deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u),
                                .tv_nsec = (long)(left % 1000000000u)};
-    futex_call(&i->park, FUTEX_WAIT, state, &timeout);
+    futex_call(&peer->park, FUTEX_WAIT, state, &timeout);
   }
 }
 
 /* Takes the step from WAITING to `state`. Returns false if the domain was notified. */
-static bool begin_sleep(Peer *i, uint32_t state) {
+static bool begin_sleep(Peer *peer, uint32_t state) {
   uint32_t expected = PARK_WAITING;
-  return __atomic_compare_exchange_n(&i->park, &expected, state, false, __ATOMIC_SEQ_CST,
+  return __atomic_compare_exchange_n(&peer->park, &expected, state, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST);
 }
 
-static void sleep_blocked(Peer *i) {
+static void sleep_blocked(Peer *peer) {
   /* counted first, since a waker subtracts it again */
   __atomic_fetch_add(&peer_waits, 1, __ATOMIC_SEQ_CST);
-  if (!begin_sleep(i, PARK_BLOCKED)) {
+  if (!begin_sleep(peer, PARK_BLOCKED)) {
     __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
     return;
   }
   peer_look_for_deadlock(__atomic_load_n(&peer_waits, __ATOMIC_SEQ_CST));
-  sleep_until(i, PARK_BLOCKED, NO_DEADLINE);
+  sleep_until(peer, PARK_BLOCKED, NO_DEADLINE);
 }
 
-static void wait_in_kernel(Peer *i, uint64_t deadline) {
-  if (deadline == NO_DEADLINE) sleep_blocked(i);
-  else if (begin_sleep(i, PARK_SLEEPING)) sleep_until(i, PARK_SLEEPING, deadline);
+static void wait_in_kernel(Peer *peer, uint64_t deadline) {
+  if (deadline == NO_DEADLINE) sleep_blocked(peer);
+  else if (begin_sleep(peer, PARK_SLEEPING)) sleep_until(peer, PARK_SLEEPING, deadline);
 }
 
-static void spin_or_sleep(Peer *i, uint64_t deadline) {
-  uint32_t most = spin_time(i);
+static void spin_or_sleep(Peer *peer, uint64_t deadline) {
+  uint32_t most = spin_time(peer);
   if (most == 0) {
-    wait_in_kernel(i, deadline);
+    wait_in_kernel(peer, deadline);
     return;
   }
   uint64_t until = monotonic_ns() + most;
-  if (spin_until(i, until < deadline ? until : deadline)) {
-    learn_from_success(i);
+  if (spin_until(peer, until < deadline ? until : deadline)) {
+    learn_from_success(peer);
     return;
   }
   uint64_t tired = monotonic_ns();
-  wait_in_kernel(i, deadline);
-  learn_from_sleep(i, monotonic_ns() - tired);
+  wait_in_kernel(peer, deadline);
+  learn_from_sleep(peer, monotonic_ns() - tired);
 }
 
-WaitResult peer_wait(Peer *i, uint64_t deadline) {
+WaitResult peer_wait(Peer *peer, uint64_t deadline) {
   /* comes after the store to park in peer_prepare. Pairs with set_attention (peer.c),
    * which stores attention first and then exchanges park */
-  if (peer_asked(i) != 0) return WAIT_ATTENTION;
-  Domain *d = i->domain;
+  if (peer_asked(peer) != 0) return WAIT_ATTENTION;
+  Domain *d = peer->domain;
   /* while the domain waits, no tool can ask it */
   if (d != NULL) footprint_reckon_if_old(d);
   const bool is_watched = d != NULL && d->hooks.interlude != NULL;
   if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, true);
-  spin_or_sleep(i, deadline);
+  spin_or_sleep(peer, deadline);
   if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, false);
-  if (peer_asked(i) != 0) return WAIT_ATTENTION;
-  return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
+  if (peer_asked(peer) != 0) return WAIT_ATTENTION;
+  return is_notified(peer) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }
 
 /* ---- queues -------------------------------------------------------------- */
@@ -234,12 +234,12 @@ void waiter_remove(WaitQueue *queue, Waiter *w) {
 uint32_t *waiter_notify_first(WaitQueue *queue) {
   Waiter *w = queue->first;
   if (w == NULL) return NULL;
-  Peer *i = w->peer;
+  Peer *peer = w->peer;
   waiter_remove(queue, w);
   w->notified = true;
-  uint32_t before = __atomic_exchange_n(&i->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
+  uint32_t before = __atomic_exchange_n(&peer->park, PARK_NOTIFIED, __ATOMIC_SEQ_CST);
   if (before == PARK_BLOCKED) __atomic_fetch_sub(&peer_waits, 1, __ATOMIC_SEQ_CST);
-  return before == PARK_BLOCKED || before == PARK_SLEEPING ? &i->park : NULL;
+  return before == PARK_BLOCKED || before == PARK_SLEEPING ? &peer->park : NULL;
 }
 
 void waiter_notify_all(WaitQueue *queue) {

@@ -485,18 +485,19 @@ static Peer *check_handle(lua_State *L, int index) {
 
 /* Decodes the outcome, in the first join. Pushes a list of the results with its length
  * `n`, or a table with the error in the field `error`. */
-static void take_outcome(lua_State *L, Peer *i) {
-  if (__atomic_exchange_n(&i->joined, true, __ATOMIC_RELAXED))
+static void take_outcome(lua_State *L, Peer *peer) {
+  if (__atomic_exchange_n(&peer->joined, true, __ATOMIC_RELAXED))
     luaL_error(L, "domain was joined by another one");
-  Message *m = i->outcome;
-  i->outcome = NULL;
+  Message *m = peer->outcome;
+  peer->outcome = NULL;
   int base = lua_gettop(L), n = 0;
   /* acquire: pairs with the release store of status in peer_finish */
-  bool is_error = __atomic_load_n(&i->status, __ATOMIC_ACQUIRE) == PEER_FAILED;
-  if (m != NULL) { /* `i` is not used from here on: a finalizer may release the handle */
+  bool is_error = __atomic_load_n(&peer->status, __ATOMIC_ACQUIRE) == PEER_FAILED;
+  if (m != NULL) {
+    /* `peer` is not used from here on: a finalizer may release the handle */
     n = transfer_decode(L, m);
   } else if (is_error) {
-    lua_pushstring(L, i->failure != NULL ? i->failure : "not enough memory");
+    lua_pushstring(L, peer->failure != NULL ? peer->failure : "not enough memory");
     n = 1;
   }
   lua_createtable(L, n, 2);
@@ -524,9 +525,9 @@ static int give_outcome(lua_State *L) {
   return n;
 }
 
-static WaitResult wait_for_end(lua_State *L, Peer *i, uint64_t deadline) {
+static WaitResult wait_for_end(lua_State *L, Peer *peer, uint64_t deadline) {
   PROBE_BEGIN(L->domain, DOMAIN_JOIN);
-  WaitResult result = peer_join(domain_lib_self(L), i, deadline);
+  WaitResult result = peer_join(domain_lib_self(L), peer, deadline);
   PROBE_END(L->domain, DOMAIN_JOIN);
   if (result == WAIT_ATTENTION) peer_take_up(L);
   return result;
@@ -537,18 +538,18 @@ static WaitResult wait_for_end(lua_State *L, Peer *i, uint64_t deadline) {
  * unchanged. Returns nil, "timeout" after the time. A second join gives the same result
  * again. */
 static int handle_join(lua_State *L) {
-  Peer *i = check_handle(L, 1);
+  Peer *peer = check_handle(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 2);
-  if (i == domain_lib_self(L)) return luaL_error(L, "a domain cannot join itself");
+  if (peer == domain_lib_self(L)) return luaL_error(L, "a domain cannot join itself");
   lua_settop(L, 1);
-  if (wait_for_end(L, i, deadline) == WAIT_TIMEOUT) {
+  if (wait_for_end(L, peer, deadline) == WAIT_TIMEOUT) {
     lua_pushnil(L);
     lua_pushliteral(L, "timeout");
     return 2;
   }
   if (lua_getiuservalue(L, 1, 1) == LUA_TNIL) {
     lua_pop(L, 1);
-    take_outcome(L, i);
+    take_outcome(L, peer);
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, 1, 1);
   }
@@ -561,26 +562,26 @@ static int handle_cancel(lua_State *L) {
   return 0;
 }
 
-static const char *status_text(Peer *i) {
+static const char *status_text(Peer *peer) {
   /* acquire: pairs with the release in peer_finish (peer.c), so that was_cancelled is
      seen */
-  switch ((PeerStatus)__atomic_load_n(&i->status, __ATOMIC_ACQUIRE)) {
+  switch ((PeerStatus)__atomic_load_n(&peer->status, __ATOMIC_ACQUIRE)) {
     case PEER_DONE: return "done";
-    case PEER_FAILED: return i->was_cancelled ? "cancelled" : "failed";
+    case PEER_FAILED: return peer->was_cancelled ? "cancelled" : "failed";
     case PEER_RUNNING: break;
   }
-  return __atomic_load_n(&i->wait_kind, __ATOMIC_RELAXED) != WAIT_NOTHING ? "waiting"
+  return __atomic_load_n(&peer->wait_kind, __ATOMIC_RELAXED) != WAIT_NOTHING ? "waiting"
                                                                                    : "running";
 }
 
 /* Implements the fields of a handle: status ("running", "waiting", "done", "failed",
  * "cancelled"), id, name; the methods are in upvalue 1. */
 static int handle_index(lua_State *L) {
-  Peer *i = check_handle(L, 1);
+  Peer *peer = check_handle(L, 1);
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-  if (strcmp(key, "status") == 0) lua_pushstring(L, status_text(i));
-  else if (strcmp(key, "id") == 0) lua_pushinteger(L, i->id);
-  else if (strcmp(key, "name") == 0) lua_pushstring(L, i->name);
+  if (strcmp(key, "status") == 0) lua_pushstring(L, status_text(peer));
+  else if (strcmp(key, "id") == 0) lua_pushinteger(L, peer->id);
+  else if (strcmp(key, "name") == 0) lua_pushstring(L, peer->name);
   else lua_rawget(L, lua_upvalueindex(1));
   return 1;
 }
@@ -593,8 +594,8 @@ static int handle_collect(lua_State *L) {
 }
 
 static int handle_tostring(lua_State *L) {
-  Peer *i = check_handle(L, 1);
-  lua_pushfstring(L, "domain %d (%s)", (int)i->id, i->name);
+  Peer *peer = check_handle(L, 1);
+  lua_pushfstring(L, "domain %d (%s)", (int)peer->id, peer->name);
   return 1;
 }
 

@@ -16,24 +16,24 @@
 /* Tells whether a message is on its way from the function that received it to a variable
  * or table (peer_hand_over). Counts the instruction that is about to run as a step. */
 static bool is_handing_over(const lua_State *L) {
-  Peer *i = L->domain->peer;
+  Peer *peer = L->domain->peer;
   uint32_t step = 1;
-  if (i->handing_over == 0) return false;
+  if (peer->handing_over == 0) return false;
   switch (is_lua_frame(L->ci) ? op_base(L->ci->u.lua.pc[-1]) : OP_LOOP) {
-    case OP_LOOP: case OP_FORLOOP: case OP_TFORCALL: step = i->handing_over; break;
+    case OP_LOOP: case OP_FORLOOP: case OP_TFORCALL: step = peer->handing_over; break;
     case OP_CALL: case OP_TAILCALL: step = CALL_STEPS; break;
     default: break;
   }
-  i->handing_over -= step < i->handing_over ? step : i->handing_over;
-  return i->handing_over > 0;
+  peer->handing_over -= step < peer->handing_over ? step : peer->handing_over;
+  return peer->handing_over > 0;
 }
 
 /* Obeys the requests. A request that may raise waits while a hook or a finalizer runs,
  * which ends soon: errors there would be lost. */
 void vm_take_up(lua_State *L) {
-  Peer *i = L->domain->peer;
-  if (__atomic_load_n(&i->attention, __ATOMIC_RELAXED) & ATTENTION_QUESTION) {
-    peer_withdraw(i, ATTENTION_QUESTION);
+  Peer *peer = L->domain->peer;
+  if (__atomic_load_n(&peer->attention, __ATOMIC_RELAXED) & ATTENTION_QUESTION) {
+    peer_withdraw(peer, ATTENTION_QUESTION);
     if (L->domain->hooks.profile_obey != NULL) L->domain->hooks.profile_obey(L->domain);
     vm_answer_question(L);
   }
