@@ -10,7 +10,7 @@ static Modifier *add_modifier(CParser *c, Declarator *d, int kind) {
   Modifier *m = &d->modifiers[d->n++];
   memset(m, 0, sizeof *m);
   m->kind = kind;
-  m->place = clexer_place(&c->x);
+  m->position = clexer_position(&c->x);
   return m;
 }
 
@@ -29,14 +29,14 @@ static bool one_parameter(CParser *c, CType **type, String **name, bool first) {
   CLexer *x = &c->x;
   Specifiers s;
   Declarator d;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   cparser_specifiers(c, &s);
-  if (s.storage != STORAGE_NONE) clexer_error_at(x, place, "a parameter has no storage class");
+  if (s.storage != STORAGE_NONE) clexer_error_at(x, position, "a parameter has no storage class");
   cparser_declarator(c, &d, NAME_OPTIONAL);
   CType *t = cparser_declared_type(c, &d, &s);
   if (t->kind == CKIND_VOID) {
     if (first && d.name == NULL && x->token == ')') return false;
-    clexer_error_at(x, place, "parameter of type void");
+    clexer_error_at(x, position, "parameter of type void");
   }
   *type = parameter_type(x->L, t);
   *name = ffi_keep_string(x->L, x->ffi, d.name);
@@ -117,7 +117,7 @@ static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
       if (n == MAX_MODIFIERS) clexer_error(x, "declarator has too many parts");
       memset(&list[n], 0, sizeof *list);
       list[n].kind = x->token == '*' ? MOD_POINTER : MOD_REFERENCE;
-      list[n++].place = clexer_place(x);
+      list[n++].position = clexer_position(x);
     } else if (n > 0 && x->token == CT_CONST) {
       list[n - 1].quals |= QUAL_CONST;
     } else if (n > 0 && x->token == CT_VOLATILE) {
@@ -157,7 +157,7 @@ static void declarator_part(CParser *c, Declarator *d, Naming naming) {
     clexer_expect(x, ')');
   } else if (x->token == CT_NAME && naming != NAME_FORBIDDEN) {
     d->name = x->name;
-    d->place = clexer_place(x);
+    d->position = clexer_position(x);
     clexer_next(x);
   } else if (naming == NAME_REQUIRED) {
     clexer_error(x, "name expected");
@@ -192,7 +192,7 @@ static void link_name(CParser *c, Declarator *d) {
 
 void cparser_declarator(CParser *c, Declarator *d, Naming naming) {
   d->name = d->link = NULL;
-  d->place = clexer_place(&c->x);
+  d->position = clexer_position(&c->x);
   d->attributes = (Attributes){.align = 0};
   d->n = 0;
   declarator_part(c, d, naming);
@@ -206,33 +206,33 @@ void cparser_declarator(CParser *c, Declarator *d, Naming naming) {
 static CType *array_type(CParser *c, const Modifier *m, CType *t) {
   CLexer *x = &c->x;
   if (t->kind == CKIND_FUNCTION || t->kind == CKIND_REFERENCE || t->kind == CKIND_VOID)
-    clexer_error_at(x, m->place, "array of %s",
+    clexer_error_at(x, m->position, "array of %s",
                     t->kind == CKIND_VOID       ? "void"
                     : t->kind == CKIND_FUNCTION ? "functions"
                                                 : "references");
   if (t->flags & CTYPE_VLS || t->size == SIZE_UNKNOWN)
-    clexer_error_at(x, m->place, "array of a type of unknown size");
+    clexer_error_at(x, m->position, "array of a type of unknown size");
   if (m->count != COUNT_UNKNOWN && t->size > 0 && m->count > PTRDIFF_MAX / t->size)
-    clexer_error_at(x, m->place, "array is too large");
+    clexer_error_at(x, m->position, "array is too large");
   return ctype_array(x->L, t, m->count, m->flags);
 }
 
 static CType *function_type(CParser *c, const Modifier *m, CType *t) {
   if (t->kind == CKIND_FUNCTION || t->kind == CKIND_ARRAY)
-    clexer_error_at(&c->x, m->place, "function that returns %s",
+    clexer_error_at(&c->x, m->position, "function that returns %s",
                     t->kind == CKIND_ARRAY ? "an array" : "a function");
   return ctype_function(c->x.L, t->plain, m->params, m->nparams, m->variadic);
 }
 
 CType *cparser_declared_type(CParser *c, const Declarator *d, const Specifiers *s) {
   lua_State *L = c->x.L;
-  CType *t = cparser_modified(c, d->place, s->type, &s->attributes);
+  CType *t = cparser_modified(c, d->position, s->type, &s->attributes);
   for (unsigned i = d->n; i-- > 0;) {
     const Modifier *m = &d->modifiers[i];
     switch (m->kind) {
       case MOD_POINTER: case MOD_REFERENCE:
         if (t->kind == CKIND_REFERENCE)
-          clexer_error_at(&c->x, m->place, "pointer or reference to a reference");
+          clexer_error_at(&c->x, m->position, "pointer or reference to a reference");
         t = m->kind == MOD_POINTER ? ctype_qualified(L, ctype_pointer(L, t), m->quals)
                                    : ctype_reference(L, t);
         break;
@@ -240,7 +240,7 @@ CType *cparser_declared_type(CParser *c, const Declarator *d, const Specifiers *
       default: t = function_type(c, m, t);
     }
   }
-  return cparser_modified(c, d->place, t, &d->attributes);
+  return cparser_modified(c, d->position, t, &d->attributes);
 }
 
 CType *cparser_type_name(CParser *c) {

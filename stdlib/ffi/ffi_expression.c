@@ -55,11 +55,11 @@ static Constant compare_constants(int token, Constant a, Constant b, BasicType t
   }
 }
 
-static uint64_t divide_constants(CParser *c, CPlace place, int token, Constant a, Constant b,
+static uint64_t divide_constants(CParser *c, CPosition position, int token, Constant a, Constant b,
                                  BasicType type) {
   a = of_type(a.value, type);
   b = of_type(b.value, type);
-  if (b.value == 0) clexer_error_at(&c->x, place, "division by zero");
+  if (b.value == 0) clexer_error_at(&c->x, position, "division by zero");
   if (is_unsigned(type)) return token == '/' ? a.value / b.value : a.value % b.value;
   /* the least integer divided by -1 would trap */
   if (b.value == UINT64_MAX) return token == '/' ? -a.value : 0;
@@ -74,7 +74,7 @@ static Constant shift_constant(int token, Constant a, Constant b) {
   return of_type((uint64_t)((int64_t)a.value >> by), a.type);
 }
 
-static Constant apply_binary(CParser *c, CPlace place, int token, Constant a, Constant b) {
+static Constant apply_binary(CParser *c, CPosition position, int token, Constant a, Constant b) {
   BasicType type = common_type(a.type, b.type);
   switch (token) {
     case CT_OR: return make_truth(a.value != 0 || b.value != 0);
@@ -86,7 +86,7 @@ static Constant apply_binary(CParser *c, CPlace place, int token, Constant a, Co
     case '+': return of_type(a.value + b.value, type);
     case '-': return of_type(a.value - b.value, type);
     case '*': return of_type(a.value * b.value, type);
-    case '/': case '%': return of_type(divide_constants(c, place, token, a, b, type), type);
+    case '/': case '%': return of_type(divide_constants(c, position, token, a, b, type), type);
     default: return compare_constants(token, a, b, type);
   }
 }
@@ -101,21 +101,21 @@ static Constant size_constant(size_t size) { return (Constant){size, BASIC_ULONG
 
 static CType *operand_type(CParser *c);
 
-static CType *element_type(CParser *c, CPlace place, CType *t) {
+static CType *element_type(CParser *c, CPosition position, CType *t) {
   if (t->kind != CKIND_POINTER && t->kind != CKIND_ARRAY)
-    clexer_error_at(&c->x, place, "neither a pointer nor an array");
+    clexer_error_at(&c->x, position, "neither a pointer nor an array");
   return t->element;
 }
 
 /* Parses the name of a member, behind '.' or '->'; returns its type. */
 static CType *member_type(CParser *c, CType *t) {
   CLexer *x = &c->x;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   String *name = x->name;
   clexer_expect(x, CT_NAME);
   const Field *f = t->kind == CKIND_RECORD ? ctype_field(t, name) : NULL;
-  if (f == NULL) clexer_error_at(x, place, "no member '%s'", name->data);
-  if (f->is_bits) clexer_error_at(x, place, "the size of a bit-field");
+  if (f == NULL) clexer_error_at(x, position, "no member '%s'", name->data);
+  if (f->is_bits) clexer_error_at(x, position, "the size of a bit-field");
   return f->type;
 }
 
@@ -123,13 +123,13 @@ static CType *member_type(CParser *c, CType *t) {
 static CType *postfix_type(CParser *c, CType *t) {
   CLexer *x = &c->x;
   for (;;) {
-    CPlace place = clexer_place(x);
+    CPosition position = clexer_position(x);
     if (clexer_accept(x, '.')) {
       t = member_type(c, t);
     } else if (clexer_accept(x, CT_ARROW)) {
-      t = member_type(c, element_type(c, place, t));
+      t = member_type(c, element_type(c, position, t));
     } else if (clexer_accept(x, '[')) {
-      t = element_type(c, place, t);
+      t = element_type(c, position, t);
       cparser_expression(c);
       clexer_expect(x, ']');
     } else {
@@ -162,7 +162,7 @@ static CType *parenthesized_type(CParser *c) {
    type. */
 static CType *operand_type(CParser *c) {
   CLexer *x = &c->x;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   CType *t;
   cparser_enter(c);
   switch (x->token) {
@@ -177,7 +177,7 @@ static CType *operand_type(CParser *c) {
       break;
     case '*':
       clexer_next(x);
-      t = element_type(c, place, operand_type(c));
+      t = element_type(c, position, operand_type(c));
       break;
     case '&':
       clexer_next(x);
@@ -192,7 +192,7 @@ static CType *operand_type(CParser *c) {
 static Constant size_of(CParser *c, bool alignment) {
   CLexer *x = &c->x;
   clexer_next(x);
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   clexer_expect(x, '(');
   CType *t = cparser_at_type(c) ? cparser_type_name(c) : operand_type(c);
   if (t->kind == CKIND_REFERENCE) t = t->element;
@@ -200,17 +200,17 @@ static Constant size_of(CParser *c, bool alignment) {
     const CType *of = t;
     while (of->kind == CKIND_ARRAY) of = of->element;
     if (of->kind == CKIND_RECORD && !of->record->complete)
-      clexer_error_at(x, place, "the alignment of this type is unknown");
+      clexer_error_at(x, position, "the alignment of this type is unknown");
     clexer_expect(x, ')');
     return size_constant(t->align);
   }
-  if (t->size == SIZE_UNKNOWN) clexer_error_at(x, place, "the size of this type is unknown");
+  if (t->size == SIZE_UNKNOWN) clexer_error_at(x, position, "the size of this type is unknown");
   clexer_expect(x, ')');
   return size_constant(t->size);
 }
 
 /* Converts a value to an integer type of the language. */
-static Constant convert_constant(CParser *c, CPlace place, Constant v, const CType *t) {
+static Constant convert_constant(CParser *c, CPosition position, Constant v, const CType *t) {
   if (t->kind == CKIND_ENUM) t = t->element;
   switch (t->access) {
     case ACCESS_BOOL: return make_truth(v.value != 0);
@@ -224,18 +224,18 @@ static Constant convert_constant(CParser *c, CPlace place, Constant v, const CTy
       return of_type(v.value, t == c->x.ffi->basic[BASIC_LLONG] ? BASIC_LLONG : BASIC_LONG);
     case ACCESS_U64:
       return of_type(v.value, t == c->x.ffi->basic[BASIC_ULLONG] ? BASIC_ULLONG : BASIC_ULONG);
-    default: clexer_error_at(&c->x, place, "cast to a type that is no integer");
+    default: clexer_error_at(&c->x, position, "cast to a type that is no integer");
   }
 }
 
 static Constant parse_parenthesis(CParser *c) {
   CLexer *x = &c->x;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   clexer_next(x);
   if (cparser_at_type(c)) {
     const CType *t = cparser_type_name(c)->plain;
     clexer_expect(x, ')');
-    return convert_constant(c, place, parse_unary(c), t);
+    return convert_constant(c, position, parse_unary(c), t);
   }
   Constant v = cparser_expression(c);
   clexer_expect(x, ')');
@@ -247,9 +247,9 @@ static Constant parse_named(CParser *c) {
   const Symbol *s = ffi_lookup(x->ffi->names, x->name);
   if (s == NULL) clexer_error(x, "'%s' is not declared", x->name->data);
   if (s->kind != SYMBOL_CONSTANT) clexer_error(x, "'%s' is no constant", x->name->data);
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   clexer_next(x);
-  return convert_constant(c, place, (Constant){(uint64_t)s->value, BASIC_LONG}, s->type->plain);
+  return convert_constant(c, position, (Constant){(uint64_t)s->value, BASIC_LONG}, s->type->plain);
 }
 
 static Constant parse_operand(CParser *c) {
@@ -295,9 +295,9 @@ static Constant operators_above(CParser *c, unsigned level) {
   Constant a = parse_unary(c);
   for (unsigned found; (found = level_of(x->token)) > level;) {
     int token = x->token;
-    CPlace place = clexer_place(x);
+    CPosition position = clexer_position(x);
     clexer_next(x);
-    a = apply_binary(c, place, token, a, operators_above(c, found));
+    a = apply_binary(c, position, token, a, operators_above(c, found));
   }
   cparser_leave(c);
   return a;
@@ -316,10 +316,10 @@ Constant cparser_expression(CParser *c) {
 }
 
 size_t cparser_count(CParser *c, size_t most, const char *what) {
-  CPlace place = clexer_place(&c->x);
+  CPosition position = clexer_position(&c->x);
   Constant v = cparser_expression(c);
   if (!is_unsigned(v.type) && (int64_t)v.value < 0)
-    clexer_error_at(&c->x, place, "%s is negative", what);
-  if (v.value > most) clexer_error_at(&c->x, place, "%s is too large", what);
+    clexer_error_at(&c->x, position, "%s is negative", what);
+  if (v.value > most) clexer_error_at(&c->x, position, "%s is too large", what);
   return v.value;
 }

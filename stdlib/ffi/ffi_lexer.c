@@ -49,18 +49,19 @@ static int keyword_of(const String *name) {
 
 /* ---- errors -------------------------------------------------------------- */
 
-_Noreturn static void raise_at(CLexer *x, CPlace place, const char *format, va_list arguments,
+_Noreturn static void raise_at(CLexer *x, CPosition position, const char *format, va_list arguments,
                                const char *near) {
   char message[256];
   vsnprintf(message, sizeof message, format, arguments);
-  luaL_error(x->L, "%s:%d:%d: %s%s", x->what, (int)place.line, (int)place.column, message, near);
+  luaL_error(x->L, "%s:%d:%d: %s%s", x->what, (int)position.line, (int)position.column, message,
+             near);
   __builtin_unreachable();
 }
 
-void clexer_error_at(CLexer *x, CPlace place, const char *format, ...) {
+void clexer_error_at(CLexer *x, CPosition position, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  raise_at(x, place, format, arguments, "");
+  raise_at(x, position, format, arguments, "");
 }
 
 void clexer_error(CLexer *x, const char *format, ...) {
@@ -71,7 +72,7 @@ void clexer_error(CLexer *x, const char *format, ...) {
   }
   va_list arguments;
   va_start(arguments, format);
-  raise_at(x, clexer_place(x), format, arguments, near);
+  raise_at(x, clexer_position(x), format, arguments, near);
 }
 
 /* ---- space --------------------------------------------------------------- */
@@ -82,7 +83,7 @@ static void new_line(CLexer *x) {
 }
 
 static void skip_comment(CLexer *x) {
-  CPlace place = {x->line, (unsigned)(x->p - x->line_start) + 1};
+  CPosition position = {x->line, (unsigned)(x->p - x->line_start) + 1};
   for (x->p += 2; x->end - x->p >= 2; x->p++) {
     if (x->p[0] == '*' && x->p[1] == '/') {
       x->p += 2;
@@ -93,7 +94,7 @@ static void skip_comment(CLexer *x) {
       x->line_start = x->p + 1;
     }
   }
-  clexer_error_at(x, place, "comment without an end");
+  clexer_error_at(x, position, "comment without an end");
 }
 
 static void skip_line(CLexer *x) {
@@ -108,19 +109,19 @@ static bool line_word(const char **p, const char *end, const char *word) {
   return true;
 }
 
-static void push_pack(CLexer *x, CPlace place) {
+static void push_pack(CLexer *x, CPosition position) {
   if (x->pack_depth == sizeof x->pack_stack / sizeof *x->pack_stack)
-    clexer_error_at(x, place, "too many '#pragma pack(push)'");
+    clexer_error_at(x, position, "too many '#pragma pack(push)'");
   x->pack_stack[x->pack_depth++] = x->pack;
 }
 
-static void pop_pack(CLexer *x, CPlace place) {
-  if (x->pack_depth == 0) clexer_error_at(x, place, "'#pragma pack(pop)' without a push");
+static void pop_pack(CLexer *x, CPosition position) {
+  if (x->pack_depth == 0) clexer_error_at(x, position, "'#pragma pack(pop)' without a push");
   x->pack = x->pack_stack[--x->pack_depth];
 }
 
 /* Reads the number of #pragma pack; 0, no limit, if ")" follows at once. */
-static uint32_t pack_number(CLexer *x, CPlace place, const char **p, const char *end) {
+static uint32_t pack_number(CLexer *x, CPosition position, const char **p, const char *end) {
   uint32_t pack = 0;
   while (*p < end && (**p == ' ' || **p == '\t')) (*p)++;
   const char *begin = *p;
@@ -128,35 +129,35 @@ static uint32_t pack_number(CLexer *x, CPlace place, const char **p, const char 
   while (*p < end && **p >= '0' && **p <= '9' && pack < 1000)
     pack = pack * 10 + (uint32_t)(*(*p)++ - '0');
   if (pack > 16 || (pack & (pack - 1)) != 0 || (is_there && *p == begin))
-    clexer_error_at(x, place, "'#pragma pack' takes 1, 2, 4, 8 or 16");
+    clexer_error_at(x, position, "'#pragma pack' takes 1, 2, 4, 8 or 16");
   return pack;
 }
 
-static void set_pack(CLexer *x, CPlace place, const char *p, const char *end) {
-  if (!line_word(&p, end, "(")) clexer_error_at(x, place, "'(' expected after '#pragma pack'");
+static void set_pack(CLexer *x, CPosition position, const char *p, const char *end) {
+  if (!line_word(&p, end, "(")) clexer_error_at(x, position, "'(' expected after '#pragma pack'");
   if (line_word(&p, end, "pop")) {
-    pop_pack(x, place);
+    pop_pack(x, position);
   } else {
     const bool pushes = line_word(&p, end, "push");
-    if (pushes) push_pack(x, place);
-    if (!pushes || line_word(&p, end, ",")) x->pack = pack_number(x, place, &p, end);
+    if (pushes) push_pack(x, position);
+    if (!pushes || line_word(&p, end, ",")) x->pack = pack_number(x, position, &p, end);
   }
-  if (!line_word(&p, end, ")")) clexer_error_at(x, place, "')' expected after '#pragma pack'");
+  if (!line_word(&p, end, ")")) clexer_error_at(x, position, "')' expected after '#pragma pack'");
 }
 
 /* Skips a line that begins with '#'. */
 static void skip_directive(CLexer *x) {
-  CPlace place = {x->line, (unsigned)(x->p - x->line_start) + 1};
+  CPosition position = {x->line, (unsigned)(x->p - x->line_start) + 1};
   const char *p = x->p + 1;
   skip_line(x);
   const char *end = x->p;
   if (line_word(&p, end, "pragma")) {
-    if (line_word(&p, end, "pack")) set_pack(x, place, p, end);
+    if (line_word(&p, end, "pack")) set_pack(x, position, p, end);
     return;
   }
   if (line_word(&p, end, "line") || (p < end && *p >= '0' && *p <= '9')) return;
   clexer_error_at(
-      x, place,
+      x, position,
       "there is no preprocessor here: pass the text through one, or write what it would make");
 }
 
@@ -333,7 +334,7 @@ static int scan_punctuation(CLexer *x) {
   if (c < 0x20 || c >= 0x7f || strchr("{}()[];,:=*&<>+-/%|^~!?.", c) == NULL) {
     x->token = c;
     if (isprint(c)) clexer_error(x, "'%c' has no place in a declaration", c);
-    clexer_error_at(x, clexer_place(x), "byte %u has no place in a declaration", c);
+    clexer_error_at(x, clexer_position(x), "byte %u has no place in a declaration", c);
   }
   return c;
 }
@@ -374,13 +375,13 @@ static bool is_one_of(char c, const char *set) { return c != '\0' && strchr(set,
 /* Skips code up to the character at which it ends, which is not taken. */
 static void skip_to(CLexer *x, const char *stops) {
   char text[CTOKEN_TEXT];
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   unsigned depth = 0;
   x->p = x->start;
   for (;;) {
     skip_space(x);
     if (x->p >= x->end)
-      clexer_error_at(x, place, "'%s' without an end", clexer_token_text(x->token, text));
+      clexer_error_at(x, position, "'%s' without an end", clexer_token_text(x->token, text));
     char c = *x->p;
     if (c == '"' || c == '\'') {
       skip_quoted(x);

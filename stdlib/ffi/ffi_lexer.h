@@ -59,10 +59,10 @@ void clexer_next(CLexer *x);
 /* Raises "input:LINE:COLUMN: message near 'token'", for the present token. */
 _Noreturn void clexer_error(CLexer *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A place in the text, noted for errors about it. */
-typedef struct CPlace { unsigned line, column; } CPlace;
-#define clexer_place(x) ((CPlace){(x)->token_line, (x)->token_column})
-_Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...)
+/* A position in the text, noted for errors about it. */
+typedef struct CPosition { unsigned line, column; } CPosition;
+#define clexer_position(x) ((CPosition){(x)->token_line, (x)->token_column})
+_Noreturn void clexer_error_at(CLexer *x, CPosition position, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool clexer_accept(CLexer *x, int token);
 /* Skips C code that is not a declaration, from the present token on, whatever it

@@ -52,13 +52,13 @@ static const char *const symbol_words[] = {"a type", "a function", "a variable",
 
 /* Declares a symbol and returns it, or NULL if the name was declared as the same kind of
  * thing before: the first declaration stays. */
-static Symbol *declare_symbol(CParser *c, String *name, CPlace place, SymbolKind kind,
+static Symbol *declare_symbol(CParser *c, String *name, CPosition position, SymbolKind kind,
                               CType *type) {
   CLexer *x = &c->x;
   Symbol *s = ffi_lookup(x->ffi->names, name);
   if (s != NULL) {
     if (s->kind != kind)
-      clexer_error_at(x, place, "'%s' redefined: it is %s already", name->data,
+      clexer_error_at(x, position, "'%s' redefined: it is %s already", name->data,
                       symbol_words[s->kind]);
     return NULL;
   }
@@ -70,9 +70,9 @@ static Symbol *declare_symbol(CParser *c, String *name, CPlace place, SymbolKind
   return s;
 }
 
-void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value,
-                             CType *of_enum) {
-  Symbol *s = declare_symbol(c, name, place, SYMBOL_CONSTANT, type);
+void cparser_define_constant(CParser *c, String *name, CPosition position, CType *type,
+                             int64_t value, CType *of_enum) {
+  Symbol *s = declare_symbol(c, name, position, SYMBOL_CONSTANT, type);
   if (s != NULL) {
     s->value = value;
     s->of_enum = of_enum;
@@ -80,7 +80,7 @@ void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type
   }
   s = ffi_lookup(c->x.ffi->names, name);
   if (s->value != value)
-    clexer_error_at(&c->x, place, "'%s' redefined with another value", name->data);
+    clexer_error_at(&c->x, position, "'%s' redefined with another value", name->data);
 }
 
 /* ---- declarations -------------------------------------------------------- */
@@ -94,16 +94,16 @@ static CType *typedef_type(CParser *c, const Specifiers *s, const Declarator *d,
 static void static_constant(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   clexer_expect(x, '=');
-  cparser_define_constant(c, d->name, d->place, t, (int64_t)cparser_expression(c).value, NULL);
+  cparser_define_constant(c, d->name, d->position, t, (int64_t)cparser_expression(c).value, NULL);
 }
 
 /* Parses a function or variable. Returns NULL if it was declared before. */
 static Symbol *parse_external(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   bool is_function = t->kind == CKIND_FUNCTION;
-  if (t->kind == CKIND_VOID) clexer_error_at(x, d->place, "variable of type void");
+  if (t->kind == CKIND_VOID) clexer_error_at(x, d->position, "variable of type void");
   SymbolKind kind = is_function ? SYMBOL_FUNCTION : SYMBOL_VARIABLE;
-  Symbol *s = declare_symbol(c, d->name, d->place, kind, t);
+  Symbol *s = declare_symbol(c, d->name, d->position, kind, t);
   if (s == NULL) return NULL;
   if (d->link != NULL) s->link = ffi_keep_string(x->L, x->ffi, d->link);
   if (is_function && d->n > 0 && d->modifiers[0].kind == MOD_FUNCTION)
@@ -119,7 +119,7 @@ static void static_variable(CParser *c, const Declarator *d, CType *t) {
     static_constant(c, d, t);
     return;
   }
-  if (x->token != '=') clexer_error_at(x, d->place, "only integer constants may be static");
+  if (x->token != '=') clexer_error_at(x, d->position, "only integer constants may be static");
   Symbol *s = parse_external(c, d, t);
   if (s != NULL) s->internal = true;
   clexer_skip_code(x, ",;");
@@ -135,7 +135,7 @@ static bool init_declarator(CParser *c, const Specifiers *s, bool first) {
   bool is_function = t->kind == CKIND_FUNCTION;
   Symbol *external = NULL;
   if (s->storage == STORAGE_TYPEDEF)
-    declare_symbol(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
+    declare_symbol(c, d.name, d.position, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
   else if (s->storage == STORAGE_STATIC && !is_function) static_variable(c, &d, t);
   else external = parse_external(c, &d, t);
   if (!first || !is_function || s->storage == STORAGE_TYPEDEF || x->token != '{') return false;
@@ -146,7 +146,7 @@ static bool init_declarator(CParser *c, const Specifiers *s, bool first) {
 
 static void static_assertion(CParser *c) {
   CLexer *x = &c->x;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   clexer_next(x);
   clexer_expect(x, '(');
   Constant v = cparser_expression(c);
@@ -156,7 +156,7 @@ static void static_assertion(CParser *c) {
     message = x->name->data;
     clexer_next(x);
   }
-  if (v.value == 0) clexer_error_at(x, place, "static assertion: %s", message);
+  if (v.value == 0) clexer_error_at(x, position, "static assertion: %s", message);
   clexer_expect(x, ')');
 }
 

@@ -80,13 +80,13 @@ typedef struct Modifier {
   size_t count;     /* number of elements of an array */
   CType **params;
   String **names;
-  CPlace place;
+  CPosition position;
 } Modifier;
 
 typedef struct Declarator {
   String *name;     /* NULL for an abstract declarator */
   String *link;
-  CPlace place;
+  CPosition position;
   Attributes attributes;
   unsigned n;
   Modifier modifiers[MAX_MODIFIERS]; /* from the name outwards */
@@ -102,15 +102,15 @@ void cparser_enter(CParser *c); /* enters a deeper level */
 void cparser_define(CParser *c, Table *table, String *name, void *what);
 void cparser_note_record(CParser *c, CType *record);
 /* Defines a constant, unless it exists with the same value. */
-void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value,
-                             CType *of_enum);
+void cparser_define_constant(CParser *c, String *name, CPosition position, CType *type,
+                             int64_t value, CType *of_enum);
 
 /* ---- ffi_specifiers.c ---- */
 bool cparser_at_type(CParser *c);
 void cparser_specifiers(CParser *c, Specifiers *s);
 void cparser_attributes(CParser *c, Attributes *a);
 /* Returns the number type that `mode` makes of t, or the vector of it, or t itself. */
-CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a);
+CType *cparser_modified(CParser *c, CPosition position, CType *t, const Attributes *a);
 
 /* Parses a struct or union, behind that word (ffi_record.c). */
 CType *cparser_record(CParser *c, bool is_union);

@@ -9,7 +9,7 @@
 typedef struct FieldNode {
   Field field;
   struct FieldNode *next;
-  CPlace place;
+  CPosition position;
 } FieldNode;
 
 typedef struct FieldList {
@@ -18,15 +18,16 @@ typedef struct FieldList {
   bool is_union;
 } FieldList;
 
-static Field *add_field(CParser *c, FieldList *list, String *name, CType *type, CPlace place) {
+static Field *add_field(CParser *c, FieldList *list, String *name, CType *type,
+                        CPosition position) {
   CLexer *x = &c->x;
   for (FieldNode *n = list->first; name != NULL && n != NULL; n = n->next)
     if (n->field.name != NULL && string_equal(n->field.name, name))
-      clexer_error_at(x, place, "member '%s' twice", name->data);
+      clexer_error_at(x, position, "member '%s' twice", name->data);
   FieldNode *node = ffi_memory(x->L, x->ffi, sizeof *node);
   node->field.name = ffi_keep_string(x->L, x->ffi, name);
   node->field.type = type;
-  node->place = place;
+  node->position = position;
   *list->last = node;
   list->last = &node->next;
   list->n++;
@@ -37,14 +38,15 @@ static Field *add_field(CParser *c, FieldList *list, String *name, CType *type, 
 
 static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t, Attributes *a) {
   CLexer *x = &c->x;
-  CPlace place = clexer_place(x);
-  if (!is_integer_type(t)) clexer_error_at(x, d->place, "bit-field of a type that is no integer");
+  CPosition position = clexer_position(x);
+  if (!is_integer_type(t))
+    clexer_error_at(x, d->position, "bit-field of a type that is no integer");
   size_t most = t->kind == CKIND_BOOL ? 1 : t->size * 8;
   size_t width = cparser_count(c, most, "width of a bit-field");
   if (width == 0 && d->name != NULL)
-    clexer_error_at(x, place, "bit-field '%s' has no bits", d->name->data);
+    clexer_error_at(x, position, "bit-field '%s' has no bits", d->name->data);
   cparser_attributes(c, a);
-  Field *f = add_field(c, list, d->name, t, d->place);
+  Field *f = add_field(c, list, d->name, t, d->position);
   f->is_bits = 1;
   f->bits = (uint8_t)width;
   f->packed = a->packed;
@@ -53,9 +55,9 @@ static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t
 
 static void check_member(CParser *c, const Declarator *d, const CType *t) {
   CLexer *x = &c->x;
-  if (t->kind == CKIND_FUNCTION) clexer_error_at(x, d->place, "member is a function");
+  if (t->kind == CKIND_FUNCTION) clexer_error_at(x, d->position, "member is a function");
   if (t->kind == CKIND_VOID || (t->size == SIZE_UNKNOWN && t->kind != CKIND_ARRAY))
-    clexer_error_at(x, d->place, "member has an incomplete type");
+    clexer_error_at(x, d->position, "member has an incomplete type");
 }
 
 static void parse_member(CParser *c, FieldList *list, const Specifiers *s) {
@@ -63,7 +65,7 @@ static void parse_member(CParser *c, FieldList *list, const Specifiers *s) {
   Declarator d;
   if (x->token == ':') { /* bits without a name */
     memset(&d, 0, sizeof d);
-    d.place = clexer_place(x);
+    d.position = clexer_position(x);
   } else {
     cparser_declarator(c, &d, NAME_REQUIRED);
   }
@@ -75,7 +77,7 @@ static void parse_member(CParser *c, FieldList *list, const Specifiers *s) {
     bit_field(c, list, &d, t, &a);
   } else {
     check_member(c, &d, t);
-    Field *f = add_field(c, list, d.name, t, d.place);
+    Field *f = add_field(c, list, d.name, t, d.position);
     f->packed = a.packed;
     f->align = a.align;
   }
@@ -89,10 +91,10 @@ static void parse_constants(CParser *c, FieldList *list, const Specifiers *s) {
     cparser_declarator(c, &d, NAME_REQUIRED);
     CType *t = cparser_declared_type(c, &d, s);
     if (!is_integer_type(t) || !(t->quals & QUAL_CONST))
-      clexer_error_at(x, d.place, "only integer constants may be static");
+      clexer_error_at(x, d.position, "only integer constants may be static");
     clexer_expect(x, '=');
     int64_t value = (int64_t)cparser_expression(c).value;
-    Field *f = add_field(c, list, d.name, t, d.place);
+    Field *f = add_field(c, list, d.name, t, d.position);
     f->is_const = 1;
     f->value = value;
   } while (clexer_accept(x, ','));
@@ -101,16 +103,16 @@ static void parse_constants(CParser *c, FieldList *list, const Specifiers *s) {
 static void declare_members(CParser *c, FieldList *list) {
   CLexer *x = &c->x;
   Specifiers s;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   cparser_specifiers(c, &s);
   if (s.storage == STORAGE_STATIC) {
     parse_constants(c, list, &s);
   } else if (s.storage != STORAGE_NONE) {
-    clexer_error_at(x, place, "a member has no storage class");
+    clexer_error_at(x, position, "a member has no storage class");
   } else if (x->token == ';') {
     if (s.type->kind == CKIND_RECORD && s.type->record->complete && s.type->record->anonymous)
       /* its members are members of the outer record */
-      add_field(c, list, NULL, s.type, place)->align = s.attributes.align;
+      add_field(c, list, NULL, s.type, position)->align = s.attributes.align;
     else if (!s.is_definition) clexer_error(x, "name expected");
   } else {
     do parse_member(c, list, &s);
@@ -129,7 +131,7 @@ static void check_flexible(CParser *c, const FieldList *list) {
     const CType *t = n->field.type;
     bool flexible = t->kind == CKIND_ARRAY && t->count == COUNT_UNKNOWN;
     if (flexible && (n->next != NULL || list->is_union))
-      clexer_error_at(&c->x, n->place, "a member of unknown size must be the last of a struct");
+      clexer_error_at(&c->x, n->position, "a member of unknown size must be the last of a struct");
   }
 }
 
@@ -200,14 +202,14 @@ static void make_lookup(CParser *c, Record *r) {
   enter_names(c, r, r, 0, 0);
 }
 
-static CType *tagged_type(CParser *c, String *tag, CPlace place, bool is_union) {
+static CType *tagged_type(CParser *c, String *tag, CPosition position, bool is_union) {
   CLexer *x = &c->x;
   CType *t = ffi_lookup(x->ffi->tags, tag);
   if (t == NULL) {
     t = ctype_record(x->L, x->ffi, is_union, tag);
     cparser_define(c, x->ffi->tags, tag, t);
   } else if (t->kind != CKIND_RECORD || t->record->is_union != is_union) {
-    clexer_error_at(x, place, "'%s' is no %s", tag->data, is_union ? "union" : "struct");
+    clexer_error_at(x, position, "'%s' is no %s", tag->data, is_union ? "union" : "struct");
   }
   return t;
 }
@@ -216,12 +218,12 @@ CType *cparser_record(CParser *c, bool is_union) {
   CLexer *x = &c->x;
   Attributes a = {.align = 0};
   cparser_attributes(c, &a);
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   CType *t = NULL;
   if (x->token == CT_NAME) {
     String *tag = x->name;
     clexer_next(x);
-    t = tagged_type(c, tag, place, is_union);
+    t = tagged_type(c, tag, position, is_union);
   } else if (x->token == CT_TYPE && x->type->kind == CKIND_RECORD) {
     t = x->type;
     clexer_next(x);
@@ -232,14 +234,14 @@ CType *cparser_record(CParser *c, bool is_union) {
   }
   if (t == NULL) t = ctype_record(x->L, x->ffi, is_union, NULL);
   if (t->record->complete || t->record->fields != NULL)
-    clexer_error_at(x, place, "'%s' redefined", t->name->data);
+    clexer_error_at(x, position, "'%s' redefined", t->name->data);
   cparser_note_record(c, t);
   parse_body(c, t);
   uint32_t pack = x->pack;
   clexer_next(x); /* the brace */
   cparser_attributes(c, &a);
   const char *problem = clayout_record(t, a.packed, pack, a.align);
-  if (problem != NULL) clexer_error_at(x, place, "%s", problem);
+  if (problem != NULL) clexer_error_at(x, position, "%s", problem);
   make_lookup(c, t->record);
   t->record->complete = 1;
   ctype_completed(t);

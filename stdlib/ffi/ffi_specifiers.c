@@ -23,10 +23,10 @@ static void skip_arguments(CParser *c) {
 
 static uint32_t parse_power(CParser *c, const char *what) {
   CLexer *x = &c->x;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   size_t value = cparser_count(c, 1 << 28, what);
   if (value == 0 || (value & (value - 1)) != 0)
-    clexer_error_at(x, place, "%s is no power of two", what);
+    clexer_error_at(x, position, "%s is no power of two", what);
   return (uint32_t)value;
 }
 
@@ -134,7 +134,7 @@ static CType *float_of(Ffi *ffi, uint32_t size) {
   }
 }
 
-static CType *of_mode(CParser *c, CPlace place, CType *t, Mode mode) {
+static CType *of_mode(CParser *c, CPosition position, CType *t, Mode mode) {
   Ffi *ffi = c->x.ffi;
   bool is_pointer = t->kind == CKIND_POINTER && mode.kind == MODE_INTEGER && mode.size == t->size;
   if (is_pointer) return t;
@@ -149,7 +149,7 @@ static CType *of_mode(CParser *c, CPlace place, CType *t, Mode mode) {
       return ffi->complex[mode.size == 4 ? COMPLEX_FLOAT : mode.size == 8 ? COMPLEX_DOUBLE
                                                                           : COMPLEX_LDOUBLE];
   }
-  clexer_error_at(&c->x, place, "attribute 'mode' of a type that it does not fit");
+  clexer_error_at(&c->x, position, "attribute 'mode' of a type that it does not fit");
 }
 
 static bool has_vectors(const CType *t) {
@@ -162,11 +162,11 @@ static bool has_vectors(const CType *t) {
 
 /* Makes a vector type. Each declaration makes a new type: nothing can be done with
    vectors, so their types need not be equal. */
-static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
+static CType *vector_of(CParser *c, CPosition position, CType *t, uint32_t size) {
   char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
-  if (!has_vectors(t)) clexer_error_at(&c->x, place, "no vector has this type");
+  if (!has_vectors(t)) clexer_error_at(&c->x, position, "no vector has this type");
   if (size < t->size)
-    clexer_error_at(&c->x, place, "size of a vector is less than that of its type");
+    clexer_error_at(&c->x, position, "size of a vector is less than that of its type");
   snprintf(whole, sizeof whole, "vector(%u) of %s", size, ctype_name(t->plain, name));
   CType *v = ctype_opaque(c->x.L, c->x.ffi, whole, size, size, "vectors are not supported");
   return ctype_qualified(c->x.L, v, t->quals);
@@ -174,12 +174,12 @@ static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
 
 /* Applies the attribute to the numbers that a type is made of, wherever it is written: to
  * the target of a pointer, the elements of an array, the result of a function. */
-static CType *with_vectors(CParser *c, CPlace place, CType *t, uint32_t size) {
+static CType *with_vectors(CParser *c, CPosition position, CType *t, uint32_t size) {
   lua_State *L = c->x.L;
   if (t->kind != CKIND_POINTER && t->kind != CKIND_REFERENCE && t->kind != CKIND_ARRAY &&
       t->kind != CKIND_FUNCTION)
-    return vector_of(c, place, t, size);
-  CType *of = with_vectors(c, place, t->element, size);
+    return vector_of(c, position, t, size);
+  CType *of = with_vectors(c, position, t->element, size);
   switch (t->kind) {
     case CKIND_POINTER: return ctype_qualified(L, ctype_pointer(L, of), t->quals);
     case CKIND_REFERENCE: return ctype_reference(L, of);
@@ -190,11 +190,11 @@ static CType *with_vectors(CParser *c, CPlace place, CType *t, uint32_t size) {
   }
 }
 
-CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a) {
+CType *cparser_modified(CParser *c, CPosition position, CType *t, const Attributes *a) {
   uint8_t quals = t->quals;
-  if (a->mode.kind != MODE_NONE) t = of_mode(c, place, t->plain, a->mode);
+  if (a->mode.kind != MODE_NONE) t = of_mode(c, position, t->plain, a->mode);
   t = ctype_qualified(c->x.L, t, quals);
-  return a->vector != 0 ? with_vectors(c, place, t, a->vector) : t;
+  return a->vector != 0 ? with_vectors(c, position, t, a->vector) : t;
 }
 
 /* ---- enums --------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static void enum_body(CParser *c, CType *t) {
   do {
     if (x->token == '}') break;
     String *name = x->name;
-    CPlace place = clexer_place(x);
+    CPosition position = clexer_position(x);
     clexer_expect(x, CT_NAME);
     Attributes ignored = {.align = 0};
     cparser_attributes(c, &ignored);
@@ -227,7 +227,7 @@ static void enum_body(CParser *c, CType *t) {
     else if (value > most) most = value;
     bool is_int = !high && value >= INT32_MIN && value <= INT32_MAX;
     CType *type = ffi->basic[is_int ? BASIC_INT : high ? BASIC_ULONG : BASIC_LONG];
-    cparser_define_constant(c, name, place, type, value, t);
+    cparser_define_constant(c, name, position, type, value, t);
     next.value++;
     if (next.type == BASIC_INT && next.value == (uint64_t)INT32_MAX + 1) next.type = BASIC_LONG;
   } while (clexer_accept(x, ','));
@@ -247,13 +247,14 @@ static CType *enum_specifier(CParser *c) {
   Attributes ignored = {.align = 0};
   cparser_attributes(c, &ignored);
   String *tag = NULL;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   CType *t = NULL;
   if (x->token == CT_NAME) {
     tag = x->name;
     t = ffi_lookup(ffi->tags, tag);
     clexer_next(x);
-    if (t != NULL && t->kind != CKIND_ENUM) clexer_error_at(x, place, "'%s' is no enum", tag->data);
+    if (t != NULL && t->kind != CKIND_ENUM)
+      clexer_error_at(x, position, "'%s' is no enum", tag->data);
   }
   if (t == NULL) {
     t = ctype_enum(x->L, ffi, tag);
@@ -268,7 +269,7 @@ static CType *enum_specifier(CParser *c) {
     }
     return t;
   }
-  if (t->flags & CTYPE_DEFINED) clexer_error_at(x, place, "'%s' redefined", t->name->data);
+  if (t->flags & CTYPE_DEFINED) clexer_error_at(x, position, "'%s' redefined", t->name->data);
   cparser_note_record(c, t);
   cparser_enter(c);
   enum_body(c, t);
@@ -450,7 +451,7 @@ void cparser_specifiers(CParser *c, Specifiers *s) {
   Words words = {0};
   uint8_t quals = 0;
   bool any_words = false;
-  CPlace place = clexer_place(x);
+  CPosition position = clexer_position(x);
   memset(s, 0, sizeof *s);
   for (;;) {
     if (parse_qualifier(c, s, &quals)) continue;
@@ -461,7 +462,7 @@ void cparser_specifiers(CParser *c, Specifiers *s) {
       any_words = true;
       clexer_next(x);
       if (words.n_complex == 0 && type_of_words(x->ffi, &words) == NULL)
-        clexer_error_at(x, place, "these words make no type");
+        clexer_error_at(x, position, "these words make no type");
       continue;
     }
     if (s->type != NULL || any_words) break;
@@ -472,7 +473,7 @@ void cparser_specifiers(CParser *c, Specifiers *s) {
     if (!any_words && x->token == CT_NAME) clexer_error(x, "unknown type '%s'", x->name->data);
     if (!any_words) clexer_error(x, "type expected");
     s->type = type_of_words(x->ffi, &words);
-    if (s->type == NULL) clexer_error_at(x, place, "these words make no type");
+    if (s->type == NULL) clexer_error_at(x, position, "these words make no type");
   }
   s->type = ctype_qualified(x->L, s->type, quals);
 }
