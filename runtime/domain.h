@@ -108,7 +108,7 @@ struct Domain {
   /* pid of the child that answers a question of a tool, or 0 (vm/question.c) */
   int answerer;
   uint32_t id;
-  int place; /* index among the domains that other processes find (introspection.c) */
+  int introspection_slot; /* of the domains that other processes find (introspection.c) */
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */
   /* state of the sampler (memprof.c); NULL if nothing was ever sampled */

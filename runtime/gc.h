@@ -100,10 +100,10 @@ typedef struct GcPartials {
 } GcPartials;
 
 /* An object with a finalizer that the major marking had not reached when it examined the
- * object. The object's place in Gc.finalizable is empty in the meantime. */
+ * object. The object's slot in Gc.finalizable is empty in the meantime. */
 typedef struct GcCandidate {
   GCObject *object;
-  size_t place;
+  size_t slot;
 } GcCandidate;
 
 typedef struct GcCandidates {
@@ -334,11 +334,11 @@ typedef struct Gc {
   GcVector dead_strings;
   GcVector finalizable; /* objects with finalizers, in order of registration, or NULL */
   size_t finalizable_old;     /* the first n are old */
-  /* places of young objects, [separate_at, separate_end), that a minor collection has yet
+  /* slots of young objects, [separate_at, separate_end), that a minor collection has yet
    * to examine, from the last one on; separate_end is 0 if none has begun to */
   size_t separate_at, separate_end;
   /* the major marking has examined the first sifted_from objects, and keeps those that it
-   * reached in the first sifted_to places */
+   * reached in the first sifted_to slots */
   size_t sifted_from, sifted_to;
   GcCandidates candidates;
   /* dead objects that this major cycle revives, after those of earlier cycles for which
@@ -474,8 +474,8 @@ void gc_finalize_all(lua_State *L);
 
 void gc_remember(Domain *d, GCObject *parent);
 void gc_remember_slot(Domain *d, Table *t, const void *slot);
-/* Notes that the parts of the table were replaced or changed their places. All values put
- * into a new node part or a grown array must have gone through gc_barrier_reinserted.
+/* Notes that the parts of the table were replaced or moved. All values put into a new
+ * node part or a grown array must have gone through gc_barrier_reinserted.
  * `moved`: not all values are where they were in the array part. */
 void gc_table_resized(lua_State *L, Table *t, bool moved);
 /* Gives the table another metatable, or none (NULL). The caller needs a barrier for

@@ -15,7 +15,7 @@
  * the old ones in pieces and notes those that it has not reached as candidates. Only
  * candidates are examined in the undivided steps that follow, a bounded number in each.
  * The dead are in Gc.found until all that they refer to is marked, in slices. Their
- * places stay empty until the next cycle closes the gaps.
+ * slots stay empty until the next cycle closes the gaps.
  *
  * Without memory for these records (gc_overflow.c), registering is an error, and a dead
  * object that cannot be noted lives until a later collection. Objects for which the queue
@@ -58,12 +58,12 @@ static void reverse_vector(void **items, size_t n) {
 
 #define OBJECTS_AT_ONCE 64 /* examined between two checks of the work */
 
-/* Resurrects the object if it is dead (returns true), and queues it; its place is then
- * empty. An object for which the queue has no room keeps its place. */
-static bool separate_young_object(Domain *d, void **place) {
-  GCObject *o = *place;
+/* Resurrects the object if it is dead (returns true), and queues it; its slot is then
+ * empty. An object for which the queue has no room keeps its slot. */
+static bool separate_young_object(Domain *d, void **slot) {
+  GCObject *o = *slot;
   if (o == NULL || !is_young(o)) return false;
-  if (GC_TRY_PUSH(d, &d->gc.finalizers, o)) *place = NULL;
+  if (GC_TRY_PUSH(d, &d->gc.finalizers, o)) *slot = NULL;
   visit(d, o, SCAN_MINOR);
   return true;
 }
@@ -117,7 +117,7 @@ bool gc_separate_young(Domain *d, bool *revived) {
 }
 
 /* Keeps all young objects alive. A piece in generational mode may have separated some,
- * whose places stay empty. */
+ * whose slots stay empty. */
 bool gc_keep_young_finalizable(Domain *d) {
   Gc *gc = &d->gc;
   gc->separate_at = gc->separate_end = 0;
@@ -133,13 +133,13 @@ bool gc_keep_young_finalizable(Domain *d) {
 
 void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 
-/* Moves the object down to the next place in the order. A candidate is not stored there;
- * the place stays empty until it is decided whether the candidate is dead. */
+/* Moves the object down to the next slot in the order. A candidate is not stored there;
+ * the slot stays empty until it is decided whether the candidate is dead. */
 static void sift_object(Domain *d, GCObject *o) {
   Gc *gc = &d->gc;
   bool white = !is_young(o) && !is_marked(d, o);
   if (white && GC_TRY_PUSH(d, &gc->candidates, (GcCandidate){o, gc->sifted_to})) {
-    gc->sifted_to++; /* the candidate's place is empty */
+    gc->sifted_to++; /* the candidate's slot is empty */
     return;
   }
   if (white) visit(d, o, SCAN_MAJOR);
@@ -163,7 +163,7 @@ size_t gc_sift_finalizable(Domain *d) {
   return n * OBJECT_WORK;
 }
 
-/* Cuts off the empty places at the end. All objects were examined and none is young. */
+/* Cuts off the empty slots at the end. All objects were examined and none is young. */
 void gc_sift_end(Domain *d) {
   Gc *gc = &d->gc;
   rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n &&
@@ -186,7 +186,7 @@ bool gc_separate_some(Domain *d, size_t most) {
     bool dead = !is_marked(d, last.object);
     if (dead && GC_TRY_PUSH(d, &gc->found, last.object)) continue;
     if (dead) visit(d, last.object, SCAN_MAJOR);
-    gc->finalizable.items[last.place] = last.object;
+    gc->finalizable.items[last.slot] = last.object;
   }
   PROBE_END(d, FINALIZERS);
   return c->n == 0;
@@ -277,7 +277,7 @@ void gc_leave_finalizers(Domain *d) {
   d->gc.in_finalizers = 0;
 }
 
-/* Puts candidates back into their places and makes all objects that are left the
+/* Puts candidates back into their slots and makes all objects that are left the
  * queue. */
 static void queue_all(Domain *d) {
   Gc *gc = &d->gc;
@@ -285,7 +285,7 @@ static void queue_all(Domain *d) {
   size_t n = 0;
   while (gc->candidates.n > 0) {
     GcCandidate c = gc->candidates.items[--gc->candidates.n];
-    all->items[c.place] = c.object;
+    all->items[c.slot] = c.object;
   }
   for (size_t i = 0; i < all->n; i++)
     if (all->items[i] != NULL) all->items[n++] = all->items[i];

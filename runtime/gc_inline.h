@@ -54,8 +54,8 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
-/* Tells whether a step is due that should not wait for a new allocation; for places where
-   nothing new is made. */
+/* Tells whether a step is due that should not wait for a new allocation; for code in
+   which nothing new is made. */
 ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {
   return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing;
 }

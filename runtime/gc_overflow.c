@@ -78,7 +78,7 @@ static void set_bit(Domain *d, GCObject *o) {
     d->gc.overflow_large = 1;
     return;
   }
-  HeapPlace at = heap_place_of(&d->heap, o);
+  HeapLocation at = heap_location_of(&d->heap, o);
   size_t granule = at.offset / HEAP_GRANULE;
   at.chunk->overflow[granule / WORD_BITS] |= UINT64_C(1) << granule % WORD_BITS;
   at.chunk->overflowed = true;
@@ -97,14 +97,14 @@ NOINLINE void gc_overflow_major(Domain *d, GCObject *o) {
 bool gc_has_overflowed(Domain *d, const GCObject *o) {
   if (o->gc & GC_YOUNG) return false;
   if (o->gc & GC_LARGE) return heap_large_of(o)->logged;
-  HeapPlace at = heap_place_of(&d->heap, o);
+  HeapLocation at = heap_location_of(&d->heap, o);
   size_t granule = at.offset / HEAP_GRANULE;
   return at.chunk->overflow[granule / WORD_BITS] >> granule % WORD_BITS & 1;
 }
 
 static GCObject *object_at(Chunk *c, size_t word, uint64_t bits) {
   size_t granule = word * WORD_BITS + (size_t)__builtin_ctzll(bits);
-  return heap_address_of((HeapPlace){c, granule * HEAP_GRANULE});
+  return heap_address_of((HeapLocation){c, granule * HEAP_GRANULE});
 }
 
 /* ---- the minor marking --------------------------------------------------- */

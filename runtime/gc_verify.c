@@ -92,7 +92,7 @@ static bool verify_add(Verifier *v, const GCObject *o) {
 
 static void check_small(Verifier *v, const char *p, size_t size, bool young, const GCObject *o) {
   Heap *h = &v->d->heap;
-  HeapPlace at = heap_place_of(h, p);
+  HeapLocation at = heap_location_of(h, p);
   const Chunk *c = at.chunk, *known = h->chunks;
   while (known != NULL && known != c) known = known->next;
   RULE(v, known != NULL, "memory in use is in a chunk of this heap", o);

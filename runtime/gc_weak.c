@@ -544,14 +544,14 @@ void gc_forget_weak_minor(Domain *d) {
 
 /* Returns the node where the entry was, empty if it was removed; NULL if another entry is
  * there. */
-static Node *place_of(const GcWeakEntry *entry) {
+static Node *node_of_entry(const GcWeakEntry *entry) {
   if (entry->node >= table_node_count(entry->table)) return NULL;
   Node *n = &entry->table->node[entry->node];
   bool is_object = (n->key_tag & TAG_COLLECTED) || n->key_tag == TAG_DEADKEY;
   return is_object && n->key.gc == entry->key ? n : NULL;
 }
 
-static void prefetch_place(const GcWeakEntries *list, size_t i) {
+static void prefetch_key_and_node(const GcWeakEntries *list, size_t i) {
   if (i >= list->n) return;
   const GcWeakEntry *entry = &list->items[i];
   __builtin_prefetch(entry->key);
@@ -569,7 +569,7 @@ static void prefetch_value(const GcWeakEntries *list, size_t i) {
 /* Clears an entry whose value is dead. While marking goes on, an entry that has moved was
  * noted again. An entry that may stay keeps its strings. */
 static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
-  Node *n = place_of(entry);
+  Node *n = node_of_entry(entry);
   if (n == NULL || n->tag == TAG_NIL) return;
   if (weak_dead(d, n->tag, n->v.gc, SCAN_MAJOR)) gc_clear_node(n);
   else weak_dead(d, n->key_tag, n->key.gc, SCAN_MAJOR);
@@ -578,7 +578,7 @@ static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
 static size_t clear_entry_values(Domain *d, const GcWeakEntries *list, size_t from, size_t most) {
   size_t to = list->n - from < most ? list->n : from + most;
   for (size_t i = from; i < to; i++) {
-    prefetch_place(list, i + 2 * PREFETCH_AHEAD);
+    prefetch_key_and_node(list, i + 2 * PREFETCH_AHEAD);
     prefetch_value(list, i + PREFETCH_AHEAD);
     clear_entry_value(d, &list->items[i]);
   }
@@ -600,13 +600,13 @@ bool gc_clear_some_values(Domain *d, size_t most) {
  * that is gone. */
 static void clear_entry_key(Domain *d, const GcWeakEntry *entry) {
   if (!dead_object(d, entry->key->type | TAG_COLLECTED, entry->key)) return;
-  Node *n = place_of(entry);
+  Node *n = node_of_entry(entry);
   if (n == NULL) n = gc_node_of(entry->table, entry->key, entry->node);
   if (n != NULL) gc_clear_node(n);
 }
 
 static void clear_entry_key_ahead(Domain *d, const GcWeakEntries *list, size_t i) {
-  prefetch_place(list, i + PREFETCH_AHEAD);
+  prefetch_key_and_node(list, i + PREFETCH_AHEAD);
   clear_entry_key(d, &list->items[i]);
 }
 

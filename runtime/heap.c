@@ -14,7 +14,7 @@
  *   block   32 KiB of 256 lines; in exactly one state, see BlockState.
  *   line    128 bytes; its byte is 0 when it holds nothing old.
  *
- * The first chunk of a heap has HEAP_FIRST_BLOCKS places, as thousands of states may be
+ * The first chunk of a heap has HEAP_FIRST_BLOCKS slots, as thousands of states may be
  * idle in a process. When they are used up it grows in place to its full size. Where
  * another mapping has taken the addresses behind it, it stays small and the heap gets a
  * second chunk.
@@ -115,7 +115,7 @@
 
 /* ---- chunks -------------------------------------------------------------- */
 
-/* Adds blocks up to places[n], whose parts of the header are zero: lines are free. */
+/* Adds blocks up to slot n - 1, whose parts of the header are zero: lines are free. */
 static void add_blocks(Heap *h, Chunk *c, uint32_t n) {
   for (uint32_t i = c->nblocks; i < n; i++) {
     set_up_block(c, i);
@@ -127,7 +127,7 @@ static void add_blocks(Heap *h, Chunk *c, uint32_t n) {
   c->nblocks = (uint8_t)n;
 }
 
-/* Adds a chunk with blocks up to places[n]. The header is zero as far as it is for
+/* Adds a chunk with blocks up to slot n - 1. The header is zero as far as it is for
  * these. */
 static void add_chunk(Heap *h, Chunk *c, uint32_t n) {
   c->next = h->chunks;
@@ -235,7 +235,7 @@ static Chunk *new_chunk(Heap *h) {
 
 #define FIRST_CHUNK_SIZE ((size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT)
 
-/* Returns a chunk with HEAP_FIRST_BLOCKS places or more: a kept mapping may have more
+/* Returns a chunk with HEAP_FIRST_BLOCKS slots or more: a kept mapping may have more
  * addresses, up to those of a whole chunk. */
 static Chunk *new_first_chunk(void) {
   size_t size = FIRST_CHUNK_SIZE, touched = 0;
@@ -679,7 +679,7 @@ static void *bump_cursor(Heap *h, size_t size) {
   return p;
 }
 
-/* Returns the bytes from a place in the hole to the next line, if no more than a
+/* Returns the bytes from an address in the hole to the next line, if no more than a
  * sixteenth of the size. A hole begins on a line; in hosted heaps lines are not aligned
  * to their size. */
 ALWAYS_INLINE size_t pad_to_line(const Hole *hole, const char *p, size_t size) {

@@ -25,7 +25,7 @@
 #define HEAP_CHUNK_SIZE ((size_t)1 << HEAP_CHUNK_SHIFT)
 #define HEAP_CHUNK_BLOCKS (1u << (HEAP_CHUNK_SHIFT - HEAP_BLOCK_SHIFT))
 #define HEAP_CHUNK_LINES (1u << (HEAP_CHUNK_SHIFT - HEAP_LINE_SHIFT))
-/* The places of blocks in the first chunk of a heap, until it has grown. */
+/* The slots for blocks in the first chunk of a heap, until it has grown. */
 #define HEAP_FIRST_BLOCKS 6u
 /* The most bytes of a small allocation. Stress builds make this little: larger
  * allocations then come from malloc, so that AddressSanitizer sees wrong uses of them. */
@@ -90,7 +90,7 @@ typedef struct BlockClasses {
  * (HEAP_HOME): a heap of few blocks touches two pages for both. The header of a hosted
  * chunk lies anywhere, and so does each of its blocks (heap_hosted.c). */
 typedef struct Chunk {
-  /* indexed by HeapPlace.offset; the lines of the first block are unused */
+  /* indexed by HeapLocation.offset; the lines of the first block are unused */
   _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
   /* a bit for each granule (gc_overflow.c); zero before the chunk is in a heap */
   uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64];
@@ -103,17 +103,17 @@ typedef struct Chunk {
   uint8_t vacant_blocks;           /* number of blocks that are BLOCK_VACANT */
   uint8_t skipped;                 /* allocator's bytes before a hosted header */
   uint8_t nblocks;                 /* blocks[1..nblocks - 1] exist */
-  uint8_t mapped_blocks;           /* places of blocks that have addresses; 0 if hosted */
+  uint8_t mapped_blocks;           /* slots of blocks that have addresses; 0 if hosted */
   uint32_t touched;                /* bytes that had pages when it became a first chunk */
 } Chunk;
 _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its first block");
 
-/* The place of an address: `offset` bytes from the begin of the chunk, if its blocks lay
- * one after another (those of a hosted chunk do not). */
-typedef struct HeapPlace {
+/* The location of an address: `offset` bytes from the begin of the chunk, if its blocks
+ * lay one after another (those of a hosted chunk do not). */
+typedef struct HeapLocation {
   Chunk *chunk;
   size_t offset;
-} HeapPlace;
+} HeapLocation;
 
 /* The header before every large allocation. */
 typedef struct LargeHeader {
@@ -245,7 +245,7 @@ typedef struct Heap {
   void *alloc_ud;
   BlockList vacant;         /* blocks of hosted chunks that have no memory */
   Block **hosted;           /* hash table by address: hosted blocks with memory */
-  size_t hosted_mask;       /* number of places in `hosted`, less one */
+  size_t hosted_mask;       /* number of slots in `hosted`, less one */
   size_t nhosted;           /* number of blocks in `hosted` */
   Block *hosted_last;       /* block found last; or NULL */
   void *reserve;            /* linked memory of spare blocks; or NULL */
@@ -258,8 +258,8 @@ typedef struct Heap {
    * or heap_asked_elsewhere exceed sample_elsewhere_at, is sampled; SAMPLE_NEVER if none
    * is. */
   uint64_t sample_at, sample_elsewhere_at;
-  /* Sampled parts by address (heap_part_index): a bit for each place in the sampler's
-   * table, 0 if the place is empty. */
+  /* Sampled parts by address (heap_part_index): a bit for each slot of the sampler's
+   * table, 0 if the slot is empty. */
   uint64_t *sampled_parts;
   uint32_t sampled_parts_mask;
   bool watched;             /* blocks are sampled or tracked: the sampler is told */
@@ -417,8 +417,8 @@ void heap_keep_spare(Heap *h);
 ALWAYS_INLINE bool heap_is_hosted(const Heap *h) { return unlikely(h->allocf != NULL); }
 /* Makes the heap hosted: from now on all new memory comes from the allocator. */
 void heap_host(Heap *h, lua_Alloc f, void *ud);
-/* Returns the place of an address in a block. */
-HeapPlace heap_hosted_place(Heap *h, const void *p);
+/* Returns the location of an address in a block. */
+HeapLocation heap_hosted_location(Heap *h, const void *p);
 /* Marks lines like heap_mark_lines, where masking does not find them. */
 void heap_mark_hosted(Heap *h, const void *p, size_t size, uint8_t bit);
 /* Gives a vacant block memory and files it as free. Returns false if the allocator
@@ -465,12 +465,12 @@ ALWAYS_INLINE uint64_t heap_asked_elsewhere(const Heap *h) {
   return h->sample_elsewhere_at - (uint64_t)h->elsewhere_left;
 }
 /* Returns the bytes asked for since the domain began, rounded up to words. Parts count
- * when allocated and again, in full, when they are copied to a larger place. */
+ * when allocated and again, in full, when they are copied to a larger allocation. */
 ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
   return heap_asked_at_cursor(h) + heap_asked_elsewhere(h);
 }
 /* Sets the limit of the fast path. The next sample is due after a number of bytes asked
- * for, so its place changes when the cursor moves without bytes being asked for, or the
+ * for, so its address changes when the cursor moves without bytes being asked for, or the
  * reverse. */
 ALWAYS_INLINE void heap_plant(Heap *h) {
   uint64_t left = h->sample_at - heap_asked_at_cursor(h);
@@ -481,7 +481,7 @@ ALWAYS_INLINE void heap_plant_elsewhere(Heap *h, uint64_t at) {
   h->elsewhere_left = (int64_t)(at - heap_asked_elsewhere(h));
   h->sample_elsewhere_at = at;
 }
-/* Returns the place of a part in the sampler's table, while blocks are sampled. */
+/* Returns the slot of a part in the sampler's table, while blocks are sampled. */
 ALWAYS_INLINE uint32_t heap_part_index(const Heap *h, const void *part) {
   uint64_t hash = (uintptr_t)part * UINT64_C(0x9E3779B97F4A7C15);
   return (uint32_t)(hash >> 32) & h->sampled_parts_mask;
@@ -503,19 +503,19 @@ ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
 ALWAYS_INLINE uint32_t heap_line_index(const void *p) {
   return (uint32_t)(((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_LINE_SHIFT);
 }
-ALWAYS_INLINE HeapPlace heap_place_of(Heap *h, const void *p) {
-  if (heap_is_hosted(h)) return heap_hosted_place(h, p);
-  return (HeapPlace){heap_chunk_of(p), (uintptr_t)p & (HEAP_CHUNK_SIZE - 1)};
+ALWAYS_INLINE HeapLocation heap_location_of(Heap *h, const void *p) {
+  if (heap_is_hosted(h)) return heap_hosted_location(h, p);
+  return (HeapLocation){heap_chunk_of(p), (uintptr_t)p & (HEAP_CHUNK_SIZE - 1)};
 }
 ALWAYS_INLINE uint8_t heap_line_of(Heap *h, const void *p) {
-  HeapPlace at = heap_place_of(h, p);
+  HeapLocation at = heap_location_of(h, p);
   return at.chunk->lines[at.offset >> HEAP_LINE_SHIFT];
 }
 ALWAYS_INLINE Block *heap_block_of(Heap *h, const void *p) {
-  HeapPlace at = heap_place_of(h, p);
+  HeapLocation at = heap_location_of(h, p);
   return &at.chunk->blocks[at.offset >> HEAP_BLOCK_SHIFT];
 }
-ALWAYS_INLINE void *heap_address_of(HeapPlace at) {
+ALWAYS_INLINE void *heap_address_of(HeapLocation at) {
   return at.chunk->blocks[at.offset >> HEAP_BLOCK_SHIFT].start +
          (at.offset & (HEAP_BLOCK_SIZE - 1));
 }

@@ -60,7 +60,7 @@
 #define ROOM_SHARE 4    /* of the heap, in holes of any length: one block is enough */
 #define RECOLLECT_SHARE 8 /* of the heap, allocated before all is collected again */
 #define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: the error may have freed some */
-#define LEAST_PLACES 16 /* the least places of the hash table */
+#define LEAST_SLOTS 16 /* the least slots of the hash table */
 #define ALLOCATOR_ALIGN 16 /* of the allocator's memory, like malloc's */
 
 static Domain *domain_of(Heap *h) { return (Domain *)((char *)h - offsetof(Domain, heap)); }
@@ -98,25 +98,25 @@ static void insert(Heap *h, Block *b) {
   h->hosted[i] = b;
 }
 
-static size_t table_bytes(size_t places) { return places * sizeof(Block *); }
+static size_t table_bytes(size_t slots) { return slots * sizeof(Block *); }
 
-/* Makes a place for one more block; half of the places stay empty. */
-static bool make_place(Heap *h) {
-  size_t places = h->hosted != NULL ? h->hosted_mask + 1 : 0;
-  if (2 * (h->nhosted + 1) <= places) return true;
-  size_t more = places != 0 ? 2 * places : LEAST_PLACES;
+/* Makes a free slot for one more block; half of the slots stay empty. */
+static bool make_slot(Heap *h) {
+  size_t slots = h->hosted != NULL ? h->hosted_mask + 1 : 0;
+  if (2 * (h->nhosted + 1) <= slots) return true;
+  size_t more = slots != 0 ? 2 * slots : LEAST_SLOTS;
   Block **former = h->hosted, **wider = ask(h, NULL, 0, table_bytes(more));
   if (wider == NULL) return false;
   memset(wider, 0, table_bytes(more));
   h->hosted = wider;
   h->hosted_mask = more - 1;
-  for (size_t i = 0; i < places; i++)
+  for (size_t i = 0; i < slots; i++)
     if (former[i] != NULL) insert(h, former[i]);
-  give(h, former, table_bytes(places));
+  give(h, former, table_bytes(slots));
   return true;
 }
 
-/* Removes a block from the hash table. Entries behind it move up, unless their own place
+/* Removes a block from the hash table. Entries behind it move up, unless their own slot
  * is behind the gap, too. */
 static void take_out(Heap *h, const Block *b) {
   size_t mask = h->hosted_mask, i = home_of(h, window_of(b->start));
@@ -146,15 +146,15 @@ static Block *find_block(Heap *h, const void *p) {
   return h->hosted_last = b;
 }
 
-HeapPlace heap_hosted_place(Heap *h, const void *p) {
+HeapLocation heap_hosted_location(Heap *h, const void *p) {
   Block *b = find_block(h, p);
-  if (b == NULL) return (HeapPlace){heap_chunk_of(p), (uintptr_t)p & (HEAP_CHUNK_SIZE - 1)};
-  return (HeapPlace){chunk_of_block(b), ((size_t)b->index << HEAP_BLOCK_SHIFT) +
-                                            (size_t)((const char *)p - b->start)};
+  if (b == NULL) return (HeapLocation){heap_chunk_of(p), (uintptr_t)p & (HEAP_CHUNK_SIZE - 1)};
+  return (HeapLocation){chunk_of_block(b), ((size_t)b->index << HEAP_BLOCK_SHIFT) +
+                                               (size_t)((const char *)p - b->start)};
 }
 
 void heap_mark_hosted(Heap *h, const void *p, size_t size, uint8_t bit) {
-  HeapPlace at = heap_hosted_place(h, p);
+  HeapLocation at = heap_hosted_location(h, p);
   size_t first = at.offset >> HEAP_LINE_SHIFT, last = (at.offset + size - 1) >> HEAP_LINE_SHIFT;
   do at.chunk->lines[first] |= bit; while (first++ < last);
 }
@@ -248,7 +248,7 @@ static void *block_memory(Domain *d) {
 
 bool heap_hosted_grow(Domain *d) {
   Heap *h = &d->heap;
-  while (!make_place(h))
+  while (!make_slot(h))
     if (!heap_hosted_give_back(d)) return false;
   if (h->vacant.first == NULL && !add_header(d)) return false;
   void *memory = block_memory(d);

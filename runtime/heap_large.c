@@ -210,7 +210,7 @@ static LargeHeader *new_huge(Heap *h, size_t size, bool cards) {
   return cards ? new_huge_part(h, size, 0) : new_huge_object(h, size);
 }
 
-static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
+static uint8_t *address_of_cards(LargeHeader *large, size_t size) {
   return (uint8_t *)(large + 1) + heap_round(size);
 }
 
@@ -220,7 +220,7 @@ static size_t medium_bytes(size_t size, bool cards) {
 
 static LargeHeader *set_up_medium(LargeHeader *large, size_t size, bool cards, bool in_extent) {
   if (large == NULL) return NULL;
-  large->cards = cards ? place_of_cards(large, size) : NULL;
+  large->cards = cards ? address_of_cards(large, size) : NULL;
   if (cards) memset(large->cards, 0, card_count(size));
   large->mapped = 0;
   large->in_extent = in_extent;
@@ -430,8 +430,8 @@ void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
 
 /* ---- growing and shrinking ----------------------------------------------- */
 
-/* Returns the same bytes in a place for the new size, which may be the old place; NULL if
- * memory is short. */
+/* Returns the same bytes in memory for the new size, at the old address or another one;
+ * NULL if memory is short. */
 static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
   size_t old_bytes = medium_bytes(large->size, true), bytes = medium_bytes(size, true);
   if (!large->in_extent) return heap_memory_resize(heap_domain(h), large, old_bytes, bytes);
@@ -452,7 +452,7 @@ static LargeHeader *shrink_hosted(Heap *h, LargeHeader *large, size_t size) {
   LargeHeader *moved = heap_memory(d, medium_bytes(size, true));
   if (moved == NULL) return NULL;
   memcpy(moved, large, sizeof *large + size);
-  moved->cards = place_of_cards(moved, size);
+  moved->cards = address_of_cards(moved, size);
   memcpy(moved->cards, large->cards, card_count(size));
   moved->in_extent = false;
   free_medium(h, large);
@@ -462,17 +462,17 @@ static LargeHeader *shrink_hosted(Heap *h, LargeHeader *large, size_t size) {
 static LargeHeader *resize_medium(Heap *h, LargeHeader *large, size_t size) {
   size_t old = large->size, kept = card_count(size < old ? size : old);
   if (heap_is_hosted(h) && size < old && !large->in_extent) return shrink_hosted(h, large, size);
-  if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), kept);
+  if (size < old) memmove(address_of_cards(large, size), address_of_cards(large, old), kept);
   LargeHeader *moved = room_for(h, large, size);
   if (moved == NULL) {
     if (size > old) return NULL;
     moved = large; /* malloc cannot make it smaller: the rest stays unused */
   }
   if (size > old) {
-    memmove(place_of_cards(moved, size), place_of_cards(moved, old), kept);
-    memset(place_of_cards(moved, size) + kept, 0, card_count(size) - kept);
+    memmove(address_of_cards(moved, size), address_of_cards(moved, old), kept);
+    memset(address_of_cards(moved, size) + kept, 0, card_count(size) - kept);
   }
-  moved->cards = place_of_cards(moved, size);
+  moved->cards = address_of_cards(moved, size);
   return moved;
 }
 

@@ -22,9 +22,9 @@
 #include "position.h"
 #include "thread.h"
 
-enum { PLACES = 2 * PEER_MAX, NO_PLACE = -1 };
+enum { SLOTS = 2 * PEER_MAX, NO_SLOT = -1 };
 
-static Domain *domains[PLACES]; /* atomic */
+static Domain *domains[SLOTS]; /* atomic */
 struct eventring_request introspection_request;
 
 /* Readers find this through the note. Hidden, since nothing else refers to it by name. */
@@ -55,7 +55,7 @@ const struct eventring_introspection saros_introspection = {
   .host = "saros",
   .request = ADDRESS(introspection_request),
   .domains = ADDRESS(domains),
-  .domain_places = PLACES,
+  .domain_places = SLOTS,
   .domain = {
     .id = OF_PEER(id),
     .thread = OF_PEER(tid),
@@ -276,15 +276,15 @@ void introspection_lines_seen(void) {
 
 /* ---- domains ------------------------------------------------------------- */
 
-/* Number of places in use. Relaxed: if an old value hides a free place, a domain is not
+/* Number of slots in use. Relaxed: if an old value hides a free slot, a domain is not
  * shown to readers. */
 static int taken;
 
 void introspection_add(Domain *d) {
   __atomic_store_n(&introspection_request.allowed, may_be_asked(), __ATOMIC_RELAXED);
-  d->place = NO_PLACE;
-  if (__atomic_load_n(&taken, __ATOMIC_RELAXED) >= PLACES) return;
-  for (int n = 0; n < PLACES; n++) {
+  d->introspection_slot = NO_SLOT;
+  if (__atomic_load_n(&taken, __ATOMIC_RELAXED) >= SLOTS) return;
+  for (int n = 0; n < SLOTS; n++) {
     Domain *none = NULL;
     if (__atomic_load_n(&domains[n], __ATOMIC_RELAXED) != NULL) continue;
     /* release: pairs with the acquire load in introspection_domain, which thus finds the
@@ -292,26 +292,26 @@ void introspection_add(Domain *d) {
     if (!__atomic_compare_exchange_n(&domains[n], &none, d, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED))
       continue;
-    d->place = n;
+    d->introspection_slot = n;
     __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
     return;
   }
 }
 
-static void free_place(int n) {
+static void clear_slot(int n) {
   __atomic_store_n(&domains[n], NULL, __ATOMIC_RELAXED);
   __atomic_fetch_sub(&taken, 1, __ATOMIC_RELAXED);
 }
 
 void introspection_remove(Domain *d) {
-  if (d->place == NO_PLACE ||
-      __atomic_load_n(&domains[d->place], __ATOMIC_RELAXED) != d)
+  if (d->introspection_slot == NO_SLOT ||
+      __atomic_load_n(&domains[d->introspection_slot], __ATOMIC_RELAXED) != d)
     return; /* a fork has removed it already */
-  free_place(d->place);
+  clear_slot(d->introspection_slot);
 }
 
 bool introspection_domain(unsigned n, Domain **d) {
-  if (n >= PLACES) return false;
+  if (n >= SLOTS) return false;
   /* acquire: pairs with the release exchange in introspection_add, so that the domain is
    * complete */
   *d = __atomic_load_n(&domains[n], __ATOMIC_ACQUIRE);
@@ -319,8 +319,8 @@ bool introspection_domain(unsigned n, Domain **d) {
 }
 
 void introspection_keep_only(const Domain *d) {
-  for (int n = 0; n < PLACES; n++)
+  for (int n = 0; n < SLOTS; n++)
     if (__atomic_load_n(&domains[n], __ATOMIC_RELAXED) != NULL &&
         __atomic_load_n(&domains[n], __ATOMIC_RELAXED) != d)
-      free_place(n);
+      clear_slot(n);
 }

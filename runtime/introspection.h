@@ -8,12 +8,12 @@
 #include "eventring/introspection.h"
 
 /* Shows the domain, which has a main thread now, to readers in other processes until
-   introspection_remove hides it. If no place is left, the domain is not shown. Any
+   introspection_remove hides it. If no slot is left, the domain is not shown. Any
    thread. */
 void introspection_add(Domain *d);
 void introspection_remove(Domain *d);
-/* Gets the domain in the n-th place; *d is NULL if the place is free. Returns false if
-   there are no more than n places. Any thread, async-signal-safe. A domain of another
+/* Gets the domain in the n-th slot; *d is NULL if the slot is free. Returns false if
+   there are no more than n slots. Any thread, async-signal-safe. A domain of another
    thread may end at any moment. */
 bool introspection_domain(unsigned n, Domain **d);
 /* Removes all domains but d. For a forked child, in which only the domain of the thread

@@ -33,7 +33,7 @@ static struct {
   size_t bytes, touched;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the mapping that was given i places after the oldest. */
+/* Returns the i-th mapping after the oldest. */
 static Kept *kept_at(uint32_t i) { return &kept.items[(kept.first + i) % KEPT_MAX]; }
 
 void mapping_lock(void) { pthread_mutex_lock(&kept.lock); }
@@ -207,17 +207,17 @@ void *mapping_new(size_t size, size_t align) {
   return map_aligned(size, align);
 }
 
-/* The last place that was found. The next one lies before it, so that one call finds it.
- * Relaxed: it is a guess, and the system says whether it is free. */
+/* The last address that was found. The next one lies before it, so that one call finds
+ * it. Relaxed: it is a guess, and the system says whether it is free. */
 static uintptr_t last_begin;
 
 static void *map_before_last(size_t size, size_t align) {
   uintptr_t last = __atomic_load_n(&last_begin, __ATOMIC_RELAXED);
   if (last <= align || (last & (align - 1)) != 0) return NULL;
-  void *place = (void *)(last - align);
-  void *p = mmap(place, size, PROT_READ | PROT_WRITE,
+  void *wanted = (void *)(last - align);
+  void *p = mmap(wanted, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (p == place) return p;
+  if (p == wanted) return p;
   if (p != MAP_FAILED) munmap(p, size); /* a system before Linux 4.17 */
   return NULL;
 }
@@ -280,10 +280,10 @@ void *mapping_new_prefer_huge(size_t size) {
 
 /* Moves a mapping to aligned addresses, so that its huge pages stay whole. */
 static void *move_huge(void *mapping, size_t old, size_t size) {
-  void *place = map_aligned(size, MAPPING_HUGE_PAGE);
-  if (place == NULL) return MAP_FAILED;
-  void *moved = mremap(mapping, old, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
-  if (moved == MAP_FAILED) munmap(place, size);
+  void *target = map_aligned(size, MAPPING_HUGE_PAGE);
+  if (target == NULL) return MAP_FAILED;
+  void *moved = mremap(mapping, old, size, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+  if (moved == MAP_FAILED) munmap(target, size);
   return moved;
 }
 

@@ -65,7 +65,7 @@ static uint32_t home_of_c_function(const Stacks *s, uint32_t at) {
 }
 
 /* Removes an item from a table with open addressing. Later items move up, if that brings
- * them nearer to their home place. */
+ * them nearer to their home slot. */
 static void remove_at(const Stacks *s, uint32_t gap, void *table, size_t size, uint32_t mask,
                       uint32_t (*home_of)(const Stacks *s, uint32_t at)) {
   char *items = table;

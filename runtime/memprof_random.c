@@ -5,7 +5,7 @@
  * has a geometric distribution, floor(E / -ln(1 - rate)), where E is exponential with
  * mean 1. E is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): 256 layers
  * of equal area, 255 boxes and a box with the tail, cover the area below exp(-x). A layer
- * and a place in it are drawn. In 99 % of cases a comparison shows that the place is
+ * and a point in it are drawn. In 99 % of cases a comparison shows that the point is
  * below the curve; only in the other cases is the exponential computed. Up to the
  * rounding of doubles the distribution is exact. Distances are drawn 64 at a time, so
  * that the processor works on several at once.

@@ -28,14 +28,14 @@ static uint32_t recorded_function(MemprofFunction *f) {
   return f->recorded;
 }
 
-static struct eventring_place place_of(void *context, size_t i) {
+static struct eventring_place line_and_column(void *context, size_t i) {
   const MemprofFrame *frames = context;
   return (struct eventring_place){frames[i].line, frames[i].column};
 }
 
 /* Returns the position that identifies a frame of a function in the recording. It is a
  * hash of the frame's line and column, so that a chunk that is loaded again has the same
- * sites. (Two places of a function have the same hash only if their lines are some
+ * sites. (Two positions in a function have the same hash only if their lines are some
  * thousand apart and their columns match.) Without lines it is the index of the
  * instruction. */
 static uint32_t position_of(const MemprofFrame *frame, StackKey key) {
@@ -53,7 +53,7 @@ SAMPLE_PATH static uint32_t recorded_stack(Domain *d, uint32_t id) {
     frames[i].function = recorded_function(&s->functions[known[i].function]);
     frames[i].position = position_of(&known[i], stack->keys[stack->depth - 1 - i]);
   }
-  stack->recorded = eventring_stack(d->rings, frames, n, place_of, known);
+  stack->recorded = eventring_stack(d->rings, frames, n, line_and_column, known);
   if (stack->recorded > s->most_recorded) s->most_recorded = stack->recorded;
   return stack->recorded;
 }

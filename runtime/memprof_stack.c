@@ -8,13 +8,13 @@
  * bits: two stacks with the same hash are taken for the same stack. (Comparing the keys
  * as well would take a fifth of the time of a capture. The hash begins with the seed of
  * the sampler.) For a new stack, lines and names are looked up at once
- * (RuntimeHooks.frame_place, frame_name), since its functions may be gone when somebody
- * asks for them.
+ * (RuntimeHooks.frame_position, frame_name), since its functions may be gone when
+ * somebody asks for them.
  *
  * Most stacks have most frames in common with the one captured before. So the frames of
  * the main thread are noted. CallInfo.entries counts the functions that began in a frame,
  * so a Lua frame with the same count and the same instruction is the same activation,
- * waiting in the same place. Then its callers are unchanged, too, and the walk ends
+ * waiting at the same point. Then its callers are unchanged, too, and the walk ends
  * there. (The count would be equal after exactly 2^32 calls in one frame between two
  * samples.) Notes become invalid when frames are given back (memprof_frames_gone) and
  * when sampling begins.
@@ -189,8 +189,9 @@ static void resolve_frames(lua_State *L, Stacks *s, const StackKey *keys, uint32
       to[i] = (MemprofFrame){.function = key.function};
       if (key.pc == NO_PC) continue;
       to[i].function = function_of_number(co, s, frame, key.function);
-      if (co->domain->hooks.frame_place != NULL)
-        co->domain->hooks.frame_place(frame_closure(frame)->p, key.pc, &to[i].line, &to[i].column);
+      if (co->domain->hooks.frame_position != NULL)
+        co->domain->hooks.frame_position(frame_closure(frame)->p, key.pc, &to[i].line,
+                                         &to[i].column);
     }
 }
 

@@ -56,12 +56,12 @@ typedef enum WaitKind {
 
 typedef struct Peer Peer;
 
-/* A place in a queue of waiting domains. Guarded by the lock of the queue's owner. */
+/* An entry of a queue of waiting domains. Guarded by the lock of the queue's owner. */
 typedef struct Waiter {
   struct Waiter *next, *prev;
   Peer *peer;
   bool queued;   /* it is in the queue; the waker removes it */
-  bool notified; /* woken through this place */
+  bool notified; /* woken through this entry */
 } Waiter;
 
 typedef struct WaitQueue {

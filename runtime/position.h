@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/position.h: a place in source text, line and column, in one word.
+/* runtime/position.h: the line and column of source text, in one word.
  *
  * A prototype has one word for each word of its code (Prototype.positions): as many as a
  * line alone would take. Lines count from 1 to 2^31 - 1; columns count bytes from 1, and

@@ -141,7 +141,7 @@ static void take_up_changed(Domain *d) {
 }
 
 /* Makes the domain answer a question of a tool before its next instruction, when
- * registers are in their places. Does the same if a child answered the last question,
+ * registers are in their slots. Does the same if a child answered the last question,
  * since the child may have ended. */
 static void see_question(Domain *d) {
   struct eventring_question question;

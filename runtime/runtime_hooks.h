@@ -36,11 +36,11 @@ typedef struct RuntimeHooks {
   int (*reset_thread)(lua_State *L, int status);
   /* Describe a frame to the sampler (memprof_stack.c). frame_name writes the name of the
    * frame's function (FUNCTION_NAME_SIZE bytes), its source (LUA_IDSIZE bytes), and the
-   * lines where it is defined, 0 if unknown. frame_place gives the line and column of the
-   * instruction `pc` of a function, 0 if unknown. Neither allocates or raises. */
+   * lines where it is defined, 0 if unknown. frame_position gives the line and column of
+   * the instruction `pc` of a function, 0 if unknown. Neither allocates or raises. */
   void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
                      uint32_t *last_line);
-  void (*frame_place)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
+  void (*frame_position)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
   /* Returns 1 + the id of the guest's innermost open span, or 0. */
   uint16_t (*innermost_span)(const lua_State *L);
   /* call_protected calls f without arguments and results where finalizers may run. It

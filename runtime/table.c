@@ -126,7 +126,7 @@ static NOINLINE uint32_t scattered_hash(uint64_t bits) {
 
 /* Computes bits - bits / prime * prime, where prime is 2^k - distance and the result is
  * taken modulo 2^k. A huge quotient may be too large or small by one; that gives another
- * place, but always the same place for a key. */
+ * node, but always the same node for a key. */
 ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
   return (uint32_t)bits + (uint32_t)(((Wide)bits * m.reciprocal) >> 64) * m.distance;
 }
@@ -152,7 +152,7 @@ static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
 }
 
 /* Returns the number by which a key that is not a string is hashed. Neighbouring keys get
- * neighbouring places, so that a loop over them goes through memory in order. Floats that
+ * neighbouring nodes, so that a loop over them goes through memory in order. Floats that
  * are close to each other differ in the lowest bits of their upper half; objects are at
  * least 16 bytes apart. */
 ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
@@ -354,7 +354,8 @@ static bool is_long_chain(const Node *n) {
   return false;
 }
 
-static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t tag, Node **moved) {
+static NOINLINE Node *node_for_colliding(lua_State *L, Table *t, Node *mp, uint8_t tag,
+                                         Node **moved) {
   Node *spare = take_free_node(t);
   if (spare == NULL) return NULL;
   if (main_position(t, mp->key_tag, mp->key) != mp) {
@@ -377,11 +378,11 @@ static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t 
 /* Finds the node for a key that is absent: its main position, or a free node that is
  * linked into its chain. Returns NULL if there is no room. Sets *moved to the node to
  * which another key was moved, or to NULL. */
-ALWAYS_INLINE Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
+ALWAYS_INLINE Node *node_for_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
   *moved = NULL;
   Node *mp = main_position(t, tag, key);
   if (likely(mp->tag == TAG_NIL)) return likely(has_hash(t)) ? mp : NULL;
-  return place_colliding(L, t, mp, tag, moved);
+  return node_for_colliding(L, t, mp, tag, moved);
 }
 
 static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
@@ -399,7 +400,7 @@ static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, con
     gc_barrier_reinserted(L, t, &t->array[key.i - 1], value);
     return;
   }
-  Node *moved, *n = place_key(L, t, tag, key, &moved);
+  Node *moved, *n = node_for_key(L, t, tag, key, &moved);
   rt_assert(n != NULL);
   set_node_key(t, n, tag, key);
   value_copy(node_value(n), value);
@@ -409,9 +410,9 @@ static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, con
 
 /* ---- resizing ------------------------------------------------------------ */
 
-/* Prefetches data that is needed soon: the places of keys are all over a large node part,
+/* Prefetches data that is needed soon: the nodes of keys are all over a large node part,
  * and short strings, which hold their hash, are all over the heap. */
-static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
+static void prefetch_reinsertion(const Table *t, const Node *old, uint32_t i) {
   const Node *soon = &old[i - PREFETCH_AHEAD], *later = soon - PREFETCH_AHEAD;
   if (later->key_tag == TAG_SHORT_STRING) __builtin_prefetch(later->key.p);
   if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
@@ -442,7 +443,7 @@ static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t 
       heap_is_large((size_t)count * sizeof(Node)) ? 2 * PREFETCH_AHEAD : UINT32_MAX;
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
-    if (i >= prefetched) prefetch_place(t, old, i);
+    if (i >= prefetched) prefetch_reinsertion(t, old, i);
     if (n->tag == TAG_NIL || gc_node_is_dead(L->domain, n)) continue;
     tags |= n->tag | n->key_tag;
     if (!reinsert_quickly(L, t, n, modulus))
@@ -692,7 +693,7 @@ static void double_fields(lua_State *L, Table *t) {
   reset_node_state(t);
   forget_assumptions(L, t);
   for (uint32_t i = n; i-- > 0;) {
-    Node *moved, *to = place_key(L, t, TAG_SHORT_STRING, old[i].key, &moved);
+    Node *moved, *to = node_for_key(L, t, TAG_SHORT_STRING, old[i].key, &moved);
     set_node_key(t, to, TAG_SHORT_STRING, old[i].key);
     value_copy(node_value(to), node_value(&old[i]));
   }
@@ -717,10 +718,10 @@ static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *
       return;
     }
   }
-  Node *moved, *n = place_key(L, t, key->tag, key->v, &moved);
+  Node *moved, *n = node_for_key(L, t, key->tag, key->v, &moved);
   if (unlikely(n == NULL) && is_next_field(t, key)) {
     double_fields(L, t);
-    n = place_key(L, t, key->tag, key->v, &moved);
+    n = node_for_key(L, t, key->tag, key->v, &moved);
   } else if (unlikely(n == NULL) && is_next_item(t, key) && is_full_of_fields(t)) {
     append_slot(L, t, value);
     return;

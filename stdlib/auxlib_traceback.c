@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* auxlib_traceback.c - tracebacks, positions, and errors that name a function.
  *
- * A function has no name of its own. Its name in a message comes from one of two places:
+ * A function has no name of its own. Its name in a message comes from one of two sources:
  * the loaded modules, when one of their fields is the function ("string.rep"), or the
  * instruction that called it, as lua_getinfo reports.
  *

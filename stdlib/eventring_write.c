@@ -63,7 +63,7 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
 ALWAYS_INLINE Entry entry_of_name(const lua_State *L, int names, const TValue *name) {
   Table *t = L->domain->event_names[names].table;
   if (unlikely(!is_short_string(name) || t == NULL)) return ENTRY_UNKNOWN;
-  /* the usual place of the name */
+  /* the usual node of the name */
   const Node *node = &t->node[as_string(name)->hash & t->node_mask];
   if (likely(node_holds(node, as_string(name)))) return node_value(node)->v.i;
   const TValue *value = table_get_str(t, as_string(name));

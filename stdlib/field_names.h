@@ -14,7 +14,7 @@
  * wrong key. Returns which of the first 64 names the table itself has: bit i stands for
  * names[i]. */
 uint64_t check_field_names(lua_State *L, int arg, const char *kind, const char *const *names);
-/* Checks a table at another place of the stack, a field of argument `arg`, as
+/* Checks a table in another slot of the stack, a field of argument `arg`, as
    check_field_names does. */
 uint64_t check_field_names_at(lua_State *L, int table, int arg, const char *kind,
                               const char *const *names);

@@ -19,17 +19,17 @@
 enum { MOST_FRAMES = 32 };
 
 /* A function and a line in it. */
-typedef struct Place {
+typedef struct Site {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
   uint32_t line; /* 0 if the line is not known */
-} Place;
+} Site;
 
 typedef struct Described {
   CoroutineGroup group;
   bool is_new;
-  Place frames[MOST_FRAMES];
+  Site frames[MOST_FRAMES];
   uint32_t nframes, below;
-  Place created, resumed;
+  Site created, resumed;
   bool is_created_known, is_resumed_known;
   /* name of the innermost span of the coroutine that is suspended longest, or NULL */
   const char *span;
@@ -57,13 +57,13 @@ static void read_options(lua_State *L, Options *o) {
 
 /* ---- describing ---------------------------------------------------------------- */
 
-static void describe_frame(lua_State *co, CallInfo *ci, Place *place) {
+static void describe_frame(lua_State *co, CallInfo *ci, Site *site) {
   uint32_t last_line, column;
-  *place = (Place){.name = "?", .source = "?"};
-  frame_name(co, ci, place->name, place->source, &place->line, &last_line);
+  *site = (Site){.name = "?", .source = "?"};
+  frame_name(co, ci, site->name, site->source, &site->line, &last_line);
   if (!is_lua_frame(ci)) return;
   const int pc = frame_pc(ci);
-  frame_place(frame_closure(ci)->p, pc > 0 ? (uint32_t)pc : 0, &place->line, &column);
+  frame_position(frame_closure(ci)->p, pc > 0 ? (uint32_t)pc : 0, &site->line, &column);
 }
 
 static void describe_stack(Described *to, lua_State *co) {
@@ -73,27 +73,27 @@ static void describe_stack(Described *to, lua_State *co) {
   }
 }
 
-static void describe_prototype(const Prototype *p, uint32_t line, Place *place) {
-  prototype_name(p, place->name);
-  prototype_source(p, place->source);
-  place->line = line;
+static void describe_prototype(const Prototype *p, uint32_t line, Site *site) {
+  prototype_name(p, site->name);
+  prototype_source(p, site->source);
+  site->line = line;
 }
 
 /* Describes the function of a coroutine that has not begun as its only frame. */
 static void describe_new(Described *to, const lua_State *co) {
   const TValue *f = co->stack + 1;
-  Place *place = &to->frames[to->nframes++];
-  *place = (Place){.source = "[C]"};
+  Site *site = &to->frames[to->nframes++];
+  *site = (Site){.source = "[C]"};
   if (is_lua_closure(f))
-    describe_prototype(as_lua_closure(f)->p, as_lua_closure(f)->p->line_defined, place);
-  else c_function_name(co->domain, f, place->name);
+    describe_prototype(as_lua_closure(f)->p, as_lua_closure(f)->p->line_defined, site);
+  else c_function_name(co->domain, f, site->name);
 }
 
-/* Describes a place in a function. Returns false if it is not known. */
-static bool describe_site(const Prototype *p, uint32_t at, Place *place) {
+/* Describes a line of a function. Returns false if it is not known. */
+static bool describe_site(const Prototype *p, uint32_t at, Site *site) {
   if (p == NULL) return false;
   const int line = prototype_line(p, (int)at - 1);
-  describe_prototype(p, line > 0 ? (uint32_t)line : 0, place);
+  describe_prototype(p, line > 0 ? (uint32_t)line : 0, site);
   return true;
 }
 
@@ -148,17 +148,17 @@ static void set_seconds(lua_State *L, const char *name, uint64_t ns) {
   set_number(L, name, (lua_Number)ns / 1e9);
 }
 
-static void push_place(lua_State *L, const Place *place) {
+static void push_site(lua_State *L, const Site *site) {
   lua_createtable(L, 0, 3);
-  set_text(L, "name", place->name);
-  set_text(L, "source", place->source);
-  if (place->line != 0) set_integer(L, "line", place->line);
+  set_text(L, "name", site->name);
+  set_text(L, "source", site->source);
+  if (site->line != 0) set_integer(L, "line", site->line);
 }
 
 static void push_frames(lua_State *L, const Described *d) {
   lua_createtable(L, (int)d->nframes, 0);
   for (uint32_t i = 0; i < d->nframes; i++) {
-    push_place(L, &d->frames[i]);
+    push_site(L, &d->frames[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -175,16 +175,16 @@ static void push_holders(lua_State *L, const Described *d) {
   }
 }
 
-static void set_places(lua_State *L, const Described *d) {
+static void set_sites(lua_State *L, const Described *d) {
   push_frames(L, d);
   lua_setfield(L, -2, "frames");
   set_integer(L, "below", d->below);
   if (d->is_created_known) {
-    push_place(L, &d->created);
+    push_site(L, &d->created);
     lua_setfield(L, -2, "created");
   }
   if (d->is_resumed_known) {
-    push_place(L, &d->resumed);
+    push_site(L, &d->resumed);
     lua_setfield(L, -2, "resumed");
   }
 }
@@ -201,7 +201,7 @@ static void push_group(lua_State *L, const Described *d) {
   set_seconds(L, "shortest_most", g->shortest_most_ns);
   set_integer(L, "with_spans", (lua_Integer)g->with_spans);
   set_text(L, "span", d->span);
-  set_places(L, d);
+  set_sites(L, d);
   push_holders(L, d);
   lua_setfield(L, -2, "holders");
   set_integer(L, "held_otherwise", (lua_Integer)g->otherwise);

@@ -94,7 +94,7 @@ static inline bool may_begin(const PatternNode *next, const char *s, const char 
   return next == NULL || (s < end && byte_matches(kind_of(next), next, *s));
 }
 
-/* Returns the first place in [s, end) where `next` may begin, or NULL. */
+/* Returns the first position in [s, end) where `next` may begin, or NULL. */
 static const char *find_begin(const PatternNode *next, const char *s, const char *end) {
   PatternOp kind = kind_of(next);
   if (kind == PATTERN_CHAR) return memchr(s, next->byte, (size_t)(end - s));
@@ -113,7 +113,7 @@ static const char *leave_choice(Match *m, const char *result) {
   return result;
 }
 
-/* Tries the rest at each place from `most` down to, but not including, `least`. */
+/* Tries the rest at each position from `most` down to, but not including, `least`. */
 static const char *give_back(Match *m, const char *least, const char *most,
                              const PatternNode *rest) {
   const PatternNode *next = next_byte_node(rest);

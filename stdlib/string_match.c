@@ -100,9 +100,9 @@ static bool has_specials(const char *p, size_t length) {
   return false;
 }
 
-/* Returns the first place of needle[0, m) in s[0, n), or NULL. The C library finds one
- * byte faster than a sequence. So this function searches for the first byte of the
- * needle, until it has found that byte at too many wrong places. */
+/* Returns the first occurrence of needle[0, m) in s[0, n), or NULL. The C library finds
+ * one byte faster than a sequence. So this function searches for the first byte of the
+ * needle, until it has found that byte at too many wrong positions. */
 static const char *find_bytes(const char *s, size_t n, const char *needle, size_t m) {
   if (m == 0) return s;
   if (m > n) return NULL;

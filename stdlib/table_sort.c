@@ -58,7 +58,7 @@ struct Sorter {
   bool plain;
   uint32_t count;
   Before *before;
-  uint32_t *order;         /* the result: the number of the element for each place */
+  uint32_t *order;         /* the result: the number of the element for each position */
   uint32_t *scratch;       /* room for merging: half of count, rounded up */
   const StringKey *strings; /* keys of the elements, when all are strings */
   ptrdiff_t work_left;      /* safe_point.h */
@@ -103,12 +103,12 @@ static inline bool is_before(Sorter *s, uint32_t a, uint32_t b) {
 
 static void insertion_sort(Sorter *s, uint32_t *order, uint32_t count) {
   for (uint32_t i = 1; i < count; i++) {
-    uint32_t moving = order[i], place = i;
-    while (place > 0 && is_before(s, moving, order[place - 1])) {
-      order[place] = order[place - 1];
-      place--;
+    uint32_t moving = order[i], position = i;
+    while (position > 0 && is_before(s, moving, order[position - 1])) {
+      order[position] = order[position - 1];
+      position--;
     }
-    order[place] = moving;
+    order[position] = moving;
   }
 }
 
@@ -133,23 +133,23 @@ static void merge_sort(Sorter *s, uint32_t *order, uint32_t count) {
   if (is_before(s, order[middle], order[middle - 1])) merge_halves(s, order, middle, count);
 }
 
-/* Moves t[order[i]] to t[i] for each i, cycle by cycle. Sets order[i] to i when place i
- * is done. */
+/* Moves t[order[i]] to t[i] for each i, cycle by cycle. Sets order[i] to i when position
+ * i is done. */
 static void permute_table(Sorter *s) {
   lua_State *L = s->L;
   for (uint32_t start = 0; start < s->count; start++) {
     if (s->order[start] == start) continue;
     element_get(L, TABLE_INDEX, s->plain, (lua_Integer)start + 1);
-    uint32_t place = start;
-    while (s->order[place] != start) {
-      uint32_t from = s->order[place];
+    uint32_t position = start;
+    while (s->order[position] != start) {
+      uint32_t from = s->order[position];
       element_get(L, TABLE_INDEX, s->plain, (lua_Integer)from + 1);
-      element_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
-      s->order[place] = place;
-      place = from;
+      element_set(L, TABLE_INDEX, s->plain, (lua_Integer)position + 1);
+      s->order[position] = position;
+      position = from;
     }
-    s->order[place] = place;
-    element_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
+    s->order[position] = position;
+    element_set(L, TABLE_INDEX, s->plain, (lua_Integer)position + 1);
   }
 }
 
@@ -214,9 +214,10 @@ static lua_Number float_of_key(uint64_t key) {
 static void insertion_sort_keys(uint64_t *keys, uint32_t count) {
   for (uint32_t i = 1; i < count; i++) {
     uint64_t moving = keys[i];
-    uint32_t place = i;
-    for (; place > 0 && keys[place - 1] > moving; place--) keys[place] = keys[place - 1];
-    keys[place] = moving;
+    uint32_t position = i;
+    for (; position > 0 && keys[position - 1] > moving; position--)
+      keys[position] = keys[position - 1];
+    keys[position] = moving;
   }
 }
 

@@ -222,7 +222,7 @@ static lua_State *new_state(lua_Alloc f, void *ud) {
   d->hooks.call_protected = call_protected;
   d->hooks.raise_again = raise_again;
   d->hooks.frame_name = frame_name;
-  d->hooks.frame_place = frame_place;
+  d->hooks.frame_position = frame_position;
   d->hooks.innermost_span = context_innermost_span;
   d->hooks.reset_thread = vm_reset_thread;
   d->hooks.lines_obey = vm_noting_obey;

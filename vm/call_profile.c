@@ -57,13 +57,13 @@ enum {
 
 /* The stack of a thread in the trie. */
 typedef struct ThreadStack {
-  const lua_State *L; /* NULL for a free place */
+  const lua_State *L; /* NULL for a free slot */
   eventring_calls_stack *stack; /* NULL if there was no memory for one */
   uint64_t context;
   /* Domain.watch at the moment when the thread was last met (lua_State.watch was
      equal) */
   uint32_t watch;
-  /* place of the thread in the chain, from 1; 0 if it is not in the chain */
+  /* position of the thread in the chain, from 1; 0 if it is not in the chain */
   uint32_t depth;
   /* the functions of the thread's marked frames (CALL_NAMED), the outermost first */
   uint32_t *named;
@@ -132,7 +132,7 @@ static uint32_t home_of(const CallProfile *p, const lua_State *L) {
   return (uint32_t)(((uintptr_t)L >> 4) * 0x9e3779b97f4a7c15u >> 40) & (p->stack_room - 1);
 }
 
-static ThreadStack *place_of(const CallProfile *p, const lua_State *L) {
+static ThreadStack *slot_of(const CallProfile *p, const lua_State *L) {
   uint32_t at = home_of(p, L);
   while (p->stacks[at].L != NULL && p->stacks[at].L != L) at = (at + 1) & (p->stack_room - 1);
   return &p->stacks[at];
@@ -146,7 +146,7 @@ static bool grow_stacks(CallProfile *p) {
   p->stacks = grown;
   p->stack_room = room == 0 ? 64 : room * 2;
   for (uint32_t i = 0; i < room; i++)
-    if (old[i].L != NULL) *place_of(p, old[i].L) = old[i];
+    if (old[i].L != NULL) *slot_of(p, old[i].L) = old[i];
   free(old);
   return true;
 }
@@ -154,7 +154,7 @@ static bool grow_stacks(CallProfile *p) {
 /* Returns the stack of a thread, or NULL if there is no memory. */
 static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
   if (p->stack_count * 2 >= p->stack_room && !grow_stacks(p)) return NULL;
-  ThreadStack *s = place_of(p, L);
+  ThreadStack *s = slot_of(p, L);
   if (s->L == NULL) {
     const bool is_main = L == p->domain->main_thread;
     *s = (ThreadStack){.L = L, .context = is_main ? 0 : ++p->domain->contexts,
@@ -209,7 +209,7 @@ static void join_chain(CallProfile *p, ThreadStack *s) {
    behind it have been left. */
 static void cut_chain(CallProfile *p, uint32_t depth) {
   while (p->chain_length > depth) {
-    ThreadStack *left = place_of(p, p->chain[p->chain_length - 1]);
+    ThreadStack *left = slot_of(p, p->chain[p->chain_length - 1]);
     rt_assert(left->L != NULL && left->depth == p->chain_length);
     left->depth = 0;
     p->chain_length--;
@@ -260,8 +260,8 @@ static void switch_spans(CallProfile *p, const lua_State *from, const lua_State 
                          bool resumes) {
   struct eventring_domain *rings = p->domain->rings;
   const uint64_t left = p->context;
-  p->context = place_of(p, to)->context; /* 0 if there was no room for `to` */
-  if (p->names[0] != '\0' && place_of(p, resumes ? to : from)->named_count == 0)
+  p->context = slot_of(p, to)->context; /* 0 if there was no room for `to` */
+  if (p->names[0] != '\0' && slot_of(p, resumes ? to : from)->named_count == 0)
     return;
   if (resumes)
     eventring_resume_context(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, p->context);
@@ -316,7 +316,7 @@ static uint32_t find_function(CallProfile *p, lua_State *L, const CallInfo *fram
 
 /* Marks a frame of the thread. Returns false if there is no memory. */
 static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint32_t number) {
-  ThreadStack *s = place_of(p, L);
+  ThreadStack *s = slot_of(p, L);
   if (s->L == NULL) return false; /* `stacks` had no room for the thread */
   if (s->named_count == s->named_room) {
     const uint32_t room = s->named_room == 0 ? 8 : s->named_room * 2;
@@ -335,7 +335,7 @@ static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint
 static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame) {
   if (!(frame->status & CALL_NAMED)) return 0;
   frame->status &= ~(uint32_t)CALL_NAMED;
-  ThreadStack *s = place_of(p, L);
+  ThreadStack *s = slot_of(p, L);
   return s->L != NULL && s->named_count > 0 ? s->named[--s->named_count] : 0;
 }
 
@@ -425,7 +425,7 @@ static void find_names(CallProfile *p) {
 static void find_spans(CallProfile *p, const lua_State *L) {
   if (p->domain->rings != NULL) find_names(p);
   p->spans = spans_are_on(p->domain);
-  p->context = place_of(p, L)->context;
+  p->context = slot_of(p, L)->context;
   if (!p->spans) forget_named(p);
 }
 
@@ -434,7 +434,7 @@ static void find_spans(CallProfile *p, const lua_State *L) {
  * that was suspended during several watches, each of which took over from the watch
  * before, is still the same thread. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
-  const bool is_new = place_of(p, L)->L == NULL;
+  const bool is_new = slot_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);
   if (s == NULL || is_new) return s;
   if (L->watch == s->watch) {
@@ -451,7 +451,7 @@ static bool is_over(const lua_State *L) {
 }
 
 static void forget_if_over(CallProfile *p, const lua_State *L) {
-  ThreadStack *s = place_of(p, L);
+  ThreadStack *s = slot_of(p, L);
   if (s->L != NULL && s->depth == 0 && is_over(L)) forget_thread(p, s);
 }
 
@@ -568,10 +568,10 @@ static void take_over(CallProfile *p, CallProfile *former) {
   for (uint32_t i = 0; i < former->stack_room; i++) {
     ThreadStack *from = &former->stacks[i];
     if (from->L == NULL || (p->stack_count * 2 >= p->stack_room && !grow_stacks(p))) continue;
-    *place_of(p, from->L) = (ThreadStack){.L = from->L, .context = from->context,
-                                          .watch = from->watch,
-                                          .named = from->named, .named_count = from->named_count,
-                                          .named_room = from->named_room};
+    *slot_of(p, from->L) = (ThreadStack){.L = from->L, .context = from->context,
+                                         .watch = from->watch,
+                                         .named = from->named, .named_count = from->named_count,
+                                         .named_room = from->named_room};
     p->stack_count++;
     from->named = NULL;
     from->named_count = from->named_room = 0;

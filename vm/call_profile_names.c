@@ -26,7 +26,7 @@
 #define MOST_FUNCTIONS (1u << 17)
 
 typedef struct CalledKey {
-  uintptr_t key; /* 0 for a free place */
+  uintptr_t key; /* 0 for a free slot */
   uint32_t number;
 } CalledKey;
 
@@ -84,7 +84,7 @@ void called_functions_free(CalledFunctions *f) {
   *f = (CalledFunctions){0};
 }
 
-static CalledKey *place_of(const CalledFunctions *f, uintptr_t key) {
+static CalledKey *slot_of(const CalledFunctions *f, uintptr_t key) {
   size_t at = (key >> 4) * 0x9e3779b97f4a7c15u >> 32;
   while (f->keys[at & (f->key_room - 1)].key != 0 && f->keys[at & (f->key_room - 1)].key != key)
     at++;
@@ -97,17 +97,17 @@ static bool grow_keys(CalledFunctions *f) {
   grown.keys = calloc(grown.key_room, sizeof *grown.keys);
   if (grown.keys == NULL) return false;
   for (uint32_t i = 0; i < f->key_room; i++)
-    if (f->keys[i].key != 0) *place_of(&grown, f->keys[i].key) = f->keys[i];
+    if (f->keys[i].key != 0) *slot_of(&grown, f->keys[i].key) = f->keys[i];
   free(f->keys);
   *f = grown;
   return true;
 }
 
-/* Returns the key's place, or NULL if there is no memory. There are at most as many keys
+/* Returns the key's slot, or NULL if there is no memory. There are at most as many keys
    as functions. */
 static CalledKey *key_of(CalledFunctions *f, uintptr_t key) {
   if (f->count * 2 >= f->key_room && !grow_keys(f)) return NULL;
-  return place_of(f, key);
+  return slot_of(f, key);
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -163,16 +163,16 @@ static uint32_t find_native(CalledFunctions *f, lua_State *L, const CallInfo *fr
   if (func->tag != TAG_C_CLOSURE && func->v.f == L->domain->hooks.ffi_call &&
       func->v.f != NULL && is_userdata(func + 1))
     return find_foreign(f, L, func + 1);
-  CalledKey *place = key_of(f, key);
-  if (place == NULL) return CALLED_OTHER;
-  if (place->key == 0 && is_full(f)) return CALLED_OTHER;
-  if (place->key == 0) {
+  CalledKey *slot = key_of(f, key);
+  if (slot == NULL) return CALLED_OTHER;
+  if (slot->key == 0 && is_full(f)) return CALLED_OTHER;
+  if (slot->key == 0) {
     const uint32_t number = number_of_c(f, L, func);
-    place = place_of(f, key);
-    place->key = key;
-    place->number = number;
+    slot = slot_of(f, key);
+    slot->key = key;
+    slot->number = number;
   }
-  return place->number;
+  return slot->number;
 }
 
 uint32_t called_function_find(CalledFunctions *f, lua_State *L, const CallInfo *frame) {
@@ -181,13 +181,13 @@ uint32_t called_function_find(CalledFunctions *f, lua_State *L, const CallInfo *
 }
 
 bool called_function_matches(const CalledFunction *function, const char *patterns) {
-  char pattern[NAME_ROOM], place[NAME_ROOM * 2];
-  snprintf(place, sizeof place, "%s:%u", function->source, function->line);
+  char pattern[NAME_ROOM], position[NAME_ROOM * 2];
+  snprintf(position, sizeof position, "%s:%u", function->source, function->line);
   while (patterns != NULL && *patterns != '\0') {
     const size_t size = strcspn(patterns, ",");
     snprintf(pattern, sizeof pattern, "%.*s", (int)size, patterns);
     if (fnmatch(pattern, function->name, 0) == 0 || fnmatch(pattern, function->source, 0) == 0 ||
-        fnmatch(pattern, place, 0) == 0)
+        fnmatch(pattern, position, 0) == 0)
       return true;
     patterns += size + (patterns[size] == ',');
   }
@@ -242,7 +242,7 @@ static bool is_of_module(const CalledFunction *f, const char *word, size_t size)
 
 /* Tells whether a word is "m.lua:12", perhaps with its folders, or shortened as in
    `source`. */
-static bool is_at_place(const CalledFunction *f, const char *word, size_t size) {
+static bool is_at_line(const CalledFunction *f, const char *word, size_t size) {
   char line[16];
   const size_t digits = (size_t)snprintf(line, sizeof line, ":%u", f->line);
   if (f->line == 0 || size <= digits || memcmp(word + size - digits, line, digits) != 0)
@@ -256,7 +256,7 @@ bool called_function_is_named(const CalledFunction *f, const char *names) {
     const size_t size = strcspn(names, ",");
     if (size > 0 && (is_text(f->name, names, size) ||
                      is_text(last_part(f->name, ".:"), names, size) ||
-                     is_of_module(f, names, size) || is_at_place(f, names, size)))
+                     is_of_module(f, names, size) || is_at_line(f, names, size)))
       return true;
     names += size + (names[size] == ',');
   }

@@ -37,22 +37,22 @@ static bool is_sound(const TValue *o) {
 
 /* ---- the frame ----------------------------------------------------------- */
 
-typedef struct Place {
+typedef struct Frame {
   const lua_State *L;
   const Prototype *p;
   const TValue *base;
   Instruction i;
   int a;
-} Place;
+} Frame;
 
-static bool has_open_from(const Place *at, int reg) {
+static bool has_open_from(const Frame *at, int reg) {
   const UpValue *uv = at->L->open_upvalues;
   return uv != NULL && uv->v >= at->base + reg;
 }
 
-static bool has_pending_from(const Place *at, int reg) { return at->L->tbc_list >= at->base + reg; }
+static bool has_pending_from(const Frame *at, int reg) { return at->L->tbc_list >= at->base + reg; }
 
-static bool is_pending(const Place *at, int reg) {
+static bool is_pending(const Frame *at, int reg) {
   for (const TValue *slot = at->L->tbc_list; slot >= at->base; slot -= slot->extra)
     if (slot == at->base + reg) return true;
   return false;
@@ -68,12 +68,12 @@ static bool is_numeric_loop(const TValue *ra) {
 #define RUNS \
   (OPERAND_A_B | OPERAND_A_B0 | OPERAND_A1_B | OPERAND_A_B1 | OPERAND_A_C0 | OPERAND_A4_C)
 
-ALWAYS_INLINE void check_register(const Place *at, int reg, bool read) {
+ALWAYS_INLINE void check_register(const Frame *at, int reg, bool read) {
   assert(reg < at->p->max_stack);
   if (read) assert(is_sound(&at->base[reg]));
 }
 
-static NOINLINE void check_runs(const Place *at, uint32_t operands, bool read) {
+static NOINLINE void check_runs(const Frame *at, uint32_t operands, bool read) {
   RegisterRun runs[MOST_RUNS];
   int top = (int)(at->L->top - at->base), n = op_registers(at->i, operands, top, runs);
   bool open = (op_info[INS_OP(at->i)].flags & OPFLAG_I) && INS_B(at->i) == 0;
@@ -87,7 +87,7 @@ static NOINLINE void check_runs(const Place *at, uint32_t operands, bool read) {
 /* Checks the registers that an instruction reads or sets. Handles instructions that name
  * single registers, as most do, without the loops of op_registers, because builds with
  * asserts spend most of their time here. */
-ALWAYS_INLINE void check_registers(const Place *at, uint32_t operands, bool read) {
+ALWAYS_INLINE void check_registers(const Frame *at, uint32_t operands, bool read) {
   if (operands & RUNS) {
     check_runs(at, operands, read);
     return;
@@ -100,7 +100,7 @@ ALWAYS_INLINE void check_registers(const Place *at, uint32_t operands, bool read
     if (operands & (uint32_t)OPERAND_RA << n) check_register(at, at->a + n, read);
 }
 
-static void check_references(const Place *at, const LuaClosure *f, uint32_t aux) {
+static void check_references(const Frame *at, const LuaClosure *f, uint32_t aux) {
   int upvalue = op_upvalue(at->i), constant = op_constant(at->i);
   int64_t key = op_key(at->i, aux);
   if (upvalue >= 0) assert(upvalue < f->nupvalues && is_sound(f->upvalues[upvalue]->v));
@@ -109,7 +109,7 @@ static void check_references(const Place *at, const LuaClosure *f, uint32_t aux)
   if (key >= 0 && op_base(at->i) != OP_LOADKX) assert(is_short_string(&at->p->k[key]));
 }
 
-static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
+static void check_facts(const Frame *at, uint32_t uses, uint32_t sets) {
   const TValue *ra = at->base + at->a;
   if (uses & OPERAND_TABLE) assert(is_table(ra));
   if (uses & OPERAND_NUMERIC) assert(is_numeric_loop(ra));
@@ -123,7 +123,7 @@ static bool leaves_function(OpCode op) { return op == OP_RETURN0 || op == OP_RET
 
 /* Checks that no register that loses its value is in use. At an exit of the function, no
    register at all may be in use. */
-static void check_losses(const Place *at, uint32_t sets) {
+static void check_losses(const Frame *at, uint32_t sets) {
   int from = sets & (OPERAND_ON_JUMP | OPERAND_ON_NEXT) ? -1 : op_loses_from(at->i);
   switch (op_base(at->i)) {
     case OP_RETURN: if (INS_C(at->i) == 0) from = 0; break;
@@ -147,7 +147,7 @@ void check_instruction(const lua_State *L, const Instruction *pc, const TValue *
                        const TValue *k) {
   assert(is_lua_frame(L->ci) && base == L->ci->func + 1);
   const LuaClosure *f = frame_closure(L->ci);
-  Place at = {L, f->p, base, *pc, (int)INS_A(*pc)};
+  Frame at = {L, f->p, base, *pc, (int)INS_A(*pc)};
   assert(k == at.p->k && pc >= at.p->code && pc < at.p->code + at.p->ncode);
   assert(INS_OP(*pc) < OP_COUNT);
   assert(base + at.p->max_stack <= L->stack_end + EXTRA_STACK);

@@ -25,7 +25,7 @@ int emit(FuncState *fs, Instruction ins);
 int emit_ABC(FuncState *fs, OpCode op, int a, int b, int c);
 int emit_ABx(FuncState *fs, OpCode op, int a, int bx);
 int emit_with_aux(FuncState *fs, OpCode op, int a, int b, int c, uint32_t aux);
-/* Gives the last instruction another place in the source. */
+/* Gives the last instruction another position in the source. */
 void emit_set_position(FuncState *fs, Position position);
 void emit_nil(FuncState *fs, int first, int n);
 void emit_int(FuncState *fs, int reg, int64_t i);

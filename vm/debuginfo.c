@@ -8,8 +8,8 @@
  * The line that hooks, messages and debug.getinfo give is the line of the last token read
  * before the instruction was made, as in the reference implementation: for a table the
  * token before its '{', for a function its "end". To find the code that makes an object,
- * one needs the place where the table or function begins. So the positions of tables and
- * functions have that place, too (debuginfo.h).
+ * one needs the column where the table or function begins. So the positions of tables and
+ * functions have that column, too (debuginfo.h).
  */
 #include "debuginfo.h"
 

@@ -8,13 +8,14 @@
 /* Returns the index of the current instruction of a Lua frame. */
 int frame_pc(const CallInfo *ci);
 int prototype_line(const Prototype *p, int pc);  /* -1 if it is not known */
-/* Finds the place of the instruction at pc (its first word, as from frame_pc) in the
+/* Finds the position of the instruction at pc (its first word, as from frame_pc) in the
  * source: its line, from 1, and its column in bytes, from 1; 0 if only the line is known.
- * Returns false, with -1 and 0, if the function has no positions (stripped). The place of
- * a constructor is its '{'. The place of a function is its beginning (on line
- * line_defined). The place of a call is the '(', string or table that begins its
- * arguments; that of an operation is its operator. The place of anything else is the last
- * token read before the instruction was made. So the line can differ from prototype_line.
+ * Returns false, with -1 and 0, if the function has no positions (stripped). The position
+ * of a constructor is its '{'. The position of a function is its beginning (on line
+ * line_defined). The position of a call is the '(', string or table that begins its
+ * arguments; that of an operation is its operator. The position of anything else is the
+ * last token read before the instruction was made. So the line can differ from
+ * prototype_line.
  *
  * Prototype.positions has a position for each word of the code. The first word of a
  * NEWTABLE has the line for hooks, its second word the position of the '{'. A CLOSURE has

@@ -194,8 +194,8 @@ static void make_tables(const void *const *normal, const Ways *ways) {
    loop */
 #define MAX_TABLE_CHAIN 100
 
-/* Returns the node of a field, or NULL if there is none. Stores the node's place in the
- * aux word. If the node is in its main position, the place stored is the hash, which fits
+/* Returns the node of a field, or NULL if there is none. Stores the node's index in the
+ * aux word. If the node is in its main position, the hash is stored instead, which fits
  * tables of all sizes. */
 ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *aux) {
   Node *n = &t->node[key->hash & t->node_mask];
@@ -294,7 +294,7 @@ static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const St
   return NULL;
 }
 
-/* Stores into the place where a lookup of a field ended, in a table that has no handler
+/* Stores into the slot where a lookup of a field ended, in a table that has no handler
    for the field. */
 static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                            const TValue *value) {
@@ -2183,8 +2183,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
-/* Reads a value that was just loaded. It is read from `source`, the place that it was
- * loaded from: reading it from its new place would have to wait for the store. */
+/* Reads a value that was just loaded. It is read from `source`, the slot that it was
+ * loaded from: reading it from its new slot would have to wait for the store. */
 #define TAKEN(operand) \
   ({ \
     const TValue *taken = (operand); \

@@ -3,11 +3,11 @@
  *
  * A Lua function has the name by which it is defined (Prototype.name): "f", "M.a.b:c". A
  * function without a name is "anonymous", and code that shows this name shows the
- * function's place as well.
+ * function's position as well.
  *
  * A C function has its name in the loaded modules, such as "string.rep"; of several names
  * it has the best one (eventring_compare_names), so that each run shows the same. If no
- * module has it, its name is that of its symbol, or else its place in its file,
+ * module has it, its name is that of its symbol, or else its offset in its file,
  * "saros+0x46e20". Readers in other processes follow the same rule
  * (eventring/remote/module_names.c, mappings.c).
  *
@@ -83,7 +83,7 @@ static bool is_better(const char *a, const char *b) {
   return *b == '\0' || eventring_compare_names(a, b) < 0;
 }
 
-/* The name of a C function that was found in the modules, and its place. */
+/* The name of a C function that was found in the modules, and where it was found. */
 typedef struct FoundName {
   const void *f;
   const Table *loaded; /* the table of loaded modules; `modules` are its nodes */
@@ -261,7 +261,7 @@ void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_
   *last_line = p->last_line_defined;
 }
 
-void frame_place(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column) {
+void frame_position(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column) {
   int at, in_line;
   if (!debuginfo_position(p, (int)pc, &at, &in_line)) at = in_line = 0;
   *line = at > 0 ? (uint32_t)at : 0;

@@ -21,9 +21,9 @@ void prototype_source(const Prototype *p, char *source);
 /* Writes the name of the C function that runs as `func`, FUNCTION_NAME_SIZE bytes. */
 void c_function_name(const Domain *d, const TValue *func, char *name);
 
-/* Implements RuntimeHooks.frame_name and frame_place. */
+/* Implements RuntimeHooks.frame_name and frame_position. */
 void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
                 uint32_t *last_line);
-void frame_place(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
+void frame_position(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
 
 #endif

@@ -48,7 +48,7 @@
 /* the least time between two shortages of memory that are noted */
 #define MEMORY_NS 100000000
 #define MOST_NAME 128
-enum { MOST_FRAMES = 64, DOMAIN_PLACES = 4096 };
+enum { MOST_FRAMES = 64, DOMAIN_SLOTS = 4096 };
 
 typedef struct Text {
   char bytes[EVENTRING_MAX_STACK_TEXT];
@@ -99,7 +99,7 @@ static void put_frame(Text *t, lua_State *L, CallInfo *frame) {
   if (is_lua_frame(frame)) {
     const Prototype *p = frame_closure(frame)->p;
     const ptrdiff_t pc = frame->u.lua.pc - p->code - 1;
-    frame_place(p, pc > 0 ? (uint32_t)pc : 0, &line, &column);
+    frame_position(p, pc > 0 ? (uint32_t)pc : 0, &line, &column);
   }
   put_line(t, name, source, line);
 }
@@ -225,7 +225,7 @@ void last_stack_note(Domain *d, int reason, int64_t value) {
 static Domain *domain_of_thread(void) {
   const int tid = (int)syscall(SYS_gettid);
   Domain *d;
-  for (unsigned n = 0; n < DOMAIN_PLACES && introspection_domain(n, &d); n++) {
+  for (unsigned n = 0; n < DOMAIN_SLOTS && introspection_domain(n, &d); n++) {
     Peer *peer;
     int its;
     /* domains of other threads may end during the search */

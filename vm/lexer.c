@@ -306,7 +306,7 @@ ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
   return (difference - BYTES(1)) & ~difference & BYTES(0x80);
 }
 
-/* Returns the next place from p on where a long bracket or a line may end. */
+/* Returns the next position from p on where a long bracket or a line may end. */
 static const char *end_of_long_text(const char *p, const char *end) {
   for (uint64_t word; end - p >= (ptrdiff_t)sizeof word; p += sizeof word) {
     memcpy(&word, p, sizeof word);

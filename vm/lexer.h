@@ -48,7 +48,7 @@ typedef struct Lexer {
   const char *chunk_name;         /* as given to lua_load */
   struct LongString *long_strings; /* the chunk's long strings, each content once */
   /* by the hash of a reserved word, its token - TOKEN_BEFORE_FIRST, or 0 for a free
-     place */
+     slot */
   uint8_t words[WORD_SLOTS];
 } Lexer;
 

@@ -73,7 +73,7 @@ static bool continues_word(const Search *search, const char *name) {
 
 /* Adds the word that ends with `name`; drops it if memory is short. */
 static void add_completion(Search *search, const char *name) {
-  if (search->count + 1 >= search->capacity) { /* one place is for the end mark */
+  if (search->count + 1 >= search->capacity) { /* one element is for the end mark */
     size_t capacity = search->capacity * 2 + 16;
     char **larger = realloc(search->found, capacity * sizeof *larger);
     if (larger == NULL)

@@ -41,7 +41,7 @@
 
 /* ---- what was visited ------------------------------------------------------ */
 
-/* Returns the place of the window of an address, or a free place for it. */
+/* Returns the slot of the window of an address, or a free slot for it. */
 static uint32_t find_window(RetainWalk *w, uint64_t base) {
   uint32_t i = (uint32_t)(base * UINT64_C(0x9e3779b97f4a7c15) >> 48) & (MOST_WINDOWS - 1);
   while (w->windows[i] != 0 && w->windows[i] != base + 1) i = (i + 1) & (MOST_WINDOWS - 1);
@@ -56,7 +56,7 @@ static uint8_t *visited_bit(RetainWalk *w, const GCObject *o, uint8_t *mask) {
   if (w->windows[window] != base + 1) {
     window = find_window(w, base);
     if (w->windows[window] == 0) {
-      /* one place stays free, so that each search ends */
+      /* one slot stays free, so that each search ends */
       if (w->windows[MOST_WINDOWS] == MOST_WINDOWS - 1) return NULL;
       w->windows[MOST_WINDOWS]++;
       w->windows[window] = base + 1;
@@ -106,8 +106,8 @@ static bool is_kind(const Kind *k, KindKey key) {
 
 static const KindKey other_kinds = {KIND_OTHER, 0};
 
-/* Returns the place of a kind in the index, or the free place for it. */
-static uint32_t place_of_kind(const RetainWalk *w, KindKey key) {
+/* Returns the slot of a kind in the index, or the free slot for it. */
+static uint32_t slot_of_kind(const RetainWalk *w, KindKey key) {
   uint32_t i = hash_pair((uint64_t)key.kind, key.of, 2 * MOST_KINDS);
   for (; w->kind_index[i] != 0; i = (i + 1) & (2 * MOST_KINDS - 1))
     if (is_kind(&w->kinds[w->kind_index[i] - 1], key)) break;
@@ -117,10 +117,10 @@ static uint32_t place_of_kind(const RetainWalk *w, KindKey key) {
 /* Returns the number of a kind. Kinds that are found after the table is full are all
    counted as one. */
 static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
-  uint32_t i = place_of_kind(w, key);
+  uint32_t i = slot_of_kind(w, key);
   if (w->kind_index[i] == 0 && w->nkinds >= MOST_KINDS - 1) {
     key = other_kinds;
-    i = place_of_kind(w, key);
+    i = slot_of_kind(w, key);
   }
   if (w->kind_index[i] != 0) return w->kind_index[i] - 1;
   w->kinds[w->nkinds] = (Kind){.key = key, .first = first};
@@ -250,28 +250,28 @@ static void order_all(RetainWalk *w) {
 
 static size_t round_up(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
-/* Sets each array to its place in the mapping at `memory`, and returns the sum of the
+/* Sets each array to its address in the mapping at `memory`, and returns the sum of the
    sizes. If `memory` is 0, only the sum is valid. */
 static size_t lay_out(RetainWalk *w, uintptr_t memory) {
   size_t used = round_up(sizeof *w);
-#define PLACE(field, count) \
+#define ARRAY(field, count) \
   do { \
     w->field = (void *)(memory + used); \
     used += round_up((size_t)(count) * sizeof *w->field); \
   } while (0)
-  PLACE(queue, w->most);
-  PLACE(windows, MOST_WINDOWS + 1);
-  PLACE(window_bits, (size_t)MOST_WINDOWS * WINDOW_BYTES);
-  PLACE(shapes, MOST_SHAPES);
-  PLACE(shape_index, 2 * MOST_SHAPES);
-  PLACE(kinds, MOST_KINDS);
-  PLACE(kind_index, 2 * MOST_KINDS);
-  PLACE(kind_order, MOST_KINDS);
-  PLACE(groups, MOST_GROUPS);
-  PLACE(group_index, 2 * MOST_GROUPS);
-  PLACE(group_order, MOST_GROUPS);
-  PLACE(later, MOST_LATER);
-#undef PLACE
+  ARRAY(queue, w->most);
+  ARRAY(windows, MOST_WINDOWS + 1);
+  ARRAY(window_bits, (size_t)MOST_WINDOWS * WINDOW_BYTES);
+  ARRAY(shapes, MOST_SHAPES);
+  ARRAY(shape_index, 2 * MOST_SHAPES);
+  ARRAY(kinds, MOST_KINDS);
+  ARRAY(kind_index, 2 * MOST_KINDS);
+  ARRAY(kind_order, MOST_KINDS);
+  ARRAY(groups, MOST_GROUPS);
+  ARRAY(group_index, 2 * MOST_GROUPS);
+  ARRAY(group_order, MOST_GROUPS);
+  ARRAY(later, MOST_LATER);
+#undef ARRAY
   return used;
 }
 
@@ -325,7 +325,7 @@ uint64_t retain_in_no_way(const RetainWalk *w) {
 }
 
 uint64_t retain_in_no_kind(const RetainWalk *w) {
-  const uint32_t found = w->kind_index[place_of_kind(w, other_kinds)];
+  const uint32_t found = w->kind_index[slot_of_kind(w, other_kinds)];
   return found != 0 ? w->kinds[found - 1].amount.objects : 0;
 }
 

@@ -58,20 +58,20 @@ static size_t round_up(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 static size_t lay_out(RetainSites *s, char *memory, uint32_t blocks) {
   size_t used = round_up(sizeof *s);
-#define PLACE(field, count) \
+#define ARRAY(field, count) \
   do { \
     s->field = (void *)(memory + used); \
     used += round_up((size_t)(count) * sizeof *s->field); \
   } while (0)
-  PLACE(buckets, s->mask + 1);
-  PLACE(next, blocks);
-  PLACE(sites, MOST_SITES);
-  PLACE(site_index, 2 * MOST_SITES);
-  PLACE(groups, MOST_SITE_GROUPS);
-  PLACE(group_index, 2 * MOST_SITE_GROUPS);
-  PLACE(order, MOST_SITES);
-  PLACE(group_order, MOST_SITE_GROUPS);
-#undef PLACE
+  ARRAY(buckets, s->mask + 1);
+  ARRAY(next, blocks);
+  ARRAY(sites, MOST_SITES);
+  ARRAY(site_index, 2 * MOST_SITES);
+  ARRAY(groups, MOST_SITE_GROUPS);
+  ARRAY(group_index, 2 * MOST_SITE_GROUPS);
+  ARRAY(order, MOST_SITES);
+  ARRAY(group_order, MOST_SITE_GROUPS);
+#undef ARRAY
   return used;
 }
 

@@ -50,8 +50,8 @@ void text_add_int(Text *t, int64_t i) {
   text_add(t, p);
 }
 
-/* Adds the place of a function, "app.lua:12". */
-static void add_place(Text *t, const Prototype *p) {
+/* Adds the position of a function, "app.lua:12". */
+static void add_position(Text *t, const Prototype *p) {
   char id[LUA_IDSIZE];
   if (p->source == NULL) {
     text_add(t, "?");
@@ -71,7 +71,7 @@ void text_add_function(Text *t, const Prototype *p) {
   const char *name = prototype_own_name(p);
   text_add_bytes(t, name, strlen(name), FUNCTION_NAME_SIZE);
   text_add(t, " ");
-  add_place(t, p);
+  add_position(t, p);
 }
 
 /* ---- steps ----------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void add_variable(Text *t, const char *what, const String *name, const Pr
   }
   if (in != NULL) {
     text_add(t, " in ");
-    add_place(t, in);
+    add_position(t, in);
   }
   text_add(t, ">");
 }

@@ -110,7 +110,7 @@ struct RetainWalk {
   RetainAmount total;
   Visited *queue;
   uint32_t n, most, next;
-  uint64_t *windows;       /* by hash, base / 1 MiB + 1, or 0 for a free place */
+  uint64_t *windows;       /* by hash, base / 1 MiB + 1, or 0 for a free slot */
   uint8_t *window_bits;    /* WINDOW_BYTES for each window */
   uint32_t last_window;
   Shape *shapes;

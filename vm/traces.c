@@ -139,12 +139,12 @@ void traces_prepare(lua_State *L) {
 /* Checks whether open spans were torn, and sets *block to the present block of the ring.
  * Returns false if the domain cannot be recorded. */
 static bool look(Domain *d, Context *c, uint64_t *block) {
-  struct eventring_trace_place place = {.size = sizeof place};
+  struct eventring_trace_place at = {.size = sizeof at};
   ContextTraces *t = context_traces(c);
-  if (eventring_trace_place(d->rings, &place) != EVENTRING_OK) return false;
-  *block = place.block;
-  if (place.life == t->life) return true;
-  t->life = place.life;
+  if (eventring_trace_place(d->rings, &at) != EVENTRING_OK) return false;
+  *block = at.block;
+  if (at.life == t->life) return true;
+  t->life = at.life;
   t->torn = depth_of(c);
   t->inherited.block = NO_BLOCK;
   context_set_checked(c);

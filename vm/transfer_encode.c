@@ -74,7 +74,7 @@ typedef struct Encoder {
   size_t used, room;
   Item *items;
   uint32_t nitems, items_room;
-  /* by hash of the address, item + 1, or 0 for a free place; NULL while there are few
+  /* by hash of the address, item + 1, or 0 for a free slot; NULL while there are few
      items */
   uint32_t *hash;
   uint32_t hash_size;

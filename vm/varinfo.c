@@ -37,7 +37,7 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
          (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
-/* Returns a place at or before pc where an instruction certainly begins: behind the
+/* Returns an index at or before pc where an instruction certainly begins: behind the
  * nearest word that cannot be the first word of an instruction of two words. To find it,
  * skips backwards over words that can. */
 static int run_start(const Prototype *p, int pc) {

@@ -824,7 +824,7 @@ static void check_paths(Verifier *v) {
 
 /* ---- the rest of a prototype --------------------------------------------- */
 
-/* Checks that at every place the number of active locals is at most the number of
+/* Checks that at every instruction the number of active locals is at most the number of
    registers. */
 static void check_active_locals(Verifier *v) {
   const Prototype *p = v->p;

@@ -30,7 +30,7 @@
  *  - Native frames are pushed without a report. The next event enters them first
  *    (enter_frames): the call of another function, a switch to another thread, or their
  *    own end.
- *  - An error drops frames without a report: L->ci is then a lower frame. Every place
+ *  - An error drops frames without a report: L->ci is then a lower frame. All code
  *    where an error lands calls vm_set_current before a new frame can take the place of a
  *    dropped one, and vm_set_current makes the dropped frames leave (leave_dropped). The
  *    frames of a coroutine that died stay for tracebacks; they leave when another thread
@@ -227,7 +227,7 @@ void vm_call_entered(lua_State *L) {
 }
 
 /* Moves the results of a native frame to where hooks expect them. The results are in the
- * slot of the function and above. For hooks they go to their places in the reference, and
+ * slot of the function and above. For hooks they go to their slots in the reference, and
  * the function returns to its slot. (A function of coroutine.wrap stays in its slot, see
  * vm_deliver.) */
 static TValue *show_results(lua_State *L, const CallInfo *ci, TValue *first, int n) {

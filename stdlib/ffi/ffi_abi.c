@@ -241,11 +241,11 @@ static bool take_registers(Registers *left, const Words *words) {
  *  - for a struct whose second word is padding, libffi's callbacks take a register for
  *    that word too: the struct is described as its first word alone;
  *  - for a struct whose first word goes into the last general register and whose second
- *    word is floating, libffi's calls (before 3.4.8) copy both words to the place of the
+ *    word is floating, libffi's calls (before 3.4.8) copy both words to the memory of the
  *    general registers, and so overwrite the first floating-point register behind them:
  *    the words are described as two arguments. */
-static unsigned place_words(const Registers *left, const Words *words, ffi_type *whole,
-                            ffi_type **types) {
+static unsigned assign_words(const Registers *left, const Words *words, ffi_type *whole,
+                             ffi_type **types) {
   bool is_torn = left->general == 1 && words->class[0] == CLASS_INTEGER &&
                  words->class[1] == CLASS_FLOATING;
   bool is_padded = whole->size > 8 && words->class[1] == CLASS_NONE;
@@ -254,8 +254,8 @@ static unsigned place_words(const Registers *left, const Words *words, ffi_type 
   return is_torn ? 2 : 1;
 }
 
-unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
-                   uint8_t *parts) {
+unsigned abi_assign(const CType *function, ffi_type *const *whole, ffi_type **types,
+                    uint8_t *parts) {
   const Signature *s = function->signature;
   Registers left = {6, 8};
   const CType *result = function->element;
@@ -271,7 +271,7 @@ unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **typ
     bool in_registers = take_registers(&left, &words);
     parts[i] = 0;
     if (t->size > 0 && in_registers) {
-      parts[i] = (uint8_t)place_words(&before, &words, whole[i], types + n);
+      parts[i] = (uint8_t)assign_words(&before, &words, whole[i], types + n);
     } else if (t->size > 0 && !is_empty(t)) {
       types[n] = whole[i];
       parts[i] = 1;
@@ -332,8 +332,8 @@ static ffi_type *bare_result(const CType *t) {
   return NULL;
 }
 
-unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
-                   uint8_t *parts) {
+unsigned abi_assign(const CType *function, ffi_type *const *whole, ffi_type **types,
+                    uint8_t *parts) {
   const Signature *s = function->signature;
   unsigned n = 0;
   for (uint32_t i = 0; i < s->nparams; i++) {

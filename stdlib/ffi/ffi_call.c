@@ -75,7 +75,7 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
     whole[i] = passed_type(L, s->params[i]);
     plan->offsets[i] = take_slot(s->params[i], &plan->size);
   }
-  plan->nparts = abi_place(function, whole, plan->types, plan->parts);
+  plan->nparts = abi_assign(function, whole, plan->types, plan->parts);
   ffi_type *result = result_type(L, function->element);
   plan->result_size = result == &ffi_type_void ? 0 : (uint32_t)function->element->size;
   ffi_status status =

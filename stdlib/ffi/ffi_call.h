@@ -34,7 +34,7 @@ ffi_type *abi_type(lua_State *L, CType *t, const char **why);
 ffi_type *abi_result_type(lua_State *L, CType *t, const char **why);
 /* Sets the parts of each parameter of a function, and the types of all parts, from
  * `whole`, the types of the parameters. Returns the number of parts. */
-unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
-                   uint8_t *parts);
+unsigned abi_assign(const CType *function, ffi_type *const *whole, ffi_type **types,
+                    uint8_t *parts);
 
 #endif

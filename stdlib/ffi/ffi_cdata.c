@@ -124,13 +124,13 @@ static int call_with_arguments(lua_State *L, int n, int nresults) {
 
 /* ---- elements and members ------------------------------------------------ */
 
-/* The target of an access. */
-typedef struct Place {
+/* Where an access reads or writes. */
+typedef struct Location {
   CType *type;        /* type of the element or member */
   char *address;
   const Field *field; /* the member; NULL for an element */
   uint8_t quals;      /* qualifiers of the aggregate */
-} Place;
+} Location;
 
 _Noreturn static void index_error(lua_State *L, const CType *t, const TValue *key) {
   char name[CTYPE_NAME_MAX];
@@ -163,39 +163,39 @@ _Noreturn static COLD void null_error(lua_State *L, const CType *t) {
   __builtin_unreachable();
 }
 
-static bool find_member(Place *place, CType *record, char *p, const TValue *key) {
+static bool find_member(Location *location, CType *record, char *p, const TValue *key) {
   const Field *f = ctype_field(record, as_string(key));
   if (f == NULL) return false;
-  place->field = f;
-  place->type = f->type;
-  place->address = p + f->offset;
-  place->quals = record->quals;
+  location->field = f;
+  location->type = f->type;
+  location->address = p + f->offset;
+  location->quals = record->quals;
   return true;
 }
 
-static bool find_element(lua_State *L, Place *place, CType *t, char *p, int64_t i) {
+static bool find_element(lua_State *L, Location *location, CType *t, char *p, int64_t i) {
   CType *element = t->element;
   if (unlikely(element->size == SIZE_UNKNOWN) && (element->kind != CKIND_ARRAY || i != 0)) {
     char name[CTYPE_NAME_MAX];
     luaL_error(L, "'%s' cannot be indexed: the size of its elements is unknown",
                ctype_name(t, name));
   }
-  place->field = NULL;
-  place->type = element;
-  place->address = i == 0 ? p : p + (size_t)i * element->size;
-  place->quals = 0;
+  location->field = NULL;
+  location->type = element;
+  location->address = i == 0 ? p : p + (size_t)i * element->size;
+  location->quals = 0;
   return true;
 }
 
-/* Finds the target of an access. Returns false if the type has no member of that name (a
-   metamethod may have it). */
-static bool find_place(lua_State *L, Place *place, const Cdata *cd, const TValue *key) {
+/* Finds the location of an access. Returns false if the type has no member of that name
+ * (a metamethod may have it). */
+static bool find_location(lua_State *L, Location *location, const Cdata *cd, const TValue *key) {
   CType *t = cd->type;
   char *p = cd->address;
   int64_t i;
   if (unlikely(t->kind == CKIND_REFERENCE)) t = cdata_value(cd, &p);
-  if (t->kind == CKIND_RECORD) return is_string(key) && find_member(place, t, p, key);
-  if (t->kind == CKIND_ARRAY) return element_number(key, &i) && find_element(L, place, t, p, i);
+  if (t->kind == CKIND_RECORD) return is_string(key) && find_member(location, t, p, key);
+  if (t->kind == CKIND_ARRAY) return element_number(key, &i) && find_element(L, location, t, p, i);
   if (t->kind != CKIND_POINTER) return false;
   char *target;
   memcpy(&target, p, sizeof target);
@@ -203,11 +203,11 @@ static bool find_place(lua_State *L, Place *place, const Cdata *cd, const TValue
     if (t->element->kind != CKIND_RECORD || ctype_field(t->element, as_string(key)) == NULL)
       return false;
     if (unlikely(target == NULL)) null_error(L, t);
-    return find_member(place, t->element, target, key);
+    return find_member(location, t->element, target, key);
   }
   if (!element_number(key, &i)) return false;
   if (unlikely(target == NULL)) null_error(L, t);
-  return find_element(L, place, t, target, i);
+  return find_element(L, location, t, target, i);
 }
 
 static bool callback_method(lua_State *L, const Cdata *cd, const TValue *key) {
@@ -239,21 +239,21 @@ static void check_cdata(lua_State *L, const Cdata *cd) {
 static int cdata_index(lua_State *L) {
   const TValue *o = argument(L, 1), *key = argument(L, 2);
   const Cdata *cd = cdata_of(o);
-  Place place;
+  Location location;
   check_cdata(L, cd);
-  if (unlikely(!find_place(L, &place, cd, key))) return index_by_metatable(L, cd);
-  CType *t = place.type;
-  const Field *f = place.field;
+  if (unlikely(!find_location(L, &location, cd, key))) return index_by_metatable(L, cd);
+  CType *t = location.type;
+  const Field *f = location.field;
   if (likely(!is_aggregate(t))) {
     if (unlikely(f != NULL && (f->is_bits || f->is_const))) {
       if (f->is_const) convert_push(L, t, (void *)&f->value, NULL);
-      else convert_push_bits(L, f, place.address);
+      else convert_push_bits(L, f, location.address);
     } else {
-      convert_push(L, t, place.address, NULL);
+      convert_push(L, t, location.address, NULL);
     }
   } else {
-    if (place.quals != 0) t = ctype_qualified(L, t, place.quals);
-    convert_push(L, t, place.address, cdata_owner(o));
+    if (location.quals != 0) t = ctype_qualified(L, t, location.quals);
+    convert_push(L, t, location.address, cdata_owner(o));
   }
   collect_point(L);
   return 1;
@@ -269,33 +269,34 @@ static int newindex_by_metatable(lua_State *L, const Cdata *cd) {
   return 0;
 }
 
-/* Replaces the place of a member that is a reference with the place of its target. A
-   place whose reference does not refer to anything yet stays: the access then sets the
+/* Replaces the location of a member that is a reference with that of its target. A
+   location whose reference does not refer to anything yet stays: the access then sets the
    reference. */
-static void follow_reference(Place *place) {
+static void follow_reference(Location *location) {
   char *target;
-  memcpy(&target, place->address, sizeof target);
+  memcpy(&target, location->address, sizeof target);
   if (target == NULL) return;
-  place->address = target;
-  place->type = place->type->element;
+  location->address = target;
+  location->type = location->type->element;
 }
 
 static int cdata_newindex(lua_State *L) {
   const TValue *o = argument(L, 1), *key = argument(L, 2), *value = argument(L, 3);
   const Cdata *cd = cdata_of(o);
-  Place place;
+  Location location;
   check_cdata(L, cd);
-  if (unlikely(!find_place(L, &place, cd, key))) return newindex_by_metatable(L, cd);
-  const Field *f = place.field;
-  if (unlikely(place.type->kind == CKIND_REFERENCE)) follow_reference(&place);
-  if (unlikely(((place.quals | place.type->quals) & QUAL_CONST) || (f != NULL && f->is_const)))
+  if (unlikely(!find_location(L, &location, cd, key))) return newindex_by_metatable(L, cd);
+  const Field *f = location.field;
+  if (unlikely(location.type->kind == CKIND_REFERENCE)) follow_reference(&location);
+  if (unlikely(((location.quals | location.type->quals) & QUAL_CONST) ||
+               (f != NULL && f->is_const)))
     luaL_error(L, "attempt to write to constant location");
   if (unlikely(f != NULL && f->is_bits)) {
-    convert_store_bits(L, f, place.address, value);
+    convert_store_bits(L, f, location.address, value);
   } else {
     Blame blame = {f != NULL ? BLAME_OTHER : BLAME_NOTHING, 0, f != NULL ? f->name->data : NULL,
                    "member"};
-    convert_store(L, place.type, place.address, value, CONVERT_IMPLICIT, &blame);
+    convert_store(L, location.type, location.address, value, CONVERT_IMPLICIT, &blame);
   }
   collect_point(L);
   return 0;
@@ -306,10 +307,10 @@ static int cdata_newindex(lua_State *L) {
  * Numbers in arrays and structs are read and written by the interpreter without a call
  * of the metamethod (RuntimeHooks). Unusual cases are left to the metamethod. */
 
-/* Finds the place of a scalar; returns false in unusual cases, or if there is no
+/* Finds the location of a scalar; returns false in unusual cases, or if there is no
  * scalar. */
-static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address,
-                         uint8_t *quals) {
+static bool scalar_location(const Userdata *u, const TValue *key, const CType **type,
+                            char **address, uint8_t *quals) {
   const Cdata *cd = userdata_payload((Userdata *)u);
   const CType *t = cd->type;
   char *p = cd->address;
@@ -345,14 +346,14 @@ static bool cdata_get_scalar(const Userdata *u, const TValue *key, TValue *resul
   const CType *t;
   char *p;
   uint8_t quals;
-  return scalar_place(u, key, &t, &p, &quals) && convert_get_scalar(t, p, result);
+  return scalar_location(u, key, &t, &p, &quals) && convert_get_scalar(t, p, result);
 }
 
 static bool cdata_set_scalar(const Userdata *u, const TValue *key, const TValue *value) {
   const CType *t;
   char *p;
   uint8_t quals;
-  return scalar_place(u, key, &t, &p, &quals) && !(quals & QUAL_CONST) &&
+  return scalar_location(u, key, &t, &p, &quals) && !(quals & QUAL_CONST) &&
          convert_set_scalar(t, p, value);
 }
 
@@ -450,7 +451,7 @@ static bool number_text(const CType *t, const char *p, char *buffer, size_t size
 }
 
 /* Implements __tostring: "cdata<int *>: 0x..."; a 64-bit integer gives its digits with LL
- * or ULL; another number has its value in the place of the address. */
+ * or ULL; another number has its value instead of the address. */
 int cdata_tostring(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);

@@ -162,7 +162,7 @@ bool convert_get_scalar(const CType *t, const void *p, TValue *result) {
     case ACCESS_F64: set_float(result, LOAD(double)); return true;
     case ACCESS_U64: {
       uint64_t u = LOAD(uint64_t);
-      /* the result may be in the place of an operand */
+      /* the result may share the slot of an operand */
       if (u > (uint64_t)INT64_MAX) return false;
       set_int(result, (int64_t)u);
       return true;

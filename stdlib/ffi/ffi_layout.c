@@ -7,8 +7,8 @@
  * itself does; a packed bit-field may do that. A width of 0 advances to a multiple of the
  * alignment of its type, also where members are packed. A named bit-field contributes its
  * type's alignment to the alignment of the struct. But if it fills an aligned unit of 1,
- * 2, 4 or 8 bytes at its place, it contributes the unit's alignment, which is larger if a
- * typedef lowers the type's alignment. An unnamed bit-field contributes its type's
+ * 2, 4 or 8 bytes at its offset, it contributes the unit's alignment, which is larger if
+ * a typedef lowers the type's alignment. An unnamed bit-field contributes its type's
  * alignment on arm64, and nothing on x86-64. Packed members have alignment 1, members
  * with the attribute `aligned` at least the alignment that it says.
  *
@@ -19,7 +19,7 @@
 #include "ffi_core.h"
 
 typedef struct Layout {
-  uint64_t bits;   /* the end of what has been placed so far */
+  uint64_t bits;   /* the end of what has been laid out so far */
   uint64_t most;   /* largest member of a union, in bits */
   uint32_t align;
   bool is_union, packed;
@@ -44,7 +44,7 @@ static void raise_align(Layout *l, uint32_t align) {
   if (align > l->align) l->align = align;
 }
 
-static void place_member(Layout *l, Field *f) {
+static void lay_out_member(Layout *l, Field *f) {
   uint32_t align = member_align(l, f);
   size_t size = f->type->kind == CKIND_ARRAY && f->type->count == COUNT_UNKNOWN ? 0 : f->type->size;
   uint64_t at = l->is_union ? 0 : round_up(l->bits, (uint64_t)align * 8);
@@ -69,7 +69,7 @@ bool clayout_is_whole(const Field *f, uint64_t at) {
   return bits >= 8 && (bits & (bits - 1)) == 0 && at % bits == 0 && (bits == 8 || !f->packed);
 }
 
-static void place_bits(Layout *l, Field *f, uint64_t *at) {
+static void lay_out_bits(Layout *l, Field *f, uint64_t *at) {
   uint64_t start = l->is_union ? 0 : l->bits, boundary = (uint64_t)f->type->align * 8;
   if (l->packed) f->packed = 1;
   /* gcc decides this before the field's own `aligned` moves the field */
@@ -110,15 +110,15 @@ static void choose_unit(Field *f, uint64_t at, uint64_t size) {
   f->shift = (uint8_t)(at - offset * 8);
 }
 
-/* Places all fields. The bit where a bit-field begins is kept in `value` until the size
+/* Lays out all fields. The bit where a bit-field begins is kept in `value` until the size
    is known. */
-static void place_all(Layout *l, Record *r) {
+static void lay_out_all(Layout *l, Record *r) {
   for (uint32_t i = 0; i < r->nfields && l->bits < LAYOUT_LIMIT; i++) {
     Field *f = &r->fields[i];
     if (f->is_const) continue;
     uint64_t at = 0;
-    if (f->is_bits) place_bits(l, f, &at);
-    else place_member(l, f);
+    if (f->is_bits) lay_out_bits(l, f, &at);
+    else lay_out_member(l, f);
     if (f->is_bits) f->value = (int64_t)at;
     if (l->bits > l->most) l->most = l->bits;
   }
@@ -133,7 +133,7 @@ static bool ends_flexible(const Record *r) {
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align) {
   Record *r = t->record;
   Layout l = {.align = 1, .is_union = r->is_union, .packed = packed, .pack = pack};
-  place_all(&l, r);
+  lay_out_all(&l, r);
   if (l.bits >= LAYOUT_LIMIT) return "struct is too large";
   raise_align(&l, align);
   uint64_t size = round_up(round_up(l.is_union ? l.most : l.bits, 8) / 8, l.align);

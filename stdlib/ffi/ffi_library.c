@@ -115,7 +115,7 @@ static const char *push_file_name(lua_State *L, const char *name) {
 }
 
 /* Copies to `path` the first path in GROUP ( ... ) or INPUT ( ... ) of a linker script: a
- * development package may have one in the library's place. Returns whether there is
+ * development package may have one instead of the library. Returns whether there is
  * one. */
 static bool script_target(const char *message, char *path, size_t size) {
   char file[1024], line[4096];

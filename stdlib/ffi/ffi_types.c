@@ -347,7 +347,7 @@ size_t ctype_size_of(const CType *t, size_t n) {
 
 /* ---- names --------------------------------------------------------------- */
 
-/* The text of a type. Declarators grow to both sides of the place of a name. */
+/* The text of a type. Declarators grow to both sides of the name. */
 typedef struct Text {
   char bytes[2 * CTYPE_NAME_MAX];
   size_t head, tail; /* bytes [head, tail) */
