@@ -142,8 +142,8 @@ static void classify_aggregate(Words *words, const CType *t, size_t offset) {
   Words own = {{CLASS_NONE, CLASS_NONE}, false};
   if (t->kind == CKIND_RECORD) classify_record(&own, t->record, offset);
   else classify_array(&own, t, offset);
-  bool is_torn = own.class[1] == CLASS_X87_UP && own.class[0] != CLASS_X87;
-  words->in_memory |= own.in_memory || is_torn;
+  bool is_unpaired = own.class[1] == CLASS_X87_UP && own.class[0] != CLASS_X87;
+  words->in_memory |= own.in_memory || is_unpaired;
   for (size_t word = 0; word < 2; word++) {
     words->in_memory |= own.class[word] == CLASS_MEMORY;
     note_word(words, word, own.class[word]);
@@ -246,12 +246,12 @@ static bool take_registers(Registers *left, const Words *words) {
  *    the words are described as two arguments. */
 static unsigned assign_words(const Registers *left, const Words *words, ffi_type *whole,
                              ffi_type **types) {
-  bool is_torn = left->general == 1 && words->class[0] == CLASS_INTEGER &&
+  bool is_split = left->general == 1 && words->class[0] == CLASS_INTEGER &&
                  words->class[1] == CLASS_FLOATING;
   bool is_padded = whole->size > 8 && words->class[1] == CLASS_NONE;
-  types[0] = is_torn || is_padded ? whole->elements[0] : whole;
-  if (is_torn) types[1] = whole->elements[1];
-  return is_torn ? 2 : 1;
+  types[0] = is_split || is_padded ? whole->elements[0] : whole;
+  if (is_split) types[1] = whole->elements[1];
+  return is_split ? 2 : 1;
 }
 
 unsigned abi_assign(const CType *function, ffi_type *const *whole, ffi_type **types,
