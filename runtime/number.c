@@ -318,8 +318,8 @@ static uint64_t scale_exactly(double n, int power) {
   unsigned __int128 product = (unsigned __int128)mantissa * powers[power];
   if (shift <= 0) return (uint64_t)(product << -shift);
   unsigned __int128 one = 1, rest = product & ((one << shift) - 1), half = one << (shift - 1);
-  uint64_t whole = (uint64_t)(product >> shift);
-  return whole + (rest > half || (rest == half && (whole & 1)));
+  uint64_t integral = (uint64_t)(product >> shift);
+  return integral + (rest > half || (rest == half && (integral & 1)));
 }
 
 /* Returns the first `count` digits of n, rounded, for 1e-4 <= n < 10^count. Sets *decade
@@ -347,18 +347,18 @@ static size_t write_plain_float(char *out, double n, int count, bool marked) {
   uint64_t digits = first_digits(n, count, &decade);
   if (decade >= count) return 0;
   char text[20], *p = out;
-  size_t len = write_digits(text, digits), whole = decade < 0 ? 0 : (size_t)decade + 1;
+  size_t len = write_digits(text, digits), integral = decade < 0 ? 0 : (size_t)decade + 1;
   rt_assert(len == (size_t)count);
-  while (len > whole && text[len - 1] == '0') len--;
-  if (whole == 0) *p++ = '0';
-  memcpy(p, text, whole);
-  p += whole;
-  if (len == whole && !marked) return (size_t)(p - out);
+  while (len > integral && text[len - 1] == '0') len--;
+  if (integral == 0) *p++ = '0';
+  memcpy(p, text, integral);
+  p += integral;
+  if (len == integral && !marked) return (size_t)(p - out);
   *p++ = decimal_point();
   for (int i = decade; i < -1; i++) *p++ = '0';
-  if (len == whole) *p++ = '0';
-  memcpy(p, text + whole, len - whole);
-  return (size_t)(p - out) + len - whole;
+  if (len == integral) *p++ = '0';
+  memcpy(p, text + integral, len - integral);
+  return (size_t)(p - out) + len - integral;
 }
 
 size_t number_to_general(char *out, double n, int precision) {
@@ -434,11 +434,11 @@ String *number_to_string(lua_State *L, const TValue *number) {
 bool number_float_to_int(double n, int64_t *result, FloatToInt mode) {
   if (!(n >= -TWO_63 && n < TWO_63)) return false; /* NaN too */
   int64_t i = (int64_t)n;                          /* towards zero */
-  double whole = (double)i;
-  if (whole != n) {
+  double integral = (double)i;
+  if (integral != n) {
     if (mode == FLOAT_EXACT) return false;
-    if (mode == FLOAT_FLOOR && n < whole) i--;
-    if (mode == FLOAT_CEIL && n > whole) i++;
+    if (mode == FLOAT_FLOOR && n < integral) i--;
+    if (mode == FLOAT_CEIL && n > integral) i++;
   }
   *result = i;
   return true;

@@ -407,7 +407,7 @@ static void write_item(lua_State *L, Output *out, int arg) {
     char text[NUMBER_TEXT_MAX];
     size_t n = number_to_text(o, text);
     if (is_float(o) && n > 2 && text[n - 1] == '0' && text[n - 2] == lua_getlocaledecpoint())
-      n -= 2; /* a whole number, which tostring marks as a float */
+      n -= 2; /* an integer, which tostring marks as a float */
     gather_output(out, text, n);
   } else {
     write_gathered(out); /* what precedes this argument must be written first */

@@ -47,7 +47,7 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 
 /* ---- rounding ------------------------------------------------------------ */
 
-/* Functions for rounding. (A float that does not fit an integer is whole already, or
+/* Functions for rounding. (A float that does not fit an integer has no fraction, or is
    infinite, or NaN.) */
 
 static inline bool floor_of(TValue *result, const TValue *x) {
@@ -75,16 +75,16 @@ static inline bool ceil_of(TValue *result, const TValue *x) {
 FUNCTION_OF_NUMBER(floor, floor_of)
 FUNCTION_OF_NUMBER(ceil, ceil_of)
 
-/* Implements math.modf. The results for a float are its whole part, as an integer if it
-   fits one, and its fraction. */
+/* Implements math.modf. The results for a float are its integral part, as an integer if
+   it fits one, and its fraction. */
 static int math_modf(lua_State *L) {
   if (is_int(argument(L, 1))) return result_argument(L, 1) + result_float(L, 0);
-  lua_Number n = argument_number(L, 1), whole = trunc(n);
-  if (fits_integer(whole))
-    result_integer(L, (lua_Integer)whole);
+  lua_Number n = argument_number(L, 1), integral = trunc(n);
+  if (fits_integer(integral))
+    result_integer(L, (lua_Integer)integral);
   else
-    result_float(L, whole);
-  result_float(L, n == whole ? 0.0 : n - whole); /* infinities have no fraction */
+    result_float(L, integral);
+  result_float(L, n == integral ? 0.0 : n - integral); /* infinities have no fraction */
   return 2;
 }
 

@@ -219,8 +219,8 @@ static uint64_t scale_and_round(lua_Number n, uint64_t power_of_ten) {
   unsigned __int128 scaled = (unsigned __int128)mantissa * power_of_ten;
   unsigned __int128 half = (unsigned __int128)1 << (shift - 1);
   unsigned __int128 rest = scaled & (2 * half - 1);
-  uint64_t whole = (uint64_t)(scaled >> shift);
-  return whole + (rest > half || (rest == half && (whole & 1)));
+  uint64_t integral = (uint64_t)(scaled >> shift);
+  return integral + (rest > half || (rest == half && (integral & 1)));
 }
 
 /* Adds a float as %f if it is of moderate size and no unusual flag is given; otherwise

@@ -100,7 +100,7 @@ static void classify_integer(Words *words, size_t offset, size_t size) {
  * an integer member. */
 static void classify_bits(Words *words, const Record *r, const Field *f, size_t offset) {
   size_t at = f->offset * 8 + f->shift;
-  if (r->is_union || (f->bits != 0 && clayout_is_whole(f, at)))
+  if (r->is_union || (f->bits != 0 && clayout_fills_unit(f, at)))
     classify_integer(words, offset + (r->is_union ? 0 : at / 8), integer_size(f->bits));
   else if (f->bits != 0)
     note_integer(words, offset + at / 8, (at % 8 + f->bits + 7) / 8);

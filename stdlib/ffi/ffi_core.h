@@ -347,7 +347,7 @@ size_t ctype_size_of(const CType *t, size_t n);
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
 /* Tells whether a bit-field that begins at this bit of its struct is laid out like an
  * ordinary member; gcc then treats it as one. */
-bool clayout_is_whole(const Field *f, uint64_t at);
+bool clayout_fills_unit(const Field *f, uint64_t at);
 
 /* ---- ffi_convert.c ------------------------------------------------------- */
 

@@ -64,7 +64,7 @@ static bool spans_too_many(const CType *t, uint64_t start, uint64_t bits) {
   return (start % align + bits + align - 1) / align > (uint64_t)t->size * 8 / align;
 }
 
-bool clayout_is_whole(const Field *f, uint64_t at) {
+bool clayout_fills_unit(const Field *f, uint64_t at) {
   uint32_t bits = f->bits;
   return bits >= 8 && (bits & (bits - 1)) == 0 && at % bits == 0 && (bits == 8 || !f->packed);
 }
@@ -73,18 +73,18 @@ static void lay_out_bits(Layout *l, Field *f, uint64_t *at) {
   uint64_t start = l->is_union ? 0 : l->bits, boundary = (uint64_t)f->type->align * 8;
   if (l->packed) f->packed = 1;
   /* gcc decides this before the field's own `aligned` moves the field */
-  bool is_whole = clayout_is_whole(f, start);
+  bool fills_unit = clayout_fills_unit(f, start);
   if (f->bits == 0) {
     start = round_up(start, boundary);
     if (UNNAMED_BITS_ALIGN) raise_align(l, f->type->align);
   } else {
     if (f->align != 0) start = round_up(start, (uint64_t)limited(l, f->align) * 8);
-    if (!f->packed && l->pack == 0 && !is_whole && spans_too_many(f->type, start, f->bits))
+    if (!f->packed && l->pack == 0 && !fills_unit && spans_too_many(f->type, start, f->bits))
       start = round_up(start, boundary);
     if (f->name != NULL || UNNAMED_BITS_ALIGN) {
       raise_align(l, f->packed && l->pack == 0 ? 1 : limited(l, f->type->align));
       raise_align(l, limited(l, f->align));
-      if (is_whole && f->name != NULL) raise_align(l, limited(l, f->bits / 8));
+      if (fills_unit && f->name != NULL) raise_align(l, limited(l, f->bits / 8));
     }
   }
   *at = start;

@@ -163,12 +163,12 @@ static bool has_vectors(const CType *t) {
 /* Makes a vector type. Each declaration makes a new type: nothing can be done with
    vectors, so their types need not be equal. */
 static CType *vector_of(CParser *c, CPosition position, CType *t, uint32_t size) {
-  char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
+  char name[CTYPE_NAME_MAX], text[2 * CTYPE_NAME_MAX];
   if (!has_vectors(t)) clexer_error_at(&c->x, position, "no vector has this type");
   if (size < t->size)
     clexer_error_at(&c->x, position, "size of a vector is less than that of its type");
-  snprintf(whole, sizeof whole, "vector(%u) of %s", size, ctype_name(t->plain, name));
-  CType *v = ctype_opaque(c->x.L, c->x.ffi, whole, size, size, "vectors are not supported");
+  snprintf(text, sizeof text, "vector(%u) of %s", size, ctype_name(t->plain, name));
+  CType *v = ctype_opaque(c->x.L, c->x.ffi, text, size, size, "vectors are not supported");
   return ctype_qualified(c->x.L, v, t->quals);
 }
 
