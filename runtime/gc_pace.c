@@ -8,7 +8,7 @@
  *
  * Two measures say when a cycle begins and when it must have ended. Each has a threshold
  * and a goal, which follow from the end of the last cycle (L: the bytes of objects that
- * were live then, without what is lost in their lines) and from the parameters. The
+ * were live then, without what is wasted in their lines) and from the parameters. The
  * measure that is nearer its goal counts.
  *
  *   old        bytes of the lines of old objects. They may grow by p percent of L, or by

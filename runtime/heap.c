@@ -42,8 +42,8 @@
  *   - A part on its own (no header) is in lines marked with its owner, each time
  *     the owner is promoted, marked or rescanned.
  *
- * Parts that a growing table outgrows lie between live objects, and are lost until their
- * whole line is dead. So small ones that are freed while young are kept by size
+ * Parts that a growing table outgrows lie between live objects, and are wasted until
+ * their whole line is dead. So small ones that are freed while young are kept by size
  * (Heap.outgrown) and reused for the next parts of that size, until the next minor
  * collection.
  *
@@ -698,7 +698,8 @@ static void *bump_medium(Heap *h, size_t size) {
   return p;
 }
 
-/* Allocates more than a line. The current hole is left only when little of it is lost. */
+/* Allocates more than a line. The current hole is left only when little of it is wasted.
+ * */
 static void *alloc_medium(Domain *d, size_t size) {
   Heap *h = &d->heap;
   void *p;

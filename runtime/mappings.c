@@ -74,7 +74,7 @@ static bool remove_oldest(uint64_t since, Kept *k) {
 }
 
 /* Unmaps memory. If munmap fails (it can need one more mapping than the system allows),
- * the pages are still given back and the addresses are lost. */
+ * the pages are still given back and the addresses leak. */
 void mapping_unmap(void *mapping, size_t size) {
   if (munmap(mapping, size) != 0) madvise(mapping, size, MADV_DONTNEED);
 }

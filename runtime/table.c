@@ -582,8 +582,8 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
-/* Tells whether the hash part is to get an annex. If it has lost few of its keys and
- * would keep its size, it would soon be full again. With an annex, there is a least
+/* Tells whether the hash part is to get an annex. If few of its keys were removed and
+ * it would keep its size, it would soon be full again. With an annex, there is a least
  * number of insertions for each key that a rehash moves. */
 static bool wants_annex(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
