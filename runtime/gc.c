@@ -334,7 +334,7 @@ static bool slice_over(const Gc *gc, size_t work) {
  * the later it comes the more young objects it finds. */
 static void cut_slice(Domain *d, size_t done, size_t wanted) {
   Gc *gc = &d->gc;
-  if (gc->slice_work < wanted) gc->due += wanted - gc->slice_work;
+  if (gc->slice_work < wanted) gc->backlog += wanted - gc->slice_work;
   if (gc->minor_begun) wanted = GC_MINOR_PIECE;
   gc_pace_cut(d, done, wanted > GC_LEAST_SLICE ? wanted : GC_LEAST_SLICE);
 }

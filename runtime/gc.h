@@ -270,7 +270,7 @@ typedef struct Gc {
   uint64_t promoted_before, promoted_at_end;
   /* marked in this cycle for finalizers only, including memory held outside the heap */
   size_t revived_bytes;
-  size_t due;           /* work that growth has made due and slices have not done yet */
+  size_t backlog;       /* work that growth has made due and slices have not done yet */
   size_t live_at_begin; /* heap.live_bytes when this cycle began */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
   /* short strings marked by this cycle and, while it goes on, by minor collections */

@@ -380,8 +380,8 @@ bool gc_pace_cycle_is_due(const Domain *d);
 void gc_pace_begin_cycle(Domain *d);
 size_t gc_pace_slice(Domain *d); /* the work of the slice that is due now */
 void gc_pace_slice_done(Domain *d);
-/* Notes that the step did `done` of `wanted`, since its time was up. The rest stays due,
- * and the next step comes sooner in proportion. */
+/* Notes that the step did `done` of `wanted`, since its time was up. The rest stays in
+ * the backlog, and the next step comes sooner in proportion. */
 void gc_pace_cut(Domain *d, size_t done, size_t wanted);
 /* Sets when more is due of what minor collections have left (gc_rest_is_left). */
 void gc_pace_rest_done(Domain *d);

@@ -26,7 +26,7 @@
  *
  * A slice does a share of the work that is left in the cycle (marking and sweeping): the
  * growth of the measure since the last slice, as a share of what was left until the goal.
- * What exceeds MOST_SLICE stays due.
+ * What exceeds MOST_SLICE stays in the backlog.
  *
  * The bound. Slices come twice as often when they would not end the cycle within it. A
  * cycle that has not ended when the old bytes have grown by all that they may
@@ -91,7 +91,7 @@
 #define SLICES_AT_ONCE 8 /* for one large allocation */
 #define STEP_NS 100000 /* CPU time after which a step begins no more work */
 #define SMALL_STEP_NS 250000 /* in a small heap: a nursery's survivors are one step */
-#define SPREAD 4 /* slices that work off most of what has become due */
+#define SPREAD 4 /* slices that work off most of the backlog */
 #define INTERVAL_MOST ((size_t)128 << 10)  /* bytes of debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two cycles */
@@ -191,7 +191,7 @@ void gc_pace_begin_cycle(Domain *d) {
   d->gc.by_allocated.paced = total_allocated(d);
   d->gc.promoted_before = d->gc.stats.promoted_bytes;
   d->gc.live_at_begin = d->heap.live_bytes;
-  d->gc.due = 0;
+  d->gc.backlog = 0;
 }
 
 /* Tells whether the old bytes exceed their bound. A rehashed table gets a part of twice
@@ -254,7 +254,7 @@ static bool is_late(const Domain *d, size_t part) {
 }
 
 static bool is_slice_overdue(const Gc *gc) {
-  return gc->overdue_cycle > 0 && gc->phase != GC_PHASE_IDLE && gc->due >= MOST_SLICE;
+  return gc->overdue_cycle > 0 && gc->phase != GC_PHASE_IDLE && gc->backlog >= MOST_SLICE;
 }
 
 bool gc_pace_is_overdue(const Gc *gc) {
@@ -275,12 +275,13 @@ size_t gc_pace_slice(Domain *d) {
   Gc *gc = &d->gc;
   double by_old = advance_goal(&gc->by_old, heap_old_bytes(&d->heap)),
          by_allocated = advance_goal(&gc->by_allocated, total_allocated(d));
-  double due = (by_old > by_allocated ? by_old : by_allocated) * (double)work_left(d);
-  gc->due += gc->mode == GC_MODE_INCREMENTAL ? percent((size_t)due, gc->stepmul) : (size_t)due;
-  size_t work = gc->due / SPREAD, least = least_slice(gc);
+  double added = (by_old > by_allocated ? by_old : by_allocated) * (double)work_left(d);
+  gc->backlog +=
+      gc->mode == GC_MODE_INCREMENTAL ? percent((size_t)added, gc->stepmul) : (size_t)added;
+  size_t work = gc->backlog / SPREAD, least = least_slice(gc);
   if (work < least) work = least;
   if (work > MOST_SLICE) work = MOST_SLICE;
-  gc->due -= work < gc->due ? work : gc->due;
+  gc->backlog -= work < gc->backlog ? work : gc->backlog;
   return work;
 }
 
