@@ -145,8 +145,8 @@ void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now) 
   else if (now == 0) memprof_part_gone(L->domain, record);
 }
 
-/* Trims malloc's heap, which keeps up to 64 MiB of a freed long buffer for the next
- * one. */
+/* Trims the free memory of malloc, which keeps up to 64 MiB of a freed long buffer for
+ * the next one. */
 void gc_trim_malloc(Domain *d) {
   if (d->heap.malloc_freed < TRIM_LEAST) return;
   d->heap.malloc_freed = 0;

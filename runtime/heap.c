@@ -698,8 +698,7 @@ static void *bump_medium(Heap *h, size_t size) {
   return p;
 }
 
-/* Allocates more than a line. The current hole is left only when little of it is wasted.
- * */
+/* Allocates more than a line. The current hole is left only if little of it is wasted. */
 static void *alloc_medium(Domain *d, size_t size) {
   Heap *h = &d->heap;
   void *p;

@@ -93,7 +93,7 @@ static void put_stack(Dump *dump, uint32_t stack) {
   }
 }
 
-static int put_entry(void *context, const struct eventring_heap *heap,
+static int put_entry(void *context, const struct eventring_heap *profile,
                      const struct eventring_heap_entry *entry) {
   Dump *dump = context;
   if (!(entry->live.bytes >= 0.5)) return 0;
@@ -101,24 +101,24 @@ static int put_entry(void *context, const struct eventring_heap *heap,
     dump->left_out += entry->live.bytes;
     return 0;
   }
-  dump->written += fprintf(dump->out, "domain %" PRIu32, heap->domain);
+  dump->written += fprintf(dump->out, "domain %" PRIu32, profile->domain);
   put_stack(dump, entry->stack);
   dump->written += fprintf(dump->out, " %.0f\n", entry->live.bytes);
   return 0;
 }
 
-static int put_heap(void *context, const struct eventring_heap *heap) {
+static int put_profile(void *context, const struct eventring_heap *profile) {
   Dump *dump = context;
-  if (heap->lost_live.bytes >= 0.5)
-    dump->written += fprintf(dump->out, "domain %" PRIu32 ";(found no room) %.0f\n", heap->domain,
-                             heap->lost_live.bytes);
+  if (profile->lost_live.bytes >= 0.5)
+    dump->written += fprintf(dump->out, "domain %" PRIu32 ";(found no room) %.0f\n",
+                             profile->domain, profile->lost_live.bytes);
   return 0;
 }
 
 /* Writes the heap profiles of all domains. In domains that have ended nothing is
  * alive. */
 static bool put_all(Dump *dump) {
-  static const struct eventring_heap_callbacks callbacks = {put_heap, put_entry};
+  static const struct eventring_heap_callbacks callbacks = {put_profile, put_entry};
   struct eventring_error error;
   if (eventring_open_self(&dump->cursor, 0, &error) != 0) return false;
   int status = eventring_cursor_heaps(dump->cursor, &callbacks, dump);

@@ -405,7 +405,7 @@ Stacks *stacks_set_aside(Stacks *s, uint64_t seed) {
   return aside;
 }
 
-/* Frees the newest stacks first: they are at the end of malloc's heap, which malloc
+/* Frees the newest stacks first: they are at the end of malloc's memory, which malloc
  * returns to the system. */
 bool stacks_release(Stacks *aside, size_t *bytes) {
   for (int n = 0; n < RELEASED_AT_ONCE && aside->nstacks > 1; n++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/retain_order.c: sorts entries by number. It is a heap sort in place, since the child
+/* vm/retain_order.c: sorts entries by number. It is a heapsort in place, since the child
  * of a fork may not call qsort, which allocates. */
 #include "retain_walk.h"
 
-/* Moves the entry at `at` down the heap until none of its children comes behind it. */
+/* Moves the entry at `at` down the tree until none of its children comes behind it. */
 static void sink(uint32_t *order, uint32_t at, uint32_t n, RetainBefore *before,
                  const void *context) {
   const uint32_t entry = order[at];

@@ -95,7 +95,7 @@ typedef struct Verifier {
   /* the state of target n begins at n * state_words; valid once the target is
      WORD_REACHED */
   uint64_t *states;
-  /* a heap of the targets to run from; an element is round << 32 | pc */
+  /* a priority queue of the targets to run from; an element is round << 32 | pc */
   uint64_t *pending;
   State now;            /* before or after the instruction being run */
   int ngroups;
