@@ -33,7 +33,7 @@ static const char *const metamethod_names[META_COUNT] = {
 static const char *const names[NAME_COUNT] = {
 #define TYPE_NAME(type, text) [NAME_##type] = text,
 #define NAME(id, text) [NAME_##id] = text,
-#include "names.def"
+#include "known_names.def"
 #undef NAME
 #undef TYPE_NAME
 };

@@ -14,8 +14,8 @@
  */
 #include "channel.h"
 #include "domain.h"
-#include "domain_lib.h"
 #include "gc.h"
+#include "lib_domain.h"
 #include "peer.h"
 #include "message.h"
 #include "thread.h"

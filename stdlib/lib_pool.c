@@ -9,7 +9,7 @@
  * function once for each map: copies are sent in a separate channel, and a worker takes
  * one when it gets the first batch of a map.
  */
-#include "domain_lib.h"
+#include "lib_domain.h"
 
 #include <string.h>
 

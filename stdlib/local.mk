@@ -8,7 +8,7 @@ libstdlib_a_SOURCES = \
 	stdlib/arguments.h stdlib/field_names.c stdlib/field_names.h stdlib/set_field.h stdlib/lib_base.c \
 	stdlib/lib_coroutine.c \
 	stdlib/lib_debug.c \
-	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/lib_profile.c stdlib/lib_retain.h stdlib/lib_retain.c stdlib/lib_coroutines.c stdlib/walk_report.h stdlib/walk_report.c stdlib/domain_lib.h \
+	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/lib_profile.c stdlib/lib_retain.h stdlib/lib_retain.c stdlib/lib_coroutines.c stdlib/walk_report.h stdlib/walk_report.c stdlib/lib_domain.h \
 	stdlib/lib_eventring.c stdlib/eventring_write.c stdlib/eventring_write.h \
 	stdlib/eventring_trigger.c stdlib/eventring_trigger.h \
 	stdlib/eventring_measure.c stdlib/eventring_measure.h \
@@ -24,7 +24,7 @@ libstdlib_a_SOURCES = \
 	stdlib/string_pack.c stdlib/string_pack.h stdlib/string_position.h \
 	stdlib/lib_table.c stdlib/table_range.h stdlib/table_range.c stdlib/table_access.h stdlib/table_concat.c stdlib/table_sort.c \
 	stdlib/lib_utf8.c \
-	stdlib/variables.c stdlib/variables.h stdlib/variables.def
+	stdlib/environment.c stdlib/environment.h stdlib/environment.def
 
 # The foreign function interface, when there is libffi.
 ffi_sources = stdlib/ffi/lib_ffi.c stdlib/ffi/ffi_core.h stdlib/ffi/ffi_basic.def stdlib/ffi/ffi_types.c stdlib/ffi/ffi_layout.c \

@@ -73,7 +73,7 @@ void call_profile_charge(CallProfile *profile);
 uint64_t call_profile_started(const CallProfile *profile); /* ticks */
 bool call_profile_is_cpu(const CallProfile *profile);
 
-/* ---- of the functions of a domain (call_profile_names.c) ----------------- */
+/* ---- of the functions of a domain (called_functions.c) ------------------- */
 
 typedef struct CalledFunctions {
   uint32_t count, room;

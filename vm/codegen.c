@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "compile.h"
+#include "compile_state.h"
 #include "opinfo.h"
 #include "scope.h"
 

@@ -5,7 +5,7 @@
 #ifndef SAROS_VM_CODEGEN_H
 #define SAROS_VM_CODEGEN_H
 
-#include "compile.h"
+#include "compile_state.h"
 
 typedef enum BinaryOp { /* arithmetic first, in the order of LUA_OPADD.. */
   BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_MOD, BINARY_POW, BINARY_DIV, BINARY_IDIV,

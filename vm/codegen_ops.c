@@ -11,7 +11,7 @@
  * that metamethods and messages see the operator that was written.
  */
 #include "codegen.h"
-#include "compile.h"
+#include "compile_state.h"
 #include "number.h"
 
 _Static_assert(BINARY_ADD == LUA_OPADD && BINARY_SUB == LUA_OPSUB && BINARY_MUL == LUA_OPMUL &&

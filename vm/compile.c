@@ -10,7 +10,7 @@
  * need no anchor. All scratch memory is in the arena of the CompileState; errors unwind
  * by longjmp to compile_source, which frees the arena and raises again.
  */
-#include "compile.h"
+#include "compile_state.h"
 
 #include <string.h>
 

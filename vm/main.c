@@ -34,6 +34,7 @@
 #include "call_profile.h"
 #include "disasm.h"
 #include "domain.h"
+#include "environment.h"
 #include "eventring.h"
 #include "eventring/stack.h"
 #include "last_stack.h"
@@ -44,7 +45,6 @@
 #include "probes.h"
 #include "program.h"
 #include "thread.h"
-#include "variables.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1.0"

@@ -30,7 +30,7 @@
 const char *const type_names[] = {
 #define TYPE_NAME(type, text) [LUA_T##type] = text,
 #define NAME(id, text)
-#include "names.def"
+#include "known_names.def"
 #undef NAME
 #undef TYPE_NAME
   [TYPE_PROTO] = "proto", [TYPE_UPVALUE] = "upvalue",

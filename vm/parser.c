@@ -8,7 +8,7 @@
 #include "parser.h"
 
 #include "codegen.h"
-#include "compile.h"
+#include "compile_state.h"
 #include "scope.h"
 #include "str.h"
 

@@ -4,7 +4,7 @@
 #ifndef SAROS_VM_PARSER_H
 #define SAROS_VM_PARSER_H
 
-#include "compile.h"
+#include "compile_state.h"
 
 /* ---- tokens -------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@
 
 #include "arena.h"
 #include "codegen.h"
-#include "compile.h"
+#include "compile_state.h"
 #include "str.h"
 
 /* ---- variables ----------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef SAROS_VM_SCOPE_H
 #define SAROS_VM_SCOPE_H
 
-#include "compile.h"
+#include "compile_state.h"
 
 /* Declares a variable of the current function; returns its number in the function. The
  * variable is visible only after scope_activate. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codegen.h"
-#include "compile.h"
+#include "compile_state.h"
 #include "parser.h"
 #include "scope.h"
 #include "str.h"

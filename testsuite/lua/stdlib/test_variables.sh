@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A misspelt variable SAROS_... is reported, once and on standard error only; variables.def has
+# A misspelt variable SAROS_... is reported, once and on standard error only; environment.def has
 # those that the sources read, and doc/saros.md those for users.
 . "$TESTSUITE/_checks.sh"
 
@@ -21,7 +21,7 @@ is "control characters and length are passed over" "" "$(warns "SAROS_$(printf '
 is "for whom it only prints help" "" "$(SAROS_PROFIL=1 "$SAROS" --help 2>&1 >/dev/null)"
 is "status" 0 "$(SAROS_PROFIL=1 "$SAROS" -e "" 2>/dev/null; echo $?)"
 
-listed=$(sed -n 's/^VARIABLE(\(.*\))$/\1/p' "$SRCDIR/stdlib/variables.def" | sort)
+listed=$(sed -n 's/^VARIABLE(\(.*\))$/\1/p' "$SRCDIR/stdlib/environment.def" | sort)
 read_in() {
   (cd "$SRCDIR" && grep -hoE '"SAROS_[A-Z_]+"' runtime/*.c vm/*.c stdlib/*.c | tr -d '"' |
      sed 's/^SAROS_//' | grep -vx EVENTRING

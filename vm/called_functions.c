@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/call_profile_names.c: the functions that a domain has called, and their names.
+/* vm/called_functions.c: the functions that a domain has called, and their names.
  *
  * A Lua function is identified by its prototype, whichever closure runs. The number of
  * the function is in the prototype (Prototype.call_number). When the prototype dies, a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/domain_lib.h: what the parts of the module `domain` share: lib_domain.c,
+/* stdlib/lib_domain.h: what the parts of the module `domain` share: lib_domain.c,
  * lib_channel.c, lib_pool.c. */
-#ifndef SAROS_STDLIB_DOMAIN_LIB_H
-#define SAROS_STDLIB_DOMAIN_LIB_H
+#ifndef SAROS_STDLIB_LIB_DOMAIN_H
+#define SAROS_STDLIB_LIB_DOMAIN_H
 
 #include "lauxlib.h"
 #include "lua.h"

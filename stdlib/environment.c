@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* variables.c - the variables of the environment that `saros` reads.
+/* environment.c - the variables of the environment that `saros` reads.
  *
  * A misspelt variable has no effect: the program runs unrecorded, and nobody learns why.
  * So the name of each variable SAROS_... is compared with the names that exist. Programs
  * may have variables SAROS_... of their own, so a name that is close to none is ignored.
  * Without a variable SAROS_... the cost is a comparison of the first letters of each
  * variable. */
-#include "variables.h"
+#include "environment.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const char PREFIX[] = "SAROS_";
 
 static const char *const known[] = {
 #define VARIABLE(name) #name,
-#include "variables.def"
+#include "environment.def"
 #undef VARIABLE
 };
 #define KNOWN (sizeof known / sizeof known[0])

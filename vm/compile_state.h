@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/compile.h: the state of one compilation, shared by the parser, the scope
+/* vm/compile_state.h: the state of one compilation, shared by the parser, the scope
  * analysis and the code generator (design: top of compile.c).
  */
-#ifndef SAROS_VM_COMPILE_H
-#define SAROS_VM_COMPILE_H
+#ifndef SAROS_VM_COMPILE_STATE_H
+#define SAROS_VM_COMPILE_STATE_H
 
 #include "lexer.h"
 #include "opcodes.h"
