@@ -19,12 +19,12 @@ typedef struct CallProfileOptions {
   const char *exclude; /* patterns of functions that are not profiled; NULL for none */
 } CallProfileOptions;
 
-/* Bits of the word by which other processes ask for the profile (FORMAT.md, section 4:
-   call_profile). */
-#define CALL_PROFILE_WORD_CALLS 1u
-#define CALL_PROFILE_WORD_SPANS 2u
-#define CALL_PROFILE_WORD_LINES 32u
-#define CALL_PROFILE_WORD_OBEYED 8u /* the profile runs, and ends when CALLS is cleared */
+/* Bits of the word by which other processes ask for the profile and for other things
+   (FORMAT.md, section 4: requests). */
+#define CONTROL_REQUEST_CALLS 1u
+#define CONTROL_REQUEST_SPANS 2u
+#define CONTROL_REQUEST_LINES 32u
+#define CONTROL_REQUEST_OBEYED 8u /* the profile runs, and ends when CALLS is cleared */
 
 #define CALL_PROFILE_BUDGET ((size_t)16 << 20)
 #define CALL_PROFILE_LEAST ((size_t)64 << 10)

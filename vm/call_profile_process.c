@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call_profile_process.c: when a process keeps a profile of calls.
  *
- * SAROS_PROFILE, or the word call_profile of the recording's control page, asks for it.
+ * SAROS_PROFILE, or the word `requests` of the recording's control page, asks for it.
  * Domains that begin while it runs take part from their start. Those that run already
  * follow at a safepoint (probes_safe_point). While there is nothing to do, the word that
  * safepoints test anyway is the word of the control page, so waiting for requests costs
@@ -206,7 +206,7 @@ static void follow(lua_State *L) {
 /* Tells readers that a profile continues in a new recording, for instance after a fork.
  * The word of a new recording is 0, but this 0 is no request to end the profile. */
 static void say_that_it_runs(uint32_t *word) {
-  __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS | CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
+  __atomic_fetch_or(word, CONTROL_REQUEST_CALLS | CONTROL_REQUEST_OBEYED, __ATOMIC_RELAXED);
 }
 
 /* Obeys the requests of the control page. */
@@ -214,18 +214,18 @@ static void obey_control(Domain *d) {
   uint32_t *word = d->rings != NULL ? (uint32_t *)eventring_calls_word(d->rings) : NULL;
   if (word == NULL) return;
   const uint32_t asked = __atomic_load_n(word, __ATOMIC_RELAXED);
-  if (asked & CALL_PROFILE_WORD_SPANS)
-    __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_SPANS, __ATOMIC_RELAXED);
-  const bool on = asked & CALL_PROFILE_WORD_CALLS;
+  if (asked & CONTROL_REQUEST_SPANS)
+    __atomic_fetch_and(word, ~(uint32_t)CONTROL_REQUEST_SPANS, __ATOMIC_RELAXED);
+  const bool on = asked & CONTROL_REQUEST_CALLS;
   if (on && !is_wanted()) begin_profiling(d);
   if (!is_wanted()) return;
-  if (!(asked & CALL_PROFILE_WORD_OBEYED)) {
+  if (!(asked & CONTROL_REQUEST_OBEYED)) {
     say_that_it_runs(word);
     begin_profiling(d); /* in the child of a fork, the thread that beats is gone */
   } else if (!on) {
     /* release: pairs with is_wanted */
     __atomic_store_n(&wanted, false, __ATOMIC_RELEASE);
-    __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
+    __atomic_fetch_and(word, ~(uint32_t)CONTROL_REQUEST_OBEYED, __ATOMIC_RELAXED);
   }
 }
 

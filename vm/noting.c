@@ -49,8 +49,8 @@ static void set_noting(lua_State *L, bool on) {
 static void lower_words(Domain *d) {
   uint32_t *word = d->rings != NULL ? (uint32_t *)eventring_calls_word(d->rings) : NULL;
   introspection_lines_seen();
-  if (word != NULL && __atomic_load_n(word, __ATOMIC_RELAXED) & CALL_PROFILE_WORD_LINES)
-    __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_LINES, __ATOMIC_RELAXED);
+  if (word != NULL && __atomic_load_n(word, __ATOMIC_RELAXED) & CONTROL_REQUEST_LINES)
+    __atomic_fetch_and(word, ~(uint32_t)CONTROL_REQUEST_LINES, __ATOMIC_RELAXED);
 }
 
 void vm_noting_obey(Domain *d) {

@@ -127,25 +127,25 @@ int evr_control_read_list(const struct format_list *list, char *text, uint32_t *
   return size <= FORMAT_LIST_BYTES ? (int)size : 0;
 }
 
-/* Wakes everyone who waits for `call_profile`. The futex is not private: a waiter may be
+/* Wakes everyone who waits for `requests`. The futex is not private: a waiter may be
    another process, with its own mapping of the file. */
 static void wake(struct format_control *control) {
-  syscall(SYS_futex, &control->call_profile, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+  syscall(SYS_futex, &control->requests, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void evr_control_call(struct format_control *control, uint32_t bits) {
-  /* release: pairs with the acquire loads of call_profile in question.c and last_stack.c:
+void evr_control_request(struct format_control *control, uint32_t bits) {
+  /* release: pairs with the acquire loads of `requests` in question.c and last_stack.c:
      a domain that sees the bit sees everything that was written before it */
-  __atomic_fetch_or(&control->call_profile, bits, __ATOMIC_RELEASE);
+  __atomic_fetch_or(&control->requests, bits, __ATOMIC_RELEASE);
   wake(control);
 }
 
 void evr_control_profile(struct format_control *control, bool on) {
   if (on) {
-    evr_control_call(control, FORMAT_PROFILE_CALLS);
+    evr_control_request(control, FORMAT_REQUEST_CALLS);
     return;
   }
-  __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
+  __atomic_fetch_and(&control->requests, ~(uint32_t)FORMAT_REQUEST_CALLS, __ATOMIC_RELAXED);
   wake(control);
 }
 
@@ -169,10 +169,10 @@ bool evr_control_settle(struct format_control *control, enum format_clock clock)
     bool made = __atomic_compare_exchange_n(&control->gate, &gate, next, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     if (entry) complete_switch(entry, clock, made);
-    /* hosts must install the code that writes these events: they test call_profile at
+    /* hosts must install the code that writes these events: they test `requests` at
        their safepoints */
     if (made && (next & ~gate) >> EVENTRING_CLASS_CALLS & 1)
-      evr_control_call(control, FORMAT_PROFILE_SPANS);
+      evr_control_request(control, FORMAT_REQUEST_SPANS);
   }
   return changed;
 }
@@ -243,20 +243,20 @@ uint64_t evr_named_classes(
 
 void evr_control_ask_stacks(struct format_control *control, bool on) {
   if (!on) {
-    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_STACKS,
+    __atomic_fetch_and(&control->requests, ~(uint32_t)FORMAT_REQUEST_STACKS,
                        __ATOMIC_RELAXED);
     return;
   }
   /* skip 0, which means that nothing is asked */
   if (__atomic_add_fetch(&control->stacks, 1, __ATOMIC_RELAXED) == 0)
     __atomic_fetch_add(&control->stacks, 1, __ATOMIC_RELAXED);
-  evr_control_call(control, FORMAT_PROFILE_STACKS);
+  evr_control_request(control, FORMAT_REQUEST_STACKS);
 }
 
 void evr_control_ask_lines(struct format_control *control, bool on) {
-  if (on) evr_control_call(control, FORMAT_PROFILE_LINES);
+  if (on) evr_control_request(control, FORMAT_REQUEST_LINES);
   else
-    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_LINES, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&control->requests, ~(uint32_t)FORMAT_REQUEST_LINES, __ATOMIC_RELAXED);
 }
 
 bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns) {

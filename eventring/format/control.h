@@ -39,9 +39,9 @@ void evr_control_write_list(struct format_list *list, const char *text);
    text, or -1 while it is being changed. */
 int evr_control_read_list(const struct format_list *list, char *text, uint32_t *version);
 
-/* Sets bits of call_profile, which hosts test at their safepoints, and wakes all waiters
+/* Sets bits of `requests`, which hosts test at their safepoints, and wakes all waiters
    of that word. Any process. */
-void evr_control_call(struct format_control *control, uint32_t bits);
+void evr_control_request(struct format_control *control, uint32_t bits);
 /* Asks for a profile of calls, or, with `on` false, for its end. Any process. */
 void evr_control_profile(struct format_control *control, bool on);
 /* Asks all domains for their stacks, or (`on` false) ends that. Wakes the waiters. */

@@ -339,16 +339,16 @@ struct format_question { /* eventring/question.h */
   uint32_t answers[EVENTRING_MAX_DOMAINS];
 } FORMAT_ALIAS;
 
-/* Bits of format_control.call_profile. */
+/* Bits of format_control.requests. */
 enum {
-  FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
-  FORMAT_PROFILE_SPANS = 2, /* class calls, or its list of functions, has changed */
-  FORMAT_PROFILE_QUESTION = 4, /* a question is open */
+  FORMAT_REQUEST_CALLS = 1, /* keep a profile of calls */
+  FORMAT_REQUEST_SPANS = 2, /* class calls, or its list of functions, has changed */
+  FORMAT_REQUEST_QUESTION = 4, /* a question is open */
   /* set by the producer: it keeps a profile because of CALLS */
-  FORMAT_PROFILE_OBEYED = 8,
+  FORMAT_REQUEST_OBEYED = 8,
   /* each domain is to write its stack once for each value of `stacks` */
-  FORMAT_PROFILE_STACKS = 16,
-  FORMAT_PROFILE_LINES = 32 /* the memory of the process has a request for lines */
+  FORMAT_REQUEST_STACKS = 16,
+  FORMAT_REQUEST_LINES = 32 /* the memory of the process has a request for lines */
 };
 
 enum { FORMAT_LIST_BYTES = 480, FORMAT_TRIGGERS_BYTES = FORMAT_LIST_BYTES };
@@ -366,11 +366,11 @@ struct format_control { /* written by the producer and by tools, atomically */
   uint64_t gate;         /* classes in force, which probes test; follows from `wanted` */
   uint64_t wanted;       /* classes wanted; bit 0: the recording runs */
   uint64_t sample_rate;  /* samples a word, an IEEE 754 double */
-  uint32_t call_profile;
+  uint32_t requests;     /* FORMAT_REQUEST_...; others set them and wake who waits here */
   uint32_t reserved;
   uint64_t hold_ns;      /* time that rings grow to hold, in ns; 0 if they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
-  uint32_t stacks;       /* number of the present request FORMAT_PROFILE_STACKS */
+  uint32_t stacks;       /* number of the present request FORMAT_REQUEST_STACKS */
   uint64_t reserved2[10];
   struct format_question question;
   uint64_t reserved3[44];
@@ -381,7 +381,7 @@ struct format_control { /* written by the producer and by tools, atomically */
 } FORMAT_ALIAS;
 FORMAT_AT(format_control, wanted, 8);
 FORMAT_AT(format_control, sample_rate, 16);
-FORMAT_AT(format_control, call_profile, 24);
+FORMAT_AT(format_control, requests, 24);
 FORMAT_AT(format_control, hold_ns, 32);
 FORMAT_AT(format_control, switches, 40);
 FORMAT_AT(format_control, stacks, 44);

@@ -109,9 +109,9 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
   const struct evr_recording *r = d ? d->recording : NULL;
   if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return 0;
   const struct format_control *control = evr_control(r);
-  /* acquire: pairs with the release of evr_control_call: a domain that sees the bit sees
-     the number that evr_control_ask_stacks has set before */
-  if (!(__atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) & FORMAT_PROFILE_STACKS))
+  /* acquire: pairs with the release of evr_control_request: a domain that sees the bit
+     sees the number that evr_control_ask_stacks has set before */
+  if (!(__atomic_load_n(&control->requests, __ATOMIC_ACQUIRE) & FORMAT_REQUEST_STACKS))
     return 0;
   return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
 }

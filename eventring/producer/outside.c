@@ -40,5 +40,5 @@ void evr_outside_put_back(struct evr_recording *r) {
   if (!evr_outside_obeys(r, FORMAT_WORD_SAMPLE_RATE))
     __atomic_store_n(&control->sample_rate, r->sample_rate, __ATOMIC_RELAXED);
   if (!evr_outside_obeys(r, FORMAT_WORD_CALL_PROFILE))
-    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&control->requests, ~(uint32_t)FORMAT_REQUEST_CALLS, __ATOMIC_RELAXED);
 }

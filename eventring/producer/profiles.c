@@ -252,7 +252,7 @@ int eventring_calls_write(eventring_domain *domain, const struct eventring_profi
 
 static const uint32_t *word_of(const struct evr_recording *r) {
   if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return NULL;
-  return &evr_control(r)->call_profile;
+  return &evr_control(r)->requests;
 }
 
 /* Returns the address of the word with which tools ask for profiles of the present
@@ -305,9 +305,9 @@ static void sleep_ns(uint64_t ns) {
 /* Tells whether the word asks for something. A profile that is already kept does not
    count as a request, and neither does its end when none is kept. */
 static bool asks_something(uint32_t word) {
-  return word & (FORMAT_PROFILE_SPANS | FORMAT_PROFILE_QUESTION | FORMAT_PROFILE_STACKS |
-                 FORMAT_PROFILE_LINES) ||
-         !(word & FORMAT_PROFILE_CALLS) != !(word & FORMAT_PROFILE_OBEYED);
+  return word & (FORMAT_REQUEST_SPANS | FORMAT_REQUEST_QUESTION | FORMAT_REQUEST_STACKS |
+                 FORMAT_REQUEST_LINES) ||
+         !(word & FORMAT_REQUEST_CALLS) != !(word & FORMAT_REQUEST_OBEYED);
 }
 
 bool eventring_calls_wait(uint64_t ns) {

@@ -27,13 +27,13 @@ static struct format_control *control_of(const struct evr_domain *d) {
 /* Clears the bit that sends hosts here when no question is open any more, because the
    asker is gone. If a question was opened meanwhile, sets the bit again. */
 static void clear_call(struct format_control *control) {
-  /* seq_cst; its acquire pairs with the release of the asker's evr_control_call: if the
-     bit of a new question was cleared here, its number is seen below */
-  __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_QUESTION,
+  /* seq_cst; its acquire pairs with the release of the asker's evr_control_request: if
+     the bit of a new question was cleared here, its number is seen below */
+  __atomic_fetch_and(&control->requests, ~(uint32_t)FORMAT_REQUEST_QUESTION,
                      __ATOMIC_SEQ_CST);
   /* seq_cst, both: pair with the same release as the exchange before */
   if (__atomic_load_n(&control->question.number, __ATOMIC_SEQ_CST))
-    __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_QUESTION, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&control->requests, FORMAT_REQUEST_QUESTION, __ATOMIC_SEQ_CST);
 }
 
 /* Closes the question if nobody has closed it in time: the asker is gone. */
@@ -61,10 +61,10 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
   struct format_control *control = control_of(d);
   if (!control) return false;
   struct format_question *q = &control->question;
-  /* acquire: pairs with the release in evr_control_call (format/control.c): a domain that
-     sees the bit sees the number that was stored before it */
-  bool called = __atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) &
-                FORMAT_PROFILE_QUESTION;
+  /* acquire: pairs with the release in evr_control_request (format/control.c): a domain
+     that sees the bit sees the number that was stored before it */
+  bool called = __atomic_load_n(&control->requests, __ATOMIC_ACQUIRE) &
+                FORMAT_REQUEST_QUESTION;
   /* acquire: pairs with the release of the number in open_question (reader/ask.c), after
      the kinds and the empty answers */
   uint32_t number = __atomic_load_n(&q->number, __ATOMIC_ACQUIRE);

@@ -309,10 +309,10 @@ static void carry_names_locked(struct format_control *to, const struct format_co
 /* Copies to the next recording what other processes have asked of this one; but not a
    question, which belongs to one file. */
 static void carry_over_locked(struct evr_recording *next, struct evr_recording *r) {
-  uint32_t profile = __atomic_load_n(&evr_control(r)->call_profile, __ATOMIC_RELAXED);
+  uint32_t profile = __atomic_load_n(&evr_control(r)->requests, __ATOMIC_RELAXED);
   next->failed = r->failed;
   if (evr_outside_obeys(r, FORMAT_WORD_CALL_PROFILE))
-    __atomic_fetch_or(&evr_control(next)->call_profile, profile & FORMAT_PROFILE_CALLS,
+    __atomic_fetch_or(&evr_control(next)->requests, profile & FORMAT_REQUEST_CALLS,
                       __ATOMIC_RELAXED);
   carry_names_locked(evr_control(next), evr_control(r));
   evr_triggers_carry_locked(next, r);

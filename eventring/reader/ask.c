@@ -4,7 +4,7 @@
  * The process that asks writes its pid into the word `asker` by compare-and-exchange,
  * unless another process that is alive holds it. Then it clears the answers and publishes
  * the number of the question. At their safepoints hosts only test a bit of the word
- * `call_profile`, because that is cheap; when it is set, they read the question. */
+ * `requests`, because that is cheap; when it is set, they read the question. */
 #include "eventring/question.h"
 
 #include "format/control.h"
@@ -52,7 +52,7 @@ static int open_question(struct format_control *page, void *context) {
      is_open (producer/question.c), which then see the kinds and the empty answers */
   __atomic_store_n(&q->number, number, __ATOMIC_RELEASE);
   /* after the number has been published */
-  evr_control_call(page, FORMAT_PROFILE_QUESTION);
+  evr_control_request(page, FORMAT_REQUEST_QUESTION);
   return EVENTRING_OK;
 }
 
@@ -72,7 +72,7 @@ static int close_question(struct format_control *page, void *context) {
   (void)context;
   if (__atomic_load_n(&q->asker, __ATOMIC_RELAXED) != own) return EVENTRING_OK;
   __atomic_store_n(&q->number, 0, __ATOMIC_RELAXED);
-  __atomic_fetch_and(&page->call_profile, ~(uint32_t)FORMAT_PROFILE_QUESTION,
+  __atomic_fetch_and(&page->requests, ~(uint32_t)FORMAT_REQUEST_QUESTION,
                      __ATOMIC_RELAXED);
   /* release: pairs with the acquire of the exchange in open_question, by the next
      asker */

@@ -155,8 +155,8 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   if (info->no_room) info->no_room_ns = evr_metadata_ns(meta, meta->status.no_room_ticks);
   info->asked_rate = asked_rate(&meta->control);
   info->sample_rate = wanted >> EVENTRING_CLASS_ALLOC & 1 ? info->asked_rate : 0;
-  info->profile_asked = meta->control.call_profile & FORMAT_PROFILE_CALLS;
-  info->profile_kept = meta->control.call_profile & FORMAT_PROFILE_OBEYED;
+  info->profile_asked = meta->control.requests & FORMAT_REQUEST_CALLS;
+  info->profile_kept = meta->control.requests & FORMAT_REQUEST_OBEYED;
   fill_call_names(meta, info);
   return EVENTRING_OK;
 }

@@ -130,7 +130,7 @@ static void set_spans(const struct evr_metadata *meta, struct format_control *co
   evr_control_change(control, (enum format_clock)meta->header.clock,
                      classes_of(meta), on ? EVR_ADD : EVR_REMOVE,
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS));
-  evr_control_call(control, FORMAT_PROFILE_SPANS);
+  evr_control_request(control, FORMAT_REQUEST_SPANS);
 }
 
 struct page_change {
@@ -182,7 +182,7 @@ static int change_page(struct format_control *page, void *context) {
   }
   /* the process must install the code that writes these events */
   if (change->what == EVENTRING_CONTROL_ENABLE && changes_calls(change))
-    evr_control_call(page, FORMAT_PROFILE_SPANS);
+    evr_control_request(page, FORMAT_REQUEST_SPANS);
   return EVENTRING_OK;
 }
 

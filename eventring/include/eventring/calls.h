@@ -312,7 +312,7 @@ int eventring_calls_write(eventring_domain *domain, const struct eventring_profi
                           struct eventring_error *error);
 
 /* Returns the word of the control page by which others ask for a profile (FORMAT.md,
-   section 4: call_profile); or NULL if the domain is not recorded. The pointer is valid
+   section 4: requests); or NULL if the domain is not recorded. The pointer is valid
    as long as the recording. Owner. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain);
 /* Fills in `names` with the functions whose calls are to be spans while class calls is
