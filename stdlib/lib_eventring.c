@@ -328,7 +328,7 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 
 static const struct eventring_callbacks take = {sizeof take, take_event, take_loss};
 
-/* How many names have a place in the array of the names' table from the start: those of
+/* How many names have a slot in the array of the names' table from the start: those of
  * the runtime and some of the guest. */
 #define USUAL_NAMES 256
 
