@@ -172,7 +172,7 @@ libremote_a_SOURCES = \
 	eventring/remote/mappings.c eventring/remote/mappings.h \
 	eventring/remote/plan.c eventring/remote/plan.h \
 	eventring/remote/search.c eventring/remote/search.h \
-	eventring/remote/stack.c eventring/remote/stack.h \
+	eventring/remote/stack_read.c eventring/remote/stack_read.h \
 	eventring/remote/tasks.c eventring/remote/tasks.h \
 	eventring/remote/variables.c eventring/remote/variables.h
 

@@ -3,7 +3,7 @@
 #ifndef EVENTRING_REMOTE_ACTIVITY_H
 #define EVENTRING_REMOTE_ACTIVITY_H
 
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 /* Where the words of the rules were found before. All zero: not found yet. */
 struct remote_activity {

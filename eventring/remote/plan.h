@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.h: finds where the frames of a stack are, so that all can be copied at once
-   (stack.c). */
+   (stack_read.c). */
 #ifndef EVENTRING_REMOTE_PLAN_H
 #define EVENTRING_REMOTE_PLAN_H
 
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 enum { PLAN_SPARE = 16 /* planned positions beyond the innermost frame */ };
 
@@ -41,7 +41,7 @@ struct remote_plan {
    meantime, or (`gone`) is unreadable. */
 bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64_t domain,
                       uint64_t suspended);
-/* Copies A, T, B, C and U (stack.c). */
+/* Copies A, T, B, C and U (stack_read.c). */
 bool remote_plan_read(struct remote_plan *plan, struct remote_host *host, uint64_t domain);
 /* Plans to read the functions' slots at their present addresses. To be called after
    remote_plan_read. */

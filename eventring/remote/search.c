@@ -4,7 +4,7 @@
  * There is no list of them, so the heap is read from end to end. A thread has a word that
  * points to its domain, which few other words contain, and its type before it. Anything
  * that looks like a thread is read as one, and shown if all its frames are sound
- * (stack.c).
+ * (stack_read.c).
  */
 #include "remote/search.h"
 #include "format/array.h"

@@ -3,7 +3,7 @@
 #ifndef EVENTRING_REMOTE_VARIABLES_H
 #define EVENTRING_REMOTE_VARIABLES_H
 
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 enum { REMOTE_VALUE = 160 /* bytes of a value's text with its NUL; longer ones are cut */ };
 

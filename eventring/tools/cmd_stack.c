@@ -2,7 +2,7 @@
 /* cmd_stack.c: `eventring stack`: shows what a process does now, or, for a FILE, what it
  * did last.
  *
- * A process is read while it runs (remote/stack.h); it needs no preparation.
+ * A process is read while it runs (remote/stack_read.h); it needs no preparation.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "options.h"
 #include "profile_view.h"
 #include "remote_frames.h"
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 #include "remote/tasks.h"
 #include "tool.h"
 

@@ -6,7 +6,7 @@
 #define EVENTRING_TOOL_COROUTINE_GROUPS_H
 
 #include "remote/coroutines.h"
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 /* Coroutines that are suspended in the same functions at the same instructions and were
    created by the same call. */

@@ -5,7 +5,7 @@
 #define EVENTRING_TOOL_COROUTINES_EXPORT_H
 
 #include "export/export.h"
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 struct coroutines_export { /* zeroed: empty */
   struct export_function *functions; /* index is the number of a remote function, plus

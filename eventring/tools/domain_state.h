@@ -3,7 +3,7 @@
 #ifndef EVENTRING_TOOL_DOMAIN_STATE_H
 #define EVENTRING_TOOL_DOMAIN_STATE_H
 
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 enum { DOMAIN_STATE_TEXT = REMOTE_NAME + 64 };
 

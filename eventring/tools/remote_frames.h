@@ -3,7 +3,7 @@
 #ifndef EVENTRING_TOOL_REMOTE_FRAMES_H
 #define EVENTRING_TOOL_REMOTE_FRAMES_H
 
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 #include "view.h"
 
 /* Rows of a JSON array, the innermost frame first. With `locals`, frames have their

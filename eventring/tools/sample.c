@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.c: samples the stacks of live processes.
  *
- * Every period the stack of each domain of each process is read (remote/stack.h) and
+ * Every period the stack of each domain of each process is read (remote/stack_read.h) and
  * counted in a tree of that domain. The processes are not stopped, and execute no code
  * for the sampler. Time in the collector or in a wait is a node of its own, below the
  * function in which it happens.
@@ -35,7 +35,7 @@
 #include "line_notes.h"
 #include "parents.h"
 #include "reader.h"
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 #include "remote/tasks.h"
 #include "sample_tree.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 #include "sample_tree.h"
 
 enum { MOST_CELLS = 4 * PAGE_CELLS, MOST_COUNTS = 1 << 17 };

@@ -24,7 +24,7 @@
 #include "eventring/introspection.h"
 #include "remote/coroutines.h"
 #include "remote/search.h"
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 #include "remote/variables.h"
 
 enum { ARENA = 1 << 16, WORDS = ARENA / 8, DOMAINS = 4, READS = 30, MOST_MB = 512 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.c: reads a stack of a process while it runs.
+/* stack_read.c: reads a stack of a process while it runs.
  *
  * The memory of the process changes while it is copied. Two things make a copy the stack
  * of one moment: the order of the reads, which one system call does (a few, if there are
@@ -44,7 +44,7 @@
  * copy is checked against the plan (depth, the link to the frame below). If the check
  * fails, a new plan is made, link by link.
  */
-#include "remote/stack.h"
+#include "remote/stack_read.h"
 
 #include <stdlib.h>
 #include <string.h>

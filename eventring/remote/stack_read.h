@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.h: reads the stacks of another process as they were at one moment (design:
-   stack.c). */
-#ifndef EVENTRING_REMOTE_STACK_H
-#define EVENTRING_REMOTE_STACK_H
+/* stack_read.h: reads the stacks of another process as they were at one moment (design:
+   stack_read.c). */
+#ifndef EVENTRING_REMOTE_STACK_READ_H
+#define EVENTRING_REMOTE_STACK_READ_H
 
 #include "remote/functions.h"
 
