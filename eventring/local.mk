@@ -145,7 +145,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/links_table.h \
 	eventring/analysis/lives.c eventring/analysis/reach.h eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
-	eventring/analysis/read.c eventring/analysis/read.h \
+	eventring/analysis/read_all.c eventring/analysis/read_all.h \
 	eventring/analysis/rules.c eventring/analysis/rules.h eventring/analysis/saturating.h \
 	eventring/analysis/shares.c eventring/analysis/shares.h \
 	eventring/analysis/so_far.c eventring/analysis/so_far.h \

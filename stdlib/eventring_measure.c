@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "analysis/rules.h"
 #include "clock.h"
 #include "domain.h"

@@ -11,7 +11,7 @@
  * scan reads the whole recording first and gives the rows back by groups, in the order in
  * which SQLite would sort them (grouped.h): its sort takes several times as long. */
 #include "export/sql.h"
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "export/grouped.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include "analysis/gaps.h"
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "analysis/saturating.h"
 #include "analysis/so_far.h"
 #include "analysis/steps.h"

@@ -7,7 +7,7 @@
 
 #include "analysis/figures.h"
 #include "analysis/histogram.h"
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "analysis/saturating.h"
 #include "analysis/shares.h"
 #include "analysis/so_far.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "dead.h"
 #include "format/now.h"
 #include "parents.h"

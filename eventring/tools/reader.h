@@ -4,7 +4,7 @@
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
  * Each error of the file is reported once. Reading goes on where the library can
- * (analysis/read.h), so one poll may deliver only a part.
+ * (analysis/read_all.h), so one poll may deliver only a part.
  */
 #ifndef EVENTRING_TOOL_READER_H
 #define EVENTRING_TOOL_READER_H

@@ -28,7 +28,7 @@
 
 #include "analysis/gc_clock.h"
 #include "analysis/names.h"
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "analysis/steps.h"
 #include "analysis/usage.h"
 #include "format/now.h"

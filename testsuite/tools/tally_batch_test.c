@@ -6,7 +6,7 @@
 
 #include "../unit/cases.h"
 #include "../unit/draw.h"
-#include "analysis/read.h"
+#include "analysis/read_all.h"
 #include "analysis/tally.h"
 #include "eventring/probe.h"
 

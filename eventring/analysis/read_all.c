@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c: reads a whole recording. */
-#include "analysis/read.h"
+/* read_all.c: reads a whole recording. */
+#include "analysis/read_all.h"
 
 int eva_read_poll(struct eva_read *read, eventring_cursor *cursor,
                   const struct eventring_callbacks *callbacks, void *context, uint64_t max) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read.h: reads a whole recording.
+/* read_all.h: reads a whole recording.
  *
  * A poll may end before it has delivered everything (eventring_poll_end). Code that must
  * see a whole recording polls through these functions, so that it never takes a part for
@@ -9,8 +9,8 @@
  *
  * Threads: as for the cursor.
  */
-#ifndef EVENTRING_ANALYSIS_READ_H
-#define EVENTRING_ANALYSIS_READ_H
+#ifndef EVENTRING_ANALYSIS_READ_ALL_H
+#define EVENTRING_ANALYSIS_READ_ALL_H
 
 #include <stdbool.h>
 
