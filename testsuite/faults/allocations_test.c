@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/slowness.h"
 #include "domain.h"
 #include "thread.h"
 #include "lauxlib.h"
@@ -173,13 +174,8 @@ static void run_without_records(uint64_t each) {
   stress_fail_records(0);
 }
 
-static uint64_t default_step(void) {
-  const char *slowness = getenv("TEST_SLOWNESS");
-  return slowness != NULL && atoi(slowness) > 1 ? 7 : 1;
-}
-
 int main(int argc, char **argv) {
-  uint64_t step = argc > 1 ? strtoull(argv[1], NULL, 10) : default_step();
+  uint64_t step = argc > 1 ? strtoull(argv[1], NULL, 10) : slowness() > 1 ? 7 : 1;
   folder = getenv("TESTSUITE") != NULL ? getenv("TESTSUITE") : "testsuite";
   /* The guest suite is run with collections everywhere; here time counts. */
   stress_collect(false);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/slowness.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -169,12 +170,9 @@ static int try_programs(size_t cap, unsigned long first, unsigned long n) {
   return counts[RIGHT] != n;
 }
 
-/* Runs brim_test [CAP [PROGRAMS [FIRST [plain]]]]. TEST_SLOWNESS is how many times slower
-   this build is. */
+/* Runs brim_test [CAP [PROGRAMS [FIRST [plain]]]]. */
 int main(int argc, char **argv) {
-  const char *text = getenv("TEST_SLOWNESS");
-  unsigned long slowness = text != NULL ? strtoul(text, NULL, 10) : 1;
-  unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 200 / (slowness > 0 ? slowness : 1);
+  unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 200 / slowness();
   unsigned long first = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
   plain = argc > 4 && strcmp(argv[4], "plain") == 0;
   setvbuf(stdout, NULL, _IOLBF, 0);

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../unit/slowness.h"
 #include "eventring/probe.h"
 #include "eventring/tools.h"
 #include "format/format.h"
@@ -359,9 +360,7 @@ int main(int argc, char **argv) {
   static const char *const names[] = {"ended", "killed", "grown", "copy", "streamed",
                                       "str.killed"};
   enum { OWN = sizeof own / sizeof own[0] };
-  const char *slowness = getenv("TEST_SLOWNESS");
-  unsigned slow = slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1;
-  unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1500 / slow, silent = 0;
+  unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1500 / slowness(), silent = 0;
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
   printf("%-10s %-13s %8s %8s %8s %8s %8s\n", "file", "place", "flips", "same", "reported",
          "exempt", "silent");

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../unit/slowness.h"
 #include "format/checksum.h"
 #include "format/format.h"
 #include "format/packed.h"
@@ -439,9 +440,7 @@ static void make_file(const char *directory, const char *name, unsigned rounds,
 }
 
 int main(int argc, char **argv) {
-  const char *text = getenv("TEST_SLOWNESS");
-  unsigned slowness = text && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
-  most_seconds *= slowness;
+  most_seconds *= slowness();
   if (argc == 3 && strcmp(argv[1], "--make-corpus") == 0) {
     make_file(argv[2], "wrapped", 2000, 0, NULL);
     make_file(argv[2], "unwrapped", 60, 0, NULL);
@@ -456,7 +455,7 @@ int main(int argc, char **argv) {
     add_input(argv[2], argv[3]);
     return 0;
   }
-  unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : mutations_by_default / slowness;
+  unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : mutations_by_default / slowness();
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
   if (argc > 3) first_read = (unsigned)atoi(argv[3]);
   return run_all(count);

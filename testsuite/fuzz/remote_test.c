@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../unit/slowness.h"
 #include "eventring/introspection.h"
 #include "remote/coroutines.h"
 #include "remote/search.h"
@@ -322,12 +323,11 @@ static bool try_one(uint64_t number) {
 }
 
 int main(int argc, char **argv) {
-  const char *slowness = getenv("TEST_SLOWNESS");
   uint64_t processes = argc > 1 ? strtoull(argv[1], NULL, 10) : 60;
   uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000;
   struct rusage used;
   /* SIGALRM means that the reader hangs */
-  alarm(250u * (slowness ? (unsigned)strtoul(slowness, NULL, 10) : 1));
+  alarm(250 * slowness());
   arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (arena == MAP_FAILED) return 1;
   printf("seed %" PRIu64 "\n", first);
@@ -338,5 +338,5 @@ int main(int argc, char **argv) {
          " stacks, %" PRIu64 " variables, %" PRIu64 " coroutines; %ld MiB\n", processes, opened,
          domains_read, stacks, variables, coroutines, used.ru_maxrss / 1024);
   if (processes >= 60 && (opened == 0 || domains_read == 0)) return 1;
-  return used.ru_maxrss / 1024 > MOST_MB * (slowness && atoi(slowness) > 1 ? 4 : 1);
+  return used.ru_maxrss / 1024 > MOST_MB * (slowness() > 1 ? 4 : 1);
 }

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "slowness.h"
+
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #endif /* CASES_H */

@@ -10,11 +10,6 @@
 
 static char file[] = "backwards.eventring";
 
-static int slowness(void) {
-  const char *text = getenv("TEST_SLOWNESS");
-  return text && atoi(text) > 0 ? atoi(text) : 1;
-}
-
 static void start(const struct eventring_config *config) {
   struct eventring_error error;
   if (eventring_start(config, &error) != EVENTRING_OK) fail_msg("%s", error.text);

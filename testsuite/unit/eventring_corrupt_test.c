@@ -512,8 +512,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(cut_short),           cmocka_unit_test(cut_short_while_attached),
       cmocka_unit_test(not_a_recording),     cmocka_unit_test(random_mutations),
   };
-  const char *slowness = getenv("TEST_SLOWNESS");
-  if (slowness && atoi(slowness) > 1) mutations /= atoi(slowness);
+  mutations /= slowness();
   if (argc > 1) mutations = atoi(argv[1]);
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
   register_test_events();

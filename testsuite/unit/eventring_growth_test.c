@@ -187,9 +187,7 @@ static void grows_later(uint64_t start) {
 }
 
 static void grows_in_every_round(void **state) {
-  const char *slowness = getenv("TEST_SLOWNESS");
-  uint64_t step = 1291 * (slowness && atoi(slowness) > 0 ? (uint64_t)atoi(slowness) : 1);
-  for (uint64_t start = 50; start < 20000; start += step) grows_later(start);
+  for (uint64_t start = 50; start < 20000; start += 1291 * slowness()) grows_later(start);
 }
 
 static void goes_back_to_its_wish(void **state) {

@@ -21,11 +21,6 @@ static uint8_t byte_at(unsigned stream, uint64_t n) {
   return (uint8_t)((n + stream * 1000003) * 0x9e3779b97f4a7c15u >> 40);
 }
 
-static unsigned slowness(void) {
-  const char *text = getenv("TEST_SLOWNESS");
-  return text && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
-}
-
 /* Returns where the chunk begins in its stream. */
 static uint64_t write_chunk(eventring_domain *d, unsigned stream, uint64_t *written, size_t size) {
   uint8_t bytes[EVENTRING_MAX_PAYLOAD];

@@ -948,10 +948,9 @@ static void control_words(void **state) {
 /* Checks that on a disk no probe touches a page that is not there, not even in the first
    round through a ring. (On tmpfs blocks are prepared as the round reaches them.) */
 static void no_first_touch(void **state) {
-  const char *slowness = getenv("TEST_SLOWNESS");
   struct statfs fs;
   struct rusage before, after;
-  if (slowness && atoi(slowness) > 1) return; /* sanitizers touch pages of their own */
+  if (slowness() > 1) return; /* sanitizers touch pages of their own */
   if (statfs(".", &fs) != 0 || fs.f_type == 0x01021994) return;
   start_recording(EVENTRING_DEFAULT_WSIZE);
   eventring_domain *d = start_domain("touch");
