@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_points_test.c: forces the races of the block transition.
  *
- *   eventring_points_test [ROUNDS]       (default 4)
+ *   eventring_points_test [ROUNDS]       (default 2)
  *
  * The library is compiled with EVENTRING_TESTPOINTS, and with a clock that tests set;
  * here this is the clock of the system. Each step of the producer (W1 .. W6) and each of
@@ -485,7 +485,7 @@ int main(int argc, char **argv) {
       {.name = "count", .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
        .ring = EVENTRING_USER, .payload = EVENTRING_INT}};
   unsigned first;
-  int rounds = argc > 1 ? atoi(argv[1]) : 4;
+  int rounds = argc > 1 ? atoi(argv[1]) : 2;
   CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
   number_away();
   block_finished_while_read();

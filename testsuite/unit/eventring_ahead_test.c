@@ -100,26 +100,30 @@ struct heard {
   unsigned polls;
 };
 
-static void add(struct heard *heard, uint64_t value) {
-  heard->hash = (heard->hash ^ value) * 0x9e3779b97f4a7c15;
-  heard->hash ^= heard->hash >> 29;
+static inline __attribute__((always_inline)) uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 29;
 }
 
+/* Hears an event, of which there are a million: the hash is in a register meanwhile,
+   where ThreadSanitizer does not watch it. */
 static int hear_event(void *context, const struct eventring_event *e) {
   struct heard *heard = context;
-  add(heard, e->ns);
-  add(heard, (uint64_t)e->id << 32 | (uint64_t)e->domain << 16 | (uint64_t)e->kind << 8 | e->ring);
-  add(heard, e->begin_ns ^ e->value.u);
-  add(heard, (uint64_t)e->flags << 32 | e->depth);
-  if (e->size) add(heard, e->size << 8 | *(const uint8_t *)e->bytes);
+  uint64_t hash = mix(heard->hash, e->ns);
+  hash = mix(hash, (uint64_t)e->id << 32 | (uint64_t)e->domain << 16 | (uint64_t)e->kind << 8 |
+                     e->ring);
+  hash = mix(hash, e->begin_ns ^ e->value.u);
+  hash = mix(hash, (uint64_t)e->flags << 32 | e->depth);
+  if (e->size) hash = mix(hash, e->size << 8 | *(const uint8_t *)e->bytes);
+  heard->hash = hash;
   return ++heard->events == heard->most;
 }
 
 static int hear_loss(void *context, const struct eventring_loss *loss) {
   struct heard *heard = context;
   heard->losses++;
-  add(heard, loss->count);
-  add(heard, (uint64_t)loss->domain << 16 | (uint64_t)loss->ring << 8 | loss->flags);
+  heard->hash = mix(mix(heard->hash, loss->count),
+                    (uint64_t)loss->domain << 16 | (uint64_t)loss->ring << 8 | loss->flags);
   return 0;
 }
 
@@ -250,8 +254,9 @@ static void begins_late(void **state) {
 }
 
 static void damaged_files(void **state) {
-  const unsigned damage[] = {1, 2, 7, 16, 100};
-  for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+  const unsigned damage[] = {1, 7, 100, 2, 16};
+  const size_t count = slowness() > 1 ? 3 : sizeof damage / sizeof damage[0];
+  for (size_t i = 0; i < count; i++) {
     copy_file(damage[i]);
     compare(other, 0, 0);
   }

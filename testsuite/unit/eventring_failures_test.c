@@ -535,12 +535,9 @@ static unsigned open_descriptors(void) {
 enum { MOST_CALLS = 250 };
 
 /* Returns the number of the next call to fail. In a plain build each call fails in turn.
-   In a slow build, after the first 24, only every fifth call fails: later calls are
+   In a slow build, after the first 16, fewer and fewer calls fail: later calls are
    mostly rounds of one loop. */
-static unsigned after(unsigned n) {
-  const char *slowness = getenv("TEST_SLOWNESS");
-  return n < 24 || !slowness || atoi(slowness) <= 1 ? n + 1 : n + 5;
-}
+static unsigned after(unsigned n) { return slowness() == 1 ? n + 1 : n + 1 + n / 16 * 2; }
 
 static void fail_one_after_the_other(const struct scenario *s, enum call call, int number) {
   unsigned before = open_descriptors();

@@ -312,8 +312,7 @@ static bool is_needed(size_t which) {
 /* Checks that with a damaged packet only the packet's bytes are lost, which is reported
    if they are read; older bytes in the same places are valid. */
 static void test_damaged_packet(void **unused) {
-  const char *slowness = getenv("TEST_SLOWNESS");
-  size_t step = slowness && atoi(slowness) > 1 ? 13 : 3;
+  size_t step = slowness() > 1 ? 13 : 3;
   /* if the writer was killed, the newest packets may have been under way */
   for (size_t i = 0; i < PACKETS - (is_finished ? 1 : 130); i += step) {
     bool without[PACKETS] = {false}, in_header = i % 2;
