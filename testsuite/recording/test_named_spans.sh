@@ -38,12 +38,13 @@ mkdir -p pack && cat >pack/init.lua <<'END'
 return { inside = function(n) return n end, beside = function(n) return n end }
 END
 cat >ways.lua <<'END'
-local m, pack = require "m", require "pack"
-local worker = require "saros.domain".spawn(function()
-  local m = require "m"
-  while not io.open "stop" do m.work(1) end
+local m, pack, domain = require "m", require "pack", require "saros.domain"
+local worker = domain.spawn(function()
+  local m, domain = require "m", require "saros.domain"
+  while not io.open "stop" do m.work(1) domain.sleep(0.002) end
 end)
 while not io.open "stop" do
+  domain.sleep(0.002)
   m.work(1) m.outer(2) pack.inside(3) pack.beside(4)
   if not far and io.open "far" then load("function far() return 1 end", "@" .. io.open "far":read "l")() end
   if not late and io.open "later" then load("function late() return 1 end", "@late.lua")() end

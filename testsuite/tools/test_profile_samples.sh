@@ -45,18 +45,20 @@ is "domains of children" 2 "$(query children.json '[.rows[].domain_name] | uniqu
 is "each has its rows" true "$(query children.json \
   '[.rows[] | select(.line == 0 and .source == "work.lua")] | length == 2')"
 
-# Short ones: each that runs for 50 ms is seen, and what was missed is said
-cat >short.lua <<'END'
+# Short ones: each that runs for 50 ms is seen, and what was missed is said. Where the sampler is
+# slow there are half as many, which run longer: what is not seen at once is tried again.
+many=$((TEST_SLOWNESS > 1 ? 10 : 20))
+cat >short.lua <<END
 local begun = os.clock()
-while os.clock() - begun < 0.05 do end
+while os.clock() - begun < 0.05 * $((TEST_SLOWNESS > 1 ? 3 : 1)) do end
 END
 # On a busy machine some are not; those are counted.
 sample_short_ones() {
   profile --children --hz 1000 --json --top 0 -- \
-    sh -c 'for i in $(seq 20); do "$1" short.lua; done' sh "$SAROS" >short.json 2>err || fail "short: $(cat err)"
+    sh -c 'for i in $(seq "$2"); do "$1" short.lua; done' sh "$SAROS" $many >short.json 2>err || fail "short: $(cat err)"
   is "short children" true "$(query short.json '.loss.unsampled <= .total.processes and
     .loss.unseen_ms >= 10 and .total.domains + .loss.unsampled >= .total.processes')"
-  [ "$(query short.json '.total.processes >= 18 and .total.domains >= 18')" = true ]
+  [ "$(query short.json "[.total.processes, .total.domains] | min >= $((many * 9 / 10))")" = true ]
 }
 until_so sample_short_ones || fail "short children: $(jq -c '[.total, .loss]' short.json)"
 profile --children --hz 1000 -- sh -c '"$1" short.lua' sh "$SAROS" >short.txt 2>err || fail "short: $(cat err)"
