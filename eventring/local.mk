@@ -198,6 +198,7 @@ libexport_a_SOURCES = \
 	eventring/export/otlp_write.c eventring/export/otlp_write.h \
 	eventring/export/protobuf.h \
 	eventring/export/grouped.c eventring/export/grouped.h \
+	eventring/export/kept_rows.c eventring/export/kept_rows.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/strings.h \
 	eventring/export/sql.h eventring/export/sqlite.c \

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #ifdef HAVE_SQLITE
-#include <sqlite3.h>
+#include "export/kept_rows.h"
 
 enum {
   POLLED = 2048,
@@ -36,7 +36,7 @@ void export_sqlite_configure(void) {
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/* ---- Rows of the last poll: cells and, behind them, their texts ------------------- */
+/* ---- Rows of the last poll --------------------------------------------------------- */
 
 struct table {
   sqlite3_vtab base;
@@ -49,10 +49,7 @@ struct scan {
   sqlite3_vtab_cursor base;
   eventring_cursor *cursor;
   struct export_rows *rows;
-  struct export_cell *cells;
-  size_t cell_count, cell_room;
-  char *text;
-  size_t text_size, text_room;
+  struct export_kept kept;
   size_t at; /* first cell of the present row */
   /* Instead of these, if SQLite gets the rows by groups: */
   struct export_grouped *grouped;
@@ -65,40 +62,11 @@ struct scan {
   sqlite3_int64 number;
 };
 
-static bool grow(void **memory, size_t *room, size_t needed, size_t size) {
-  if (needed <= *room) return true;
-  size_t more = 2 * needed + 64;
-  void *grown = realloc(*memory, more * size);
-  if (!grown) return false;
-  *memory = grown;
-  *room = more;
-  return true;
-}
-
-/* Keeps a row. Until the poll is over, texts are kept as offsets, since they move when
-   the memory grows. */
 static int keep_row(void *context, enum export_table table, const struct export_cell *cells) {
   struct scan *scan = context;
   (void)table;
   if (scan->grouped) return (scan->error = export_grouped_add(scan->grouped, cells)) ? -1 : 0;
-  if (!grow((void **)&scan->cells, &scan->cell_room, scan->cell_count + (size_t)scan->columns,
-            sizeof *cells))
-    return -1;
-  struct export_cell *row = &scan->cells[scan->cell_count];
-  scan->cell_count += (size_t)scan->columns;
-  for (uint32_t left = scan->used; left; left &= left - 1) {
-    const int i = __builtin_ctz(left);
-    struct export_cell *to = &row[i];
-    *to = cells[i];
-    if (to->type != EXPORT_STRING) continue;
-    if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size + 1, 1))
-      return -1;
-    memcpy(scan->text + scan->text_size, to->text, to->size);
-    to->text = NULL;
-    to->number.i = (int64_t)scan->text_size;
-    scan->text_size += to->size;
-  }
-  return 0;
+  return export_keep_row(&scan->kept, cells, scan->columns, scan->used) ? 0 : -1;
 }
 
 /* ---- A scan ----------------------------------------------------------------------- */
@@ -123,8 +91,9 @@ static int fill(struct scan *scan) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, export_rows_event,
                                                        export_rows_lost};
   struct export_sql *sql = table_of(scan)->sql;
-  scan->at = scan->cell_count = scan->text_size = 0;
-  while (!scan->cell_count && !scan->over && !export_rows_failed(scan->rows)) {
+  scan->at = 0;
+  export_kept_clear(&scan->kept);
+  while (!scan->kept.cell_count && !scan->over && !export_rows_failed(scan->rows)) {
     int polled = eva_read_poll(&scan->read, scan->cursor, &callbacks, scan->rows, POLLED);
     if (polled < 0) sql->damage(sql->context, eventring_cursor_error(scan->cursor)->text);
     if (!scan->read.is_over) continue;
@@ -175,8 +144,7 @@ static void end_scan(struct scan *scan) {
 static int scan_close(sqlite3_vtab_cursor *base) {
   struct scan *scan = (struct scan *)base;
   end_scan(scan);
-  free(scan->cells);
-  free(scan->text);
+  export_kept_free(&scan->kept);
   free(scan);
   return SQLITE_OK;
 }
@@ -216,27 +184,20 @@ static int scan_next(sqlite3_vtab_cursor *base) {
   if (scan->grouped) return next_grouped(scan);
   scan->at += (size_t)scan->columns;
   scan->number++;
-  return scan->at < scan->cell_count || scan->over ? SQLITE_OK : fill(scan);
+  return scan->at < scan->kept.cell_count || scan->over ? SQLITE_OK : fill(scan);
 }
 
 static int scan_eof(sqlite3_vtab_cursor *base) {
   const struct scan *scan = (struct scan *)base;
-  return scan->grouped ? !scan->row : scan->at >= scan->cell_count;
+  return scan->grouped ? !scan->row : scan->at >= scan->kept.cell_count;
 }
 
 static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int column) {
   const struct scan *scan = (struct scan *)base;
-  const struct export_cell *cell =
-      scan->grouped ? &scan->row[column] : &scan->cells[scan->at + (size_t)column];
-  const char *text = scan->grouped ? cell->text : scan->text + cell->number.i;
-  switch (cell->type) {
-    case EXPORT_INTEGER: sqlite3_result_int64(to, cell->number.i); break;
-    case EXPORT_REAL: sqlite3_result_double(to, cell->number.d); break;
-    case EXPORT_STRING:
-      sqlite3_result_text(to, text, (int)cell->size, SQLITE_TRANSIENT);
-      break;
-    default: sqlite3_result_null(to); break;
-  }
+  const struct export_cell cell = scan->grouped
+                                      ? scan->row[column]
+                                      : export_kept_cell(&scan->kept, scan->at + (size_t)column);
+  export_cell_result(&cell, to, SQLITE_TRANSIENT);
   return SQLITE_OK;
 }
 
@@ -255,20 +216,16 @@ static int find_table(const char *name) {
 
 static int connect_table(sqlite3 *db, void *sql, int count, const char *const *words,
                          sqlite3_vtab **out, char **error) {
-  char declared[1024];
+  char columns[EXPORT_COLUMN_LIST], declared[sizeof columns + 32];
   (void)error;
   int is = count > 2 ? find_table(words[2]) : -1;
   if (is < 0) return SQLITE_ERROR;
   struct table *table = sqlite3_malloc(sizeof *table);
   if (!table) return SQLITE_NOMEM;
   *table = (struct table){.sql = sql, .is = (enum export_table)is};
-  const struct export_column *column = export_table_columns(table->is, &table->columns);
-  int used = snprintf(declared, sizeof declared, "create table x(");
-  for (int i = 0; i < table->columns; i++)
-    used += snprintf(declared + used, sizeof declared - (size_t)used, "%s\"%s\" %s",
-                     i ? ", " : "", column[i].name,
-                     strcmp(column[i].type, "ANY") == 0 ? "" : column[i].type);
-  snprintf(declared + used, sizeof declared - (size_t)used, ")");
+  export_table_columns(table->is, &table->columns);
+  export_column_list(columns, table->is);
+  snprintf(declared, sizeof declared, "create table x(%s)", columns);
   *out = &table->base;
   return sqlite3_declare_vtab(db, declared);
 }

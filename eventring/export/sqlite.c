@@ -2,10 +2,11 @@
 /* sqlite.c: a database of SQLite, with the tables of tables.def.
  *
  * The database is written in one transaction, without a journal: an unfinished file is
- * removed. Memory: the cache of pages, 8 MiB.
+ * removed. Memory: the cache of pages, 8 MiB, and up to BATCH rows of each table.
  *
- * The statement that inserts a row is kept with its values. A value that equals that of
- * the row before, as most texts and many numbers do, is not bound again. */
+ * To run a statement costs SQLite about as much as to insert a row. So rows are kept
+ * until there are BATCH of a table. Then one statement inserts them all: it selects from
+ * a virtual table, `kept_NAME`, whose rows are the kept ones. */
 #include "export/event_formats.h"
 #include "export/rows.h"
 #include "export/sql.h"
@@ -14,17 +15,25 @@
 #include <stdlib.h>
 
 #ifdef HAVE_SQLITE
-#include <sqlite3.h>
+#include "export/kept_rows.h"
+
+enum { BATCH = 256 };
+
+struct sqlite;
+/* The rows of a table that are not inserted yet. */
+struct pile {
+  struct sqlite *sqlite;
+  enum export_table table;
+  int columns;
+  struct export_kept kept;
+  sqlite3_stmt *insert; /* inserts the kept rows */
+};
 
 struct sqlite {
   struct export_run *run;
   struct export_rows *rows;
   sqlite3 *db;
-  sqlite3_stmt *insert[EXPORT_TABLES];
-  /* the values bound in the statements; all zero: NULL */
-  struct export_cell bound[EXPORT_TABLES][EXPORT_MOST_COLUMNS];
-  int columns[EXPORT_TABLES];
-  uint64_t count;
+  struct pile piles[EXPORT_TABLES];
 };
 
 static int fail(struct sqlite *s) {
@@ -38,58 +47,133 @@ static int run_sql(struct sqlite *s, const char *sql) {
   return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s);
 }
 
-static void bind(sqlite3_stmt *to, int at, const struct export_cell *cell) {
-  switch (cell->type) {
-    case EXPORT_INTEGER: sqlite3_bind_int64(to, at, cell->number.i); break;
-    case EXPORT_REAL: sqlite3_bind_double(to, at, cell->number.d); break;
-    case EXPORT_STRING:
-      sqlite3_bind_text(to, at, cell->text, (int)cell->size, SQLITE_STATIC);
-      break;
-    default: sqlite3_bind_null(to, at); break;
-  }
+/* ---- The virtual table of the kept rows ------------------------------------------- */
+
+struct kept_table {
+  sqlite3_vtab base;
+  struct pile *pile;
+};
+
+struct kept_cursor {
+  sqlite3_vtab_cursor base;
+  const struct pile *pile;
+  size_t at; /* first cell of the present row */
+};
+
+static int connect_kept(sqlite3 *db, void *pile, int count, const char *const *words,
+                        sqlite3_vtab **out, char **error) {
+  char columns[EXPORT_COLUMN_LIST], declared[sizeof columns + 32];
+  (void)count, (void)words, (void)error;
+  struct kept_table *table = calloc(1, sizeof *table);
+  if (!table) return SQLITE_NOMEM;
+  table->pile = pile;
+  *out = &table->base;
+  export_column_list(columns, table->pile->table);
+  snprintf(declared, sizeof declared, "create table x(%s)", columns);
+  return sqlite3_declare_vtab(db, declared);
 }
 
-/* Tells whether a cell is the same as the bound one. (A text counts as equal only if it
-   is at the same address, since SQLite reads it from there when the row is inserted.) */
-static bool is_bound(const struct export_cell *bound, const struct export_cell *cell) {
-  if (bound->type != cell->type) return false;
-  if (cell->type == EXPORT_STRING) return bound->text == cell->text && bound->size == cell->size;
-  return cell->type == EXPORT_NULL || bound->number.i == cell->number.i;
+static int disconnect_kept(sqlite3_vtab *table) {
+  free(table);
+  return SQLITE_OK;
+}
+
+static int plan_kept(sqlite3_vtab *table, sqlite3_index_info *info) {
+  (void)table;
+  info->estimatedCost = BATCH;
+  return SQLITE_OK;
+}
+
+static int open_kept(sqlite3_vtab *base, sqlite3_vtab_cursor **out) {
+  struct kept_cursor *cursor = calloc(1, sizeof *cursor);
+  if (!cursor) return SQLITE_NOMEM;
+  cursor->pile = ((const struct kept_table *)base)->pile;
+  *out = &cursor->base;
+  return SQLITE_OK;
+}
+
+static int close_kept(sqlite3_vtab_cursor *cursor) {
+  free(cursor);
+  return SQLITE_OK;
+}
+
+static int begin_kept(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
+                      sqlite3_value **arguments) {
+  (void)plan, (void)text, (void)count, (void)arguments;
+  ((struct kept_cursor *)base)->at = 0;
+  return SQLITE_OK;
+}
+
+static int next_kept(sqlite3_vtab_cursor *base) {
+  struct kept_cursor *cursor = (struct kept_cursor *)base;
+  cursor->at += (size_t)cursor->pile->columns;
+  return SQLITE_OK;
+}
+
+static int end_of_kept(sqlite3_vtab_cursor *base) {
+  const struct kept_cursor *cursor = (const struct kept_cursor *)base;
+  return cursor->at >= cursor->pile->kept.cell_count;
+}
+
+static int column_of_kept(sqlite3_vtab_cursor *base, sqlite3_context *to, int column) {
+  const struct kept_cursor *cursor = (const struct kept_cursor *)base;
+  const struct export_cell cell =
+      export_kept_cell(&cursor->pile->kept, cursor->at + (size_t)column);
+  export_cell_result(&cell, to, SQLITE_STATIC); /* copied into its row at once */
+  return SQLITE_OK;
+}
+
+static int number_of_kept(sqlite3_vtab_cursor *base, sqlite3_int64 *number) {
+  const struct kept_cursor *cursor = (const struct kept_cursor *)base;
+  *number = (sqlite3_int64)(cursor->at / (size_t)cursor->pile->columns);
+  return SQLITE_OK;
+}
+
+/* Without xCreate, a connection has a table of the module's name from the start. */
+static const sqlite3_module module = {
+    .xConnect = connect_kept, .xDisconnect = disconnect_kept, .xBestIndex = plan_kept,
+    .xOpen = open_kept, .xClose = close_kept, .xFilter = begin_kept, .xNext = next_kept,
+    .xEof = end_of_kept, .xColumn = column_of_kept, .xRowid = number_of_kept};
+
+/* ---- Writing ---------------------------------------------------------------------- */
+
+static int insert_kept(struct pile *pile) {
+  int result = sqlite3_step(pile->insert);
+  sqlite3_reset(pile->insert);
+  export_kept_clear(&pile->kept);
+  return result == SQLITE_DONE ? 0 : fail(pile->sqlite);
 }
 
 static int put_row(void *context, enum export_table table, const struct export_cell *cells) {
-  enum { SHOWN = 4096 };
   struct sqlite *s = context;
-  sqlite3_stmt *insert = s->insert[table];
-  struct export_cell *bound = s->bound[table];
-  for (int i = 0; i < s->columns[table]; i++) {
-    if (is_bound(&bound[i], &cells[i])) continue;
-    bind(insert, i + 1, &cells[i]);
-    bound[i] = cells[i];
-  }
-  int result = sqlite3_step(insert);
-  sqlite3_reset(insert);
-  if (result != SQLITE_DONE) return fail(s);
-  if (++s->count % SHOWN == 0) s->run->progress(s->run->progress_context);
+  struct pile *pile = &s->piles[table];
+  if (!export_keep_row(&pile->kept, cells, pile->columns, UINT32_MAX >> (32 - pile->columns)))
+    return -1;
+  if (pile->kept.cell_count < BATCH * (size_t)pile->columns) return 0;
+  if (insert_kept(pile) != 0) return 1;
+  s->run->progress(s->run->progress_context);
   return s->run->error[0] != '\0';
 }
 
+static int insert_all(struct sqlite *s) {
+  int result = 0;
+  for (int t = 0; !result && t < EXPORT_TABLES; t++) result = insert_kept(&s->piles[t]);
+  return result;
+}
+
 static int make_table(struct sqlite *s, enum export_table table) {
-  char create[1024], insert[256];
-  int count, used = snprintf(create, sizeof create, "create table %s(", export_table_name(table));
-  int filled = snprintf(insert, sizeof insert, "insert into %s values(", export_table_name(table));
-  const struct export_column *column = export_table_columns(table, &count);
-  for (int i = 0; i < count; i++) {
-    const char *type = strcmp(column[i].type, "ANY") == 0 ? "" : column[i].type;
-    used += snprintf(create + used, sizeof create - (size_t)used, "%s\"%s\" %s", i ? ", " : "",
-                     column[i].name, type);
-    filled += snprintf(insert + filled, sizeof insert - (size_t)filled, i ? ",?" : "?");
-  }
-  snprintf(create + used, sizeof create - (size_t)used, ")");
-  snprintf(insert + filled, sizeof insert - (size_t)filled, ")");
-  s->columns[table] = count;
-  if (run_sql(s, create) != 0) return 1;
-  return sqlite3_prepare_v2(s->db, insert, -1, &s->insert[table], NULL) == SQLITE_OK ? 0 : fail(s);
+  const char *name = export_table_name(table);
+  struct pile *pile = &s->piles[table];
+  char columns[EXPORT_COLUMN_LIST], sql[sizeof columns + 128], kept[64];
+  *pile = (struct pile){.sqlite = s, .table = table};
+  export_table_columns(table, &pile->columns);
+  export_column_list(columns, table);
+  snprintf(sql, sizeof sql, "create table %s(%s)", name, columns);
+  if (run_sql(s, sql) != 0) return 1;
+  snprintf(kept, sizeof kept, "kept_%s", name);
+  if (sqlite3_create_module(s->db, kept, &module, pile) != SQLITE_OK) return fail(s);
+  snprintf(sql, sizeof sql, "insert into main.%s select * from %s", name, kept);
+  return sqlite3_prepare_v2(s->db, sql, -1, &pile->insert, NULL) == SQLITE_OK ? 0 : fail(s);
 }
 
 /* Opens the database. SQLite takes an empty file for a new database. The caller has
@@ -106,7 +190,10 @@ static int open_database(struct sqlite *s) {
 }
 
 static void close_all(struct sqlite *s) {
-  for (int t = 0; t < EXPORT_TABLES; t++) sqlite3_finalize(s->insert[t]);
+  for (int t = 0; t < EXPORT_TABLES; t++) {
+    sqlite3_finalize(s->piles[t].insert);
+    export_kept_free(&s->piles[t].kept);
+  }
   if (sqlite3_close(s->db) != SQLITE_OK) fail(s);
   export_rows_free(s->rows);
   free(s);
@@ -135,7 +222,8 @@ static int on_open(void *state, const struct eventring_event *e) {
 static int finish(void *state) {
   struct sqlite *s = state;
   struct export_run *run = s->run;
-  if (!run->error[0] && export_rows_end(s->rows) == 0) run_sql(s, "commit");
+  if (!run->error[0] && export_rows_end(s->rows) == 0 && insert_all(s) == 0)
+    run_sql(s, "commit");
   const bool failed = export_rows_failed(s->rows);
   close_all(s);
   return run->error[0] || failed ? -1 : 0;
