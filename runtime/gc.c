@@ -633,20 +633,32 @@ static bool is_recollection_due(const Domain *d) {
   return unlikely(at != 0) && heap_debt(&d->heap) >= at;
 }
 
-/* Notes whether a hosted heap has enough memory after an emergency. If finalizers ran,
- * another collection finds more. If nothing at all is left, each gc_check becomes an
- * emergency. */
-static NOINLINE void reckon_memory(lua_State *L, bool finalized) {
+/* Returns whether a hosted heap has enough memory after an emergency. What finalizers
+ * held is found by another collection. If very many wait, more of them run each time, so
+ * that few collections free what all of them hold. */
+static HostedNeed need_after_finalizers(lua_State *L, bool finalized) {
   Domain *d = L->domain;
   HostedNeed need = heap_hosted_need(&d->heap);
-  if (need != HOSTED_ENOUGH && finalized) {
+  bool left = finalized;
+  for (size_t most = 2 * FINALIZERS_AT_ONCE; left && need != HOSTED_ENOUGH; most *= 2) {
+    left = d->gc.finalizers.n > 0;
     gc_enter(L);
     full_cycle(d, EV_REASON_EMERGENCY);
     gc_leave(L);
     need = heap_hosted_need(&d->heap);
+    if (left && need != HOSTED_ENOUGH) gc_run_finalizers(L, most);
   }
-  d->gc.memory_due = need != HOSTED_ENOUGH;
+  return need;
+}
+
+/* Notes whether an error is due in a hosted heap after an emergency. If nothing at all is
+ * left, each gc_check becomes an emergency. */
+static NOINLINE void reckon_memory(lua_State *L, bool finalized) {
+  Domain *d = L->domain;
+  HostedNeed need = need_after_finalizers(L, finalized);
+  d->gc.memory_due = need == HOSTED_SHORT || need == HOSTED_EMPTY;
   d->gc.emergency = need == HOSTED_EMPTY;
+  if (d->gc.memory_due) heap_hosted_note_error(&d->heap);
 }
 
 /* Collects what is due and runs finalizers; returns whether it was an emergency. */

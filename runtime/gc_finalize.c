@@ -34,14 +34,21 @@
 #define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
 #define REVIVE_WORK 96    /* work of making one object grey again */
 
+/* Makes room for one more object in the list of those with finalizers. */
+static NOINLINE void make_room_for_finalizer(lua_State *L) {
+  Domain *d = L->domain;
+  GcVector *all = &d->gc.finalizable;
+  size_t size = all->capacity * 2 * sizeof *all->items, given = 0;
+  gc_collect_for(L, size, false);
+  while (!GC_TRY_ROOM(d, all))
+    if (!heap_is_hosted(&d->heap) || !heap_hosted_give_back(d, size, &given)) error_memory(L);
+}
+
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
   GcVector *all = &d->gc.finalizable;
   if ((o->gc & GC_FINALIZE) || d->gc.closing) return;
-  if (!GC_TRY_ROOM(d, all)) {
-    gc_collect_for(L, all->capacity * 2 * sizeof *all->items, false);
-    if (!GC_TRY_ROOM(d, all)) error_memory(L);
-  }
+  if (!GC_TRY_ROOM(d, all)) make_room_for_finalizer(L);
   o->gc |= GC_FINALIZE;
   all->items[all->n++] = o;
 }

@@ -249,9 +249,11 @@ typedef struct Heap {
   size_t nhosted;           /* number of blocks in `hosted` */
   Block *hosted_last;       /* block found last; or NULL */
   void *reserve;            /* linked memory of spare blocks; or NULL */
-  uint32_t nreserve;
+  uint8_t nreserve;
   bool needs_holes;         /* the reserve is enough only with the long holes: taking one
                              * of the last is an emergency */
+  uint32_t warned_lines;    /* lines that were free when the last error for want of memory
+                             * was due; 0 if there was enough since */
   size_t recollect_at;      /* debt at which everything is collected again, since the last
                              * emergency could not fill the reserve; 0 if it is full */
   /* Sampling (memprof.c). The block that makes heap_asked_at_cursor exceed sample_at,
@@ -432,15 +434,20 @@ void heap_hosted_keep_reserve(Heap *h);
 /* Notes that a block of class HEAP_LONG_HOLE or more was taken, if Heap.needs_holes. */
 void heap_hosted_hole_taken(Domain *d);
 /* Whether, after everything was collected, there is enough for what is allocated until
- * the next gc_check. HOSTED_SHORT: an error is due. HOSTED_EMPTY: each gc_check is an
- * emergency from now on, until there is more. */
-typedef enum HostedNeed { HOSTED_ENOUGH, HOSTED_SHORT, HOSTED_EMPTY } HostedNeed;
+ * the next gc_check. HOSTED_SHORT: an error is due. HOSTED_WARNED: there is too little,
+ * but not much less than at the last error. HOSTED_EMPTY: an error is due, and each
+ * gc_check is an emergency from now on, until there is more. */
+typedef enum HostedNeed { HOSTED_ENOUGH, HOSTED_WARNED, HOSTED_SHORT, HOSTED_EMPTY } HostedNeed;
 HostedNeed heap_hosted_need(Heap *h);
+/* Notes what is left for the program when an error for want of memory is due. */
+void heap_hosted_note_error(Heap *h);
 /* Tells whether the allocator could give `size` bytes now. */
 bool heap_hosted_could_take(Heap *h, size_t size);
-/* Gives free blocks back to the allocator, or a block of the reserve if there are none,
- * and notes an emergency. Returns false if there was nothing to give. */
-bool heap_hosted_give_back(Domain *d);
+/* Gives a free block back to the allocator, or one of the reserve if there is none, after
+ * it has refused `wanted` bytes, and notes an emergency. *given counts the bytes given
+ * back for this request. Returns false if these are enough, or if there was nothing to
+ * give. */
+bool heap_hosted_give_back(Domain *d, size_t wanted, size_t *given);
 void heap_hosted_close(Heap *h);
 
 /* Allocates memory outside blocks, extents and mappings: the allocator's if hosted, else

@@ -20,13 +20,19 @@
  *
  * Refusals. Allocations do not collect, so the heap holds a reserve: some blocks, in
  * proportion to its size. A refused block is taken from the reserve. For any other
- * refused request all free blocks, then as much of the reserve as is needed, are given
- * back to the allocator, which is asked again. In both cases an emergency is noted: the
- * next gc_check collects everything, and fills the reserve again. If the reserve cannot
- * get two blocks, the error is raised then, rather than by an allocation that finds no
- * memory, so that it comes after a collection: a reserve is enough until the next
- * gc_check, even if the program goes on after the error (heap_hosted_need). When it is
- * empty, each gc_check is an emergency, since what was alive at the last one may be dead.
+ * refused request free blocks, then those of the reserve, are given back to the allocator
+ * one by one, which is asked again after each; no more than would be enough if they lay
+ * side by side, since the allocator may keep them. In both cases an emergency is noted:
+ * the next gc_check collects everything, and fills the reserve again. If the reserve
+ * cannot get two blocks, the error is raised then, rather than by an allocation that
+ * finds no memory, so that it comes after a collection: a reserve is enough until the next
+ * gc_check, even if the program goes on after the error (heap_hosted_need).
+ *
+ * What is left then is for what the program does about the error: messages, tracebacks,
+ * closing of variables, a next call. So the next error is due when half of that is used
+ * (Heap.warned_lines), not at each collection that finds as little memory as before. When
+ * no block and no long hole is left, each gc_check is an emergency, since what was alive
+ * at the last one may be dead, and an error.
  *
  * Where the reserve could not be filled, everything is collected again once a little more
  * was allocated (Heap.recollect_at): blocks are wholly free then, before survivors have
@@ -248,8 +254,8 @@ static void *block_memory(Domain *d) {
 
 bool heap_hosted_grow(Domain *d) {
   Heap *h = &d->heap;
-  while (!make_slot(h))
-    if (!heap_hosted_give_back(d)) return false;
+  for (size_t given = 0; !make_slot(h);)
+    if (!heap_hosted_give_back(d, table_bytes(2 * h->nhosted + 2), &given)) return false;
   if (h->vacant.first == NULL && !add_header(d)) return false;
   void *memory = block_memory(d);
   if (memory == NULL) return false;
@@ -293,20 +299,23 @@ void heap_hosted_drop(Heap *h, Chunk **link) {
 
 /* ---- refusals ------------------------------------------------------------ */
 
-static bool give_free_blocks(Heap *h) {
-  bool any = false;
-  for (Block *b = h->free.first, *next; b != NULL; b = next) {
-    next = b->next;
-    if (!chunk_of_block(b)->hosted) continue;
-    heap_hosted_vacate(h, b);
-    any = true;
-  }
-  return any;
+static bool give_free_block(Heap *h) {
+  Block *b = h->free.last;
+  while (b != NULL && !chunk_of_block(b)->hosted) b = b->prev;
+  if (b != NULL) heap_hosted_vacate(h, b);
+  return b != NULL;
 }
 
-bool heap_hosted_give_back(Domain *d) {
+/* Tells whether the bytes are more than enough for the request, wherever in the blocks
+ * that were given back its memory begins and ends. */
+static bool is_ample(size_t given, size_t wanted) { return given / 2 >= wanted + HEAP_BLOCK_SIZE; }
+
+bool heap_hosted_give_back(Domain *d, size_t wanted, size_t *given) {
+  Heap *h = &d->heap;
   gc_note_emergency(d);
-  return give_free_blocks(&d->heap) || give_reserve_block(&d->heap);
+  if (is_ample(*given, wanted) || !(give_free_block(h) || give_reserve_block(h))) return false;
+  *given += HEAP_BLOCK_SIZE;
+  return true;
 }
 
 /* Fills the reserve from free blocks that the allocator does not get back. The reserve
@@ -339,9 +348,18 @@ static size_t free_lines_of(const BlockClasses *classes) {
   return lines;
 }
 
+static size_t lines_in_holes(const Heap *h) {
+  return free_lines_of(&h->warm) + free_lines_of(&h->cold);
+}
+
 static bool has_much_room(const Heap *h) {
-  return free_lines_of(&h->warm) + free_lines_of(&h->cold) >=
-         (size_t)h->nblocks * HEAP_BLOCK_LINES / ROOM_SHARE;
+  return lines_in_holes(h) >= (size_t)h->nblocks * HEAP_BLOCK_LINES / ROOM_SHARE;
+}
+
+/* Returns the lines that may be allocated before the allocator is asked. */
+static size_t lines_at_hand(const Heap *h) {
+  size_t current = (size_t)(h->hole.end - h->cursor) >> HEAP_LINE_SHIFT;
+  return ((size_t)h->nreserve + h->nfree) * HEAP_BLOCK_LINES + lines_in_holes(h) + current;
 }
 
 static size_t recollect_after(const Heap *h, HostedNeed need) {
@@ -361,12 +379,25 @@ void heap_hosted_hole_taken(Domain *d) {
   gc_note_emergency(d);
 }
 
+static bool is_warned(const Heap *h) {
+  return h->warned_lines != 0 && lines_at_hand(h) > h->warned_lines / 2;
+}
+
+void heap_hosted_note_error(Heap *h) {
+  size_t lines = lines_at_hand(h);
+  h->warned_lines = lines == 0 ? 1 : lines < UINT32_MAX ? (uint32_t)lines : UINT32_MAX;
+}
+
 HostedNeed heap_hosted_need(Heap *h) {
-  uint32_t left = h->nreserve + h->nfree;
+  uint32_t left = h->nreserve + h->nfree, long_holes = count_long_holes(h);
   bool blocks = left >= least_reserve(h) || left >= LONG_HOLES,
-       holes = !blocks && left + count_long_holes(h) >= LONG_HOLES,
+       holes = !blocks && left + long_holes >= LONG_HOLES,
        enough = blocks || holes || (left > 0 && has_much_room(h));
-  HostedNeed need = enough ? HOSTED_ENOUGH : left > 0 ? HOSTED_SHORT : HOSTED_EMPTY;
+  HostedNeed need = enough                  ? HOSTED_ENOUGH
+                    : left + long_holes == 0 ? HOSTED_EMPTY
+                    : is_warned(h)           ? HOSTED_WARNED
+                                             : HOSTED_SHORT;
+  if (enough) h->warned_lines = 0;
   h->needs_holes = holes;
   h->recollect_at = recollect_after(h, need);
   return need;
@@ -377,7 +408,9 @@ bool heap_hosted_could_take(Heap *h, size_t size) {
   if (size <= (size_t)h->nreserve * HEAP_BLOCK_SIZE) return true;
   size += sizeof(LargeHeader) + (size >> HEAP_CARD_SHIFT) + HEAP_LINE_SIZE;
   void *probe = ask(h, NULL, 0, size);
-  if (probe == NULL && give_free_blocks(h)) probe = ask(h, NULL, 0, size);
+  for (size_t given = 0; probe == NULL && !is_ample(given, size) && give_free_block(h);
+       given += HEAP_BLOCK_SIZE)
+    probe = ask(h, NULL, 0, size);
   give(h, probe, size);
   return probe != NULL;
 }
@@ -390,7 +423,8 @@ void *heap_memory_try_resize(Domain *d, void *p, size_t old, size_t size) {
 
 void *heap_memory_resize(Domain *d, void *p, size_t old, size_t size) {
   void *memory = heap_memory_try_resize(d, p, old, size);
-  while (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
+  size_t given = 0;
+  while (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d, size, &given))
     memory = ask(&d->heap, p, old, size);
   return memory;
 }

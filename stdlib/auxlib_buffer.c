@@ -48,11 +48,15 @@ static void *reallocate_box(lua_State *L, const Box *box, size_t size) {
 static void *resize_box(lua_State *L, int idx, size_t size) {
   Box *box = lua_touserdata(L, idx);
   void *block = reallocate_box(L, box, size);
-  if (l_unlikely(block == NULL && size > 0)) { /* garbage may occupy the memory */
+  /* garbage may occupy the memory; what finalizers used is garbage only after they ran */
+  for (int i = 0; i < 2 && l_unlikely(block == NULL && size > 0); i++) {
     lua_gc(L, LUA_GCCOLLECT);
-    do block = reallocate_box(L, box, size);
-    while (block == NULL && heap_is_hosted(&L->domain->heap) && heap_hosted_give_back(L->domain));
+    block = reallocate_box(L, box, size);
   }
+  for (size_t given = 0; l_unlikely(block == NULL && size > 0) &&
+                         heap_is_hosted(&L->domain->heap) &&
+                         heap_hosted_give_back(L->domain, size, &given);)
+    block = reallocate_box(L, box, size);
   if (l_unlikely(block == NULL && size > 0)) {
     lua_pushliteral(L, "not enough memory");
     lua_error(L);

@@ -67,12 +67,16 @@ static void keep_spare(Arena *arena) {
   d->compile_spare_bytes = chunk_bytes(chunk->size);
 }
 
-/* Returns zeroed memory, or NULL if there is none. */
-static void *new_chunk(Domain *d, size_t bytes) {
-  void *memory = heap_memory_zeroed(d, bytes);
-  while (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
-    memory = heap_memory_zeroed(d, bytes);
-  return memory;
+/* Makes a chunk of zeroed memory: of `size` bytes, or of `least` where an allocator
+ * refuses more. Returns NULL if there is no memory. */
+static ArenaChunk *new_chunk(Domain *d, size_t size, size_t least) {
+  ArenaChunk *chunk = heap_memory_zeroed(d, chunk_bytes(size));
+  if (chunk == NULL && heap_is_hosted(&d->heap)) size = least;
+  for (size_t given = 0; chunk == NULL && heap_is_hosted(&d->heap) &&
+                         heap_hosted_give_back(d, chunk_bytes(size), &given);)
+    chunk = heap_memory_zeroed(d, chunk_bytes(size));
+  if (chunk != NULL) chunk->size = size;
+  return chunk;
 }
 
 /* Returns the size up to which chunks double: 64 KiB if an allocator provides them. Only
@@ -87,11 +91,11 @@ static void add_chunk(Arena *arena, size_t least) {
   size_t largest = largest_chunk(arena->L->domain);
   if (size > largest) size = largest;
   if (size < least) size = least;
+  if (least < FIRST_CHUNK) least = FIRST_CHUNK;
   ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) || stress_allocation_fails()
                           ? NULL
-                          : new_chunk(arena->L->domain, chunk_bytes(size));
+                          : new_chunk(arena->L->domain, size, least);
   if (chunk == NULL) error_memory(arena->L);
-  chunk->size = size;
   use_chunk(arena, chunk);
 }
 

@@ -17,6 +17,11 @@ testsuite_faults_allocators_test_LDADD = $(LINK_STDLIB)
 check_PROGRAMS += testsuite/faults/brim_test
 testsuite_faults_brim_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_brim_test_LDADD = $(LINK_STDLIB)
+
+check_PROGRAMS += testsuite/faults/usable_test
+testsuite_faults_usable_test_SOURCES = testsuite/faults/usable_test.c
+testsuite_faults_usable_test_CPPFLAGS = $(SEE_STDLIB)
+testsuite_faults_usable_test_LDADD = $(LINK_STDLIB)
 endif
 
 # make kills [KILLS=n]
