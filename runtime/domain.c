@@ -24,19 +24,20 @@
 #include "thread.h"
 #include "throw.h"
 
-static const char *const metamethod_names[META_COUNT] = {
-#define METAMETHOD(id, name) name,
+static const KnownText metamethod_names[META_COUNT] = {
+#define METAMETHOD(id, name) {name, sizeof name - 1},
 #include "metamethods.def"
 #undef METAMETHOD
 };
 
-static const char *const names[NAME_COUNT] = {
-#define TYPE_NAME(type, text) [NAME_##type] = text,
-#define NAME(id, text) [NAME_##id] = text,
+static const KnownText names[NAME_COUNT] = {
+#define TYPE_NAME(type, text) [NAME_##type] = {text, sizeof text - 1},
+#define NAME(id, text) [NAME_##id] = {text, sizeof text - 1},
 #include "known_names.def"
 #undef NAME
 #undef TYPE_NAME
 };
+static const KnownText memory_error = {"not enough memory", sizeof "not enough memory" - 1};
 _Static_assert(NAME_NIL == LUA_TNIL && NAME_THREAD == LUA_TTHREAD,
                "types in the order of their numbers");
 
@@ -74,20 +75,12 @@ static uint64_t random_seed(const Domain *d) {
   return (uint64_t)((uintptr_t)d >> 4) << 32 ^ (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 20;
 }
 
-/* Makes a string that the domain keeps, so it is not among the young strings that may be
- * dead: the list of these stays small in a state that does little. */
-static String *make_string(lua_State *L, const char *text) {
-  String *s = string_from_c(L, text);
-  L->domain->gc.new_interned.n = 0;
-  return s;
-}
-
 static void make_strings(lua_State *L) {
   Domain *d = L->domain;
   string_table_init(d);
-  d->memory_error = make_string(L, "not enough memory");
-  for (int i = 0; i < META_COUNT; i++) d->meta_names[i] = make_string(L, metamethod_names[i]);
-  for (int i = 0; i < NAME_COUNT; i++) d->names[i] = make_string(L, names[i]);
+  string_make_known(L, &memory_error, 1, &d->memory_error);
+  string_make_known(L, metamethod_names, META_COUNT, d->meta_names);
+  string_make_known(L, names, NAME_COUNT, d->names);
 }
 
 EventIds domain_no_event_ids[1];

@@ -321,6 +321,22 @@ static String *intern_string(lua_State *L, const char *bytes, size_t len) {
   return intern_new(L, bytes, len, hash, bucket);
 }
 
+/* Makes most of the strings without a search, as their chains are empty. Two texts may be
+ * the same. */
+void string_make_known(lua_State *L, const KnownText *texts, size_t n, String **strings) {
+  Domain *d = L->domain;
+  for (size_t i = 0; i < n; i++) {
+    const char *text = texts[i].text;
+    size_t len = texts[i].len;
+    uint32_t hash = hash_bytes(text, len, d->seed);
+    StringLink *bucket = string_bucket(&d->strings, string_bucket_index(&d->strings, hash));
+    bool is_new = !string_may_follow(*bucket, hash);
+    String *s = is_new ? intern_at_hand(L, text, len, hash, bucket) : NULL;
+    strings[i] = s != NULL ? s : intern_string(L, text, len);
+    d->gc.new_interned.n = 0;
+  }
+}
+
 String *string_try_short(lua_State *L, const char *bytes, size_t len) {
   StringTable *table = &L->domain->strings;
   uint32_t hash = hash_bytes(bytes, len, L->domain->seed);

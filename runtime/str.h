@@ -13,6 +13,13 @@ String *string_new(lua_State *L, const char *s, size_t len);
  * NULL. Neither raises nor samples. */
 String *string_try_short(lua_State *L, const char *s, size_t len);
 String *string_from_c(lua_State *L, const char *s);
+typedef struct KnownText {
+  const char *text;
+  uint8_t len; /* at most SHORT_STRING_MAX */
+} KnownText;
+/* Makes short strings that the domain keeps, so they are not among the young strings that
+ * may be dead: the list of these stays small in a state that does little. */
+void string_make_known(lua_State *L, const KnownText *texts, size_t n, String **strings);
 /* Allocates a string of more than SHORT_STRING_MAX bytes; the caller fills in its
  * data. */
 String *string_new_long(lua_State *L, size_t len);
