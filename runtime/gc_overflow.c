@@ -70,6 +70,12 @@ _Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX,
 /* Returns the number of words of Chunk.overflow that belong to blocks in use. */
 static size_t words_of(const Chunk *c) { return c->nblocks * BLOCK_WORDS; }
 
+/* Tells whether the word's bits mean anything: those of a block without memory are not
+ * zero yet. */
+static bool has_memory(const Chunk *c, size_t word) {
+  return c->blocks[word / BLOCK_WORDS].state != BLOCK_VACANT;
+}
+
 /* ---- setting bits -------------------------------------------------------- */
 
 static void set_bit(Domain *d, GCObject *o) {
@@ -130,7 +136,7 @@ static void scan_chunk_minor(Domain *d, Chunk *c) {
   c->overflowed = false;
   for (size_t i = 0; i < words_of(c); i++) {
     uint64_t bits = c->overflow[i];
-    if (bits == 0) continue;
+    if (bits == 0 || !has_memory(c, i)) continue;
     c->overflow[i] = 0; /* bits that are set from now on are for the next pass */
     for (; bits != 0; bits &= bits - 1) scan_minor(d, object_at(c, i, bits));
   }
@@ -182,6 +188,7 @@ static bool is_only_grey(Domain *d, const GCObject *o) {
  * pass. */
 static void move_word(Domain *d, Chunk *c, size_t i) {
   GcVector *grey = &d->gc.grey;
+  if (!has_memory(c, i)) return;
   for (uint64_t bits = c->overflow[i]; bits != 0; bits &= bits - 1) {
     GCObject *o = object_at(c, i, bits);
     if (grey->n == grey->capacity) {
@@ -212,7 +219,7 @@ static void move_large(Domain *d) {
 
 static bool has_bits(const Chunk *c) {
   for (size_t i = 0; i < words_of(c); i++)
-    if (c->overflow[i] != 0) return true;
+    if (c->overflow[i] != 0 && has_memory(c, i)) return true;
   return false;
 }
 

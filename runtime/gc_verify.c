@@ -433,8 +433,9 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
 static void check_overflowed(Verifier *v, const Chunk *c) {
   const Gc *gc = &v->d->gc;
   uint64_t bits = 0;
-  for (size_t i = 0; i < c->nblocks * (HEAP_BLOCK_SIZE / HEAP_GRANULE / 64); i++)
-    bits |= c->overflow[i];
+  const size_t words = HEAP_BLOCK_SIZE / HEAP_GRANULE / 64; /* of a block */
+  for (size_t i = 0; i < c->nblocks * words; i++)
+    if (c->blocks[i / words].state != BLOCK_VACANT) bits |= c->overflow[i];
   RULE(v, bits == 0 || c->overflowed, "a chunk knows that it has objects to be scanned", NULL);
   RULE(v, bits == 0 || gc->overflow_minor || gc->overflow_major || gc->overflow_chunk != NULL,
        "a marking will scan what has overflowed", NULL);
@@ -449,9 +450,10 @@ static void check_blocks(Verifier *v) {
     for (uint32_t i = 1; i < c->nblocks; i++) {
       const Block *b = &c->blocks[i];
       uint32_t zeros = 0;
+      vacant += b->state == BLOCK_VACANT;
+      if (b->state == BLOCK_VACANT) continue;
       for (uint32_t line = 0; line < HEAP_BLOCK_LINES; line++)
         zeros += c->lines[i * HEAP_BLOCK_LINES + line] == 0;
-      vacant += b->state == BLOCK_VACANT;
       held += c->hosted && b->state != BLOCK_VACANT;
       if (b->state != BLOCK_CONSUMED)
         RULE(v, zeros == b->free_lines, "a block knows its free lines", NULL);

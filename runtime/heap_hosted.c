@@ -25,8 +25,8 @@
  * side by side, since the allocator may keep them. In both cases an emergency is noted:
  * the next gc_check collects everything, and fills the reserve again. If the reserve
  * cannot get two blocks, the error is raised then, rather than by an allocation that
- * finds no memory, so that it comes after a collection: a reserve is enough until the next
- * gc_check, even if the program goes on after the error (heap_hosted_need).
+ * finds no memory, so that it comes after a collection: a reserve is enough until the
+ * next gc_check, even if the program goes on after the error (heap_hosted_need).
  *
  * What is left then is for what the program does about the error: messages, tracebacks,
  * closing of variables, a next call. So the next error is due when half of that is used
@@ -222,17 +222,22 @@ static bool give_reserve_block(Heap *h) {
 
 static void give_header(Heap *h, Chunk *c) { give(h, (char *)c - c->skipped, HEADER_BYTES); }
 
+/* Adds a header whose blocks have no memory. Their lines and bits are cleared when they
+ * get some (clear_marks), as most states use few blocks: the pages of the others are not
+ * touched. */
 static bool add_header(Domain *d) {
   Heap *h = &d->heap;
   char *memory = heap_memory(d, HEADER_BYTES);
   if (memory == NULL) return false;
   size_t skipped = -(uintptr_t)memory & (_Alignof(Chunk) - 1);
   rt_assert(skipped % ALLOCATOR_ALIGN == 0);
-  Chunk *c = memset(memory + skipped, 0, sizeof *c);
+  Chunk *c = (Chunk *)(memory + skipped);
+  memset(c->blocks, 0, sizeof *c - offsetof(Chunk, blocks));
   c->skipped = (uint8_t)skipped;
   c->hosted = true;
   c->nblocks = HEAP_CHUNK_BLOCKS;
   c->vacant_blocks = HEAP_CHUNK_BLOCKS - 1;
+  c->blocks[0].state = BLOCK_VACANT; /* and is never used */
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
     set_up_block(c, i);
     c->blocks[i].state = BLOCK_VACANT;
@@ -242,6 +247,13 @@ static bool add_header(Domain *d) {
   c->next = h->chunks;
   h->chunks = c;
   return true;
+}
+
+static void clear_marks(Block *b) {
+  Chunk *c = chunk_of_block(b);
+  const size_t words = sizeof c->overflow / sizeof *c->overflow / HEAP_CHUNK_BLOCKS;
+  memset(block_lines(b), 0, HEAP_BLOCK_LINES);
+  memset(&c->overflow[b->index * words], 0, words * sizeof *c->overflow);
 }
 
 static void *block_memory(Domain *d) {
@@ -264,6 +276,7 @@ bool heap_hosted_grow(Domain *d) {
   list_remove(&h->vacant, b);
   chunk_of_block(b)->vacant_blocks--;
   b->start = memory;
+  clear_marks(b);
   insert(h, b);
   h->nhosted++;
   h->nblocks++;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/slowness.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -268,12 +269,9 @@ static int try_all(size_t cap, unsigned long first, unsigned long n) {
   return failed;
 }
 
-/* Runs usable_test [CAP [PROGRAMS [FIRST]]], CAP in KiB. TEST_SLOWNESS is how many times
-   slower this build is. */
+/* Runs usable_test [CAP [PROGRAMS [FIRST]]], CAP in KiB. */
 int main(int argc, char **argv) {
-  const char *text = getenv("TEST_SLOWNESS");
-  unsigned long slowness = text != NULL ? strtoul(text, NULL, 10) : 1;
-  unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 200 / (slowness > 0 ? slowness : 1);
+  unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 200 / slowness();
   unsigned long first = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
   setvbuf(stdout, NULL, _IOLBF, 0);
   if (argc > 1) return try_all(strtoul(argv[1], NULL, 10) << 10, first, n);
