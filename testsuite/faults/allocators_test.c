@@ -404,6 +404,7 @@ static void obeys_caps(const char *only) {
     if (only != NULL && strcmp(only, programs[i].name) != 0) continue;
     obeys_a_cap(&programs[i], 8 * MIB);
     if (slowness() > 1) continue;
+    obeys_a_cap(&programs[i], 32 * MIB);
     obeys_a_cap(&programs[i], 128 * MIB);
   }
 }
@@ -444,6 +445,6 @@ int main(int argc, char **argv) {
   a_state_gets_another_allocator(1);
   obeys_caps(NULL);
   uint64_t requests = survives_each_refusal(slowness());
-  survives_random_refusals((unsigned)requests, 500 / slowness());
+  survives_random_refusals((unsigned)requests, 1000);
   return failures != 0;
 }
