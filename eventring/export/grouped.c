@@ -6,7 +6,9 @@
  *
  * The rows of a group lie in parts, as bytes. When all parts together exceed KEPT bytes,
  * they are written to a temporary file and their memory is freed. So memory grows with
- * the number of groups, but not with that of rows (but for a few bytes a part).
+ * the number of groups, but not with that of rows (but for a few bytes a part). Parts are
+ * so small that each group can have one in memory: otherwise the few parts that fit would
+ * be written with a row or two in each.
  *
  * The key of a group: for each column a byte, 0 for NULL, or 1, the text and a byte 0.
  * (No text has a byte 0, rows.h.) So keys are in the order of the columns' texts. */
@@ -37,7 +39,7 @@ struct part {
 
 struct group {
   struct part *parts;
-  size_t part_count, part_room;
+  size_t part_count, part_room, written; /* the first `written` parts are in the file */
   size_t key_size;
   char key[];
 };
@@ -176,9 +178,8 @@ static int write_parts(struct export_grouped *g) {
   if (!g->file && !(g->file = tmpfile())) return errno;
   for (size_t i = 0; i < g->group_count; i++) {
     struct group *group = g->groups[i];
-    for (size_t n = 0; n < group->part_count; n++) {
-      struct part *part = &group->parts[n];
-      if (!part->bytes) continue;
+    for (; group->written < group->part_count; group->written++) {
+      struct part *part = &group->parts[group->written];
       if (fwrite(part->bytes, 1, part->size, g->file) != part->size) return errno;
       part->at = g->file_size;
       g->file_size += part->size;
@@ -198,7 +199,9 @@ static struct part *last_part(const struct group *group) {
    memory. */
 static struct part *part_for(struct export_grouped *g, struct group *group, size_t size) {
   const struct part *last = last_part(group);
+  const size_t share = KEPT / 2 / g->group_count;
   size_t room = last ? 2 * (size_t)last->room : SMALLEST;
+  if (room > share) room = share > SMALLEST ? share : SMALLEST;
   if (room > LARGEST) room = LARGEST;
   if (room < size) room = size;
   if (!EVR_MAKE_ROOM(group->parts, group->part_room, group->part_count, 4)) return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* grouped_test.c: rows come back by groups, in the order of their texts and, in a group,
    in that in which they were added; also when they do not fit into memory. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,9 +105,41 @@ static void many_rows(void **state) { expect_groups(100000, 10); }
 static void rows_in_a_file(void **state) { expect_groups(20000, 10000); }
 static void rows_longer_than_a_part(void **state) { expect_groups(1000, 100000); }
 
+/* Checks rows of many groups, of which each has few in memory at a time. */
+static void many_groups_in_a_file(void **state) {
+  enum { GROUPS = 5000, EACH = 60, SIZE = 150 };
+  static const uint8_t key = FIRST;
+  struct export_grouped *g = export_grouped_new(USED, &key, 1);
+  char name[16];
+  int64_t number;
+  int error;
+  assert_non_null(g);
+  for (int i = 0; i < GROUPS * EACH; i++) {
+    snprintf(name, sizeof name, "%04d", i % GROUPS);
+    const struct export_cell cells[COLUMNS] = {
+        [TEXT] = text_cell(letters(SIZE, i)), [FIRST] = text_cell(name),
+        [NUMBER] = {.type = EXPORT_INTEGER, .number.i = i}};
+    assert_int_equal(export_grouped_add(g, cells), 0);
+  }
+  assert_int_equal(export_grouped_end(g), 0);
+  for (int i = 0; i < GROUPS * EACH; i++) {
+    const struct export_cell *cells = export_grouped_next(g, &number, &error);
+    assert_non_null(cells);
+    assert_int_equal(number, i % EACH * GROUPS + i / EACH);
+    assert_int_equal(cells[NUMBER].number.i, number);
+    expect_text(&cells[TEXT], letters(SIZE, (int)number));
+    snprintf(name, sizeof name, "%04d", i / EACH);
+    expect_text(&cells[FIRST], name);
+  }
+  assert_null(export_grouped_next(g, &number, &error));
+  assert_int_equal(error, 0);
+  export_grouped_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_rows), cmocka_unit_test(few_rows), cmocka_unit_test(many_rows),
-      cmocka_unit_test(rows_in_a_file), cmocka_unit_test(rows_longer_than_a_part)};
+      cmocka_unit_test(rows_in_a_file), cmocka_unit_test(many_groups_in_a_file),
+      cmocka_unit_test(rows_longer_than_a_part)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
