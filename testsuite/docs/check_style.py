@@ -13,6 +13,8 @@
 - Atomic operations are those of GCC (__atomic_load_n, ...), not those of <stdatomic.h>: words of a
   mapped file are plain integers, and a file that has both is read twice.
 - No line of code is longer than 100 columns, and no `case` stands at the column of its `switch`.
+- No header includes the processor's intrinsics: they have 60,000 lines, which each source that
+  includes the header would compile.
 Prints what is wrong; status 1 if there is something.
 """
 import os
@@ -34,6 +36,7 @@ C11_ATOMIC = re.compile(r"\b_Atomic\b|\bmemory_order_|\batomic_(?:load|store|fet
 ORDER = re.compile(r"__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST|CONSUME)|"
                    r"memory_order_(?:acquire|release|acq_rel|seq_cst)")
 SWITCH = re.compile(r" *(?:\} )?(?:else )?switch \(")
+INTRINSICS = re.compile(r"\s*#\s*include\s*<\w*intrin\.h>")
 CASE = re.compile(r" *(?:case\b.*:|default:)")
 
 
@@ -72,6 +75,10 @@ def check(path):
                 verb = VERB.match(words)
                 if not verb or verb.group(0) in NO_VERB:
                     yield number, f"{function.group(1)}: begins with no verb: {words[:60]}"
+    if path.endswith(".h"):
+        for at, line in enumerate(lines):
+            if INTRINSICS.match(line):
+                yield at, "a header that includes the processor's intrinsics"
     switches = []
     for at, line in enumerate(lines):
         if len(line) > MOST_CODE_COLUMNS and at not in commented:

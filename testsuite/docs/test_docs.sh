@@ -115,10 +115,12 @@ static int planted_switch(int one) {
   }
 }
 EOF
-is "wrong in planted.c" "planted.c:7: planted_seeds: begins with no verb: The number of seeds.
+printf '#include <%s.h>\n' stdint immintrin >planted.h
+is "wrong in planted files" "planted.h:2: a header that includes the processor's intrinsics
+planted.c:7: planted_seeds: begins with no verb: The number of seeds.
 planted.c:10: a line of comment with 94 columns
 planted.c:21: a line of code with 103 columns
 planted.c:24: a case at the column of its switch
 planted.c:15: a memory order without its partner
-planted.c:20: a C11 atomic beside those of GCC" "$(python3 "$TESTSUITE/docs/check_style.py" planted.c)"
+planted.c:20: a C11 atomic beside those of GCC" "$(python3 "$TESTSUITE/docs/check_style.py" planted.h planted.c)"
 finish
