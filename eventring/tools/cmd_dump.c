@@ -255,6 +255,8 @@ static void dump_others(struct reader *reader, struct dump_options *options) {
   else reader->failed = true;
 }
 
+static void write_collected(void *format) { dump_write_lines(format); }
+
 /* Prints the recording. Returns false, after a message, if the window can have no
    events. */
 static bool dump(struct reader *reader, struct dump_options *options) {
@@ -274,8 +276,10 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   static char buffer[1 << 18];
   /* lines of JSON are collected before they come to the stream (dump_format.c) */
   if (!options->format.json) setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+  write_before_messages(write_collected, &options->format);
   dump_recording(reader, options);
   dump_others(reader, options);
+  write_before_messages(NULL, NULL);
   if (options->format.making) dump_line_close(&making);
   dump_close(&options->format);
   return true;

@@ -4,6 +4,7 @@
 
 #include "eventring/memory.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -487,13 +488,11 @@ static void put_link(struct eva_json *json, const struct eventring_event *event)
   eva_json_uint_at(json, "link", event->link);
 }
 
-static void write_lines(const struct dump_format *format);
-
 /* Puts an event. `so_far` is NULL unless the event is an open span. */
 static void put_event(const struct dump_format *format, const char *kind,
                       const struct eventring_event *event, const struct eva_so_far *so_far) {
   struct eva_json json;
-  write_lines(format);
+  dump_write_lines(format);
   eva_json_start(&json, format->out);
   put_head(format, &json, event->ns, event->domain, event->incarnation, event->ring);
   put_identity(format, &json, kind, event);
@@ -552,16 +551,16 @@ static void free_faces(struct dump_faces *faces) {
   free(faces);
 }
 
-/* Writes the lines that were collected. */
-static void write_lines(const struct dump_format *format) {
+void dump_write_lines(const struct dump_format *format) {
   struct dump_faces *faces = format->faces;
   if (!faces || !faces->size) return;
-  fwrite_unlocked(faces->lines, 1, faces->size, format->out);
+  if (fwrite_unlocked(faces->lines, 1, faces->size, format->out) != faces->size && !output_errno)
+    output_errno = errno;
   faces->size = 0;
 }
 
 void dump_close(struct dump_format *format) {
-  write_lines(format);
+  dump_write_lines(format);
   if (format->faces) free_faces(format->faces);
   format->faces = NULL;
 }
@@ -695,7 +694,7 @@ static void put_common(const struct dump_format *format, const struct eventring_
                                     : put_common_value(to, event);
   to = EXPORT_TEXT(to, "}\n");
   faces->size = (size_t)(to - faces->lines);
-  if (faces->size > LINES) write_lines(format);
+  if (faces->size > LINES) dump_write_lines(format);
 }
 
 /* ---- JSON of all others ------------------------------------------------------- */
@@ -703,7 +702,7 @@ static void put_common(const struct dump_format *format, const struct eventring_
 static void put_loss(const struct dump_format *format,
                      const struct eventring_loss *loss) {
   struct eva_json json;
-  write_lines(format);
+  dump_write_lines(format);
   eva_json_start(&json, format->out);
   put_head(format, &json, loss->ns, loss->domain, loss->incarnation, loss->ring);
   eva_json_string_at(&json, "kind", "lost");
@@ -735,7 +734,7 @@ static void print_end(const struct dump_format *to, const struct eventring_info 
 static void put_end(const struct dump_format *format, const struct eventring_info *info) {
   const struct eva_ending ending = eva_ending_of(info);
   struct eva_json json;
-  write_lines(format);
+  dump_write_lines(format);
   eva_json_start(&json, format->out);
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "version", 1);

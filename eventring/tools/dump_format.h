@@ -44,7 +44,9 @@ struct dump_format {
 
 /* Forgets names: domains may have other names now, or the cursor has changed. */
 void dump_forget(struct dump_format *format);
-/* Frees what the functions have allocated. */
+/* Writes the lines of JSON that are collected in memory, at most 72 KiB. */
+void dump_write_lines(const struct dump_format *format);
+/* Writes these lines, too, and frees what the functions have allocated. */
 void dump_close(struct dump_format *format);
 
 void dump_event(const struct dump_format *format,

@@ -49,12 +49,21 @@ void hide_progress(void) {
 
 /* ---- Messages ------------------------------------------------------------- */
 
+static void (*write_output)(void *output);
+static void *kept_output;
+
+void write_before_messages(void (*write)(void *output), void *output) {
+  write_output = write;
+  kept_output = output;
+}
+
 static void say(const char *format, va_list arguments) {
   char text[2048];
   char safe[sizeof text * 4 + 1];
   int length = vsnprintf(text, sizeof text, format, arguments);
   if (length < 0) return;
   if ((size_t)length >= sizeof text) length = sizeof text - 1;
+  if (write_output) write_output(kept_output);
   fflush(stdout);
   flockfile(stderr);
   replace_progress_locked("", 0);

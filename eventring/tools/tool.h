@@ -72,6 +72,10 @@ struct command {
    or from files) is shown as \xNN. Returns false; `wrong` returns STATUS_WRONG. */
 bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Sets what writes the output that a command keeps in memory besides that of the stream:
+   before each message, `write` is called with `output`, and then the stream is flushed.
+   NULL: there is no such output. */
+void write_before_messages(void (*write)(void *output), void *output);
 /* Tells whether there is a terminal, so that a user can press ^C. */
 bool someone_can_interrupt(void);
 /* Returns for how long to watch a live process, in ns; 0 means until it ends. This is the
