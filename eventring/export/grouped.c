@@ -5,10 +5,10 @@
  * the end of those of its group, and to sort the groups.
  *
  * The rows of a group lie in parts, as bytes. When all parts together exceed KEPT bytes,
- * they are written to a temporary file and their memory is freed. So memory grows with
- * the number of groups, but not with that of rows (but for a few bytes a part). Parts are
- * so small that each group can have one in memory: otherwise the few parts that fit would
- * be written with a row or two in each.
+ * they are written to a temporary file, where SQLite makes its own, and their memory is
+ * freed. So memory grows with the number of groups, but not with that of rows (but for a
+ * few bytes a part). Parts are so small that each group can have one in memory: otherwise
+ * the few parts that fit would be written with a row or two in each.
  *
  * The key of a group: for each column a byte, 0 for NULL, or 1, the text and a byte 0.
  * (No text has a byte 0, rows.h.) So keys are in the order of the columns' texts. */
@@ -17,6 +17,8 @@
 #include "format/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +175,34 @@ static struct group *find_group(struct export_grouped *g, const struct export_ce
 
 /* ---- Keeping ---------------------------------------------------------------------- */
 
+/* Opens a new file without a name in a directory. Returns NULL, and sets errno, if that
+   fails. */
+static FILE *open_in(const char *directory) {
+  char name[PATH_MAX];
+  const int size = snprintf(name, sizeof name, "%s/eventring-XXXXXX", directory);
+  errno = ENAMETOOLONG;
+  const int file = size < (int)sizeof name ? mkostemp(name, O_CLOEXEC) : -1;
+  if (file < 0) return NULL;
+  unlink(name);
+  FILE *opened = fdopen(file, "w+");
+  if (!opened) close(file);
+  return opened;
+}
+
+/* Opens a temporary file in the first directory that takes one, of those in which SQLite
+   makes its own. (The directory of tmpfile may be small.) */
+static FILE *open_temporary(void) {
+  const char *const directories[] = {secure_getenv("SQLITE_TMPDIR"), secure_getenv("TMPDIR"),
+                                     "/var/tmp", "/usr/tmp", "/tmp", "."};
+  FILE *file = NULL;
+  for (size_t i = 0; !file && i < sizeof directories / sizeof *directories; i++)
+    if (directories[i] && directories[i][0]) file = open_in(directories[i]);
+  return file;
+}
+
 /* Writes all parts in memory to the file. Returns 0 or the code of an error. */
 static int write_parts(struct export_grouped *g) {
-  if (!g->file && !(g->file = tmpfile())) return errno;
+  if (!g->file && !(g->file = open_temporary())) return errno;
   for (size_t i = 0; i < g->group_count; i++) {
     struct group *group = g->groups[i];
     for (; group->written < group->part_count; group->written++) {

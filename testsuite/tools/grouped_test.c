@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* grouped_test.c: rows come back by groups, in the order of their texts and, in a group,
    in that in which they were added; also when they do not fit into memory. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../unit/cases.h"
 #include "../unit/draw.h"
@@ -136,10 +138,45 @@ static void many_groups_in_a_file(void **state) {
   export_grouped_free(g);
 }
 
+/* Tells whether this process has a file open that lies, or lay, in a directory. */
+static bool has_file_in(const char *directory) {
+  const size_t size = strlen(directory);
+  for (int i = 3; i < 100; i++) {
+    char link[64], target[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", i);
+    const ssize_t length = readlink(link, target, sizeof target);
+    if (length > (ssize_t)size && memcmp(target, directory, size) == 0 && target[size] == '/')
+      return true;
+  }
+  return false;
+}
+
+/* Checks that the file lies in $TMPDIR, and in another directory if that is not there. */
+static void file_lies_in_tmpdir(void **state) {
+  static const uint8_t key = FIRST;
+  char directory[] = "grouped-XXXXXX", *path;
+  if (access("/proc/self/fd", R_OK) != 0) skip();
+  assert_non_null(mkdtemp(directory));
+  path = realpath(directory, NULL);
+  assert_non_null(path);
+  setenv("TMPDIR", path, 1);
+  for (int is_there = 1; is_there >= 0; is_there--) {
+    struct export_grouped *g = export_grouped_new(USED, &key, 1);
+    assert_non_null(g);
+    for (int i = 0; i < 1000; i++) add_row(g, i, 100000);
+    assert_int_equal(export_grouped_end(g), 0);
+    assert_int_equal(has_file_in(path), is_there);
+    if (is_there) assert_int_equal(rmdir(path), 0); /* the file has no name */
+    export_grouped_free(g);
+  }
+  unsetenv("TMPDIR");
+  free(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_rows), cmocka_unit_test(few_rows), cmocka_unit_test(many_rows),
       cmocka_unit_test(rows_in_a_file), cmocka_unit_test(many_groups_in_a_file),
-      cmocka_unit_test(rows_longer_than_a_part)};
+      cmocka_unit_test(rows_longer_than_a_part), cmocka_unit_test(file_lies_in_tmpdir)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
