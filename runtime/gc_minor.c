@@ -415,6 +415,7 @@ static void reclaim_young(Domain *d) {
   gc_pace_rest_done(d);
   d->gc.young_code = 0;
   d->gc.minor_begun = d->gc.minor_ends = 0;
+  d->gc.overdue_minor = 0;
   d->gc.debt_before = 0;
   d->gc.stats.minors++;
   PROBE_END(d, MINOR_RECLAIM);

@@ -435,8 +435,10 @@ void gc_pace_grow_nursery(Gc *gc) {
   gc_pace_set_nursery(gc);
 }
 
-/* Asserts the bound (top of this file) after a step of the collector. */
+/* Asserts the bound (top of this file) after a step of the collector, and that no work on
+ * a minor collection is overdue when none is under way. */
 void gc_pace_verify(const Domain *d) {
   rt_assert(!gc_pace_is_over(d));
+  rt_assert(d->gc.minor_begun || d->gc.overdue_minor == 0);
   (void)d;
 }
