@@ -255,8 +255,8 @@ static void lock_guard(void) { pthread_mutex_lock(&mutex); }
 static void unlock_guard(void) { pthread_mutex_unlock(&mutex); }
 
 /* Ends the work of the parent's other threads on entries. A mapping whose repair has not
-   come to its mmap stays as it was: the next fault repairs it. Entries that are being used
-   for the first time follow those that have been; the pages of the others, which the
+   come to its mmap stays as it was: the next fault repairs it. Entries that are being
+   used for the first time follow those that have been; the pages of the others, which the
    child would have to copy, are not touched. */
 static void unlock_in_child(void) {
   for (unsigned i = 0; i < RANGES && (i < used || ranges[i].start != 0); i++)
