@@ -76,10 +76,11 @@ void table_cell_end(struct table *table, const char *text, size_t width) {
 /* Tells whether a line may end before text[at]: after a sign that separates words, but
    not within `file:line`. */
 static bool separates(const char *text, size_t at) {
+  enum { LONGEST = 255 }; /* bytes of a file's name: how far its line may be away */
   if (!strchr(" /.,:;_-", text[at - 1])) return false;
   if (strchr(" /", text[at - 1])) return true;
   if (text[at - 1] == '-' && (at == 1 || text[at - 2] == ' ')) return false; /* a sign */
-  for (size_t i = at - 1; text[i] && !strchr(" /", text[i]); i++)
+  for (size_t i = at - 1; i < at + LONGEST && text[i] && !strchr(" /", text[i]); i++)
     if (text[i] == ':' && isdigit((unsigned char)text[i + 1])) return false;
   return true;
 }

@@ -74,6 +74,12 @@ SQL
 numbers() { "$EVENTRING" sql --json whole.eventring "select name, group_concat(rowid) rows from spans $1 group by name" | jq -c .rows; }
 is "numbers of grouped rows" "$(numbers "where domain >= 0")" "$(numbers)"
 
+# ---- A cell of a megabyte: the time for the lines of a table is in proportion to its text
+digits() { tr -cd '[:digit:]' | sha256sum; }
+is "a long cell" "$(seq 160000 | digits)" "$(timeout 60 "$EVENTRING" sql whole.eventring "
+  with recursive t(x) as (select 1 union all select x + 1 from t where x < 160000)
+  select group_concat(x) text from t" | digits)"
+
 # ---- The value of a span or an event of Lua is that value, also to sqlite3 and in CSV
 cat >values.lua <<'LUA'
 local eventring = require "eventring"
