@@ -82,8 +82,10 @@ static int fail(sqlite3_vtab *table, const char *text) {
 /* Returns the result of SQLite for the error of a scan; memory unless another is known.
    */
 static int result_of(const struct scan *scan) {
+  char text[256];
   if (!scan->error || scan->error == ENOMEM) return SQLITE_NOMEM;
-  return fail(&table_of((struct scan *)scan)->base, strerror(scan->error));
+  snprintf(text, sizeof text, "temporary file: %s", strerror(scan->error));
+  return fail(&table_of((struct scan *)scan)->base, text);
 }
 
 /* Polls until there is a row, or no more come. Damage is reported and skipped. */

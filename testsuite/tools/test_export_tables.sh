@@ -74,6 +74,16 @@ SQL
 numbers() { "$EVENTRING" sql --json whole.eventring "select name, group_concat(rowid) rows from spans $1 group by name" | jq -c .rows; }
 is "numbers of grouped rows" "$(numbers "where domain >= 0")" "$(numbers)"
 
+# ---- Rows by groups beyond 32 MiB, when their file cannot be written
+SAROS_EVENTRING_STREAM=./large.eventring "$PRODUCER" --rounds 30000 --users 10 >producer.txt ||
+  fail "producer"
+LARGE="select name, count(*) n, max(begin_ns), max(end_ns), max(duration_ns), max(domain),
+  max(incarnation), max(depth), max(context) from spans group by name"
+(ulimit -f 1000; ends 1 "temporary file: File too large" "$EVENTRING" sql large.eventring "$LARGE")
+is "rows in a temporary file" "[300000,300000]" "$("$EVENTRING" sql --json large.eventring "$LARGE" |
+  jq -c '[.rows[] | select(.name == "parse" or .name == "request") | .n]')"
+rm large.eventring
+
 # ---- A cell of a megabyte: the time for the lines of a table is in proportion to its text
 digits() { tr -cd '[:digit:]' | sha256sum; }
 is "a long cell" "$(seq 160000 | digits)" "$(timeout 60 "$EVENTRING" sql whole.eventring "
