@@ -13,11 +13,13 @@ echo "RETAIN_SEED=$seed"
 mkdir lies
 python3 "$TESTSUITE/tools/_lies.py" lies "$seed" "$count" || fail "_lies.py"
 
+has_domain() { "$EVENTRING" show --json "$pid" | jq -e '.domains != []' >domains.txt; }
 begin() {
   rm -f stop
   "$TARGET" "$@" 2>err.txt &
   pid=$!
   await "$pid"
+  until_so has_domain || fail "$*: no domain is recorded"
 }
 let_end() {
   touch stop
