@@ -228,8 +228,10 @@ static int connect_table(sqlite3 *db, void *sql, int count, const char *const *w
   export_table_columns(table->is, &table->columns);
   export_column_list(columns, table->is);
   snprintf(declared, sizeof declared, "create table x(%s)", columns);
-  *out = &table->base;
-  return sqlite3_declare_vtab(db, declared);
+  const int result = sqlite3_declare_vtab(db, declared);
+  if (result != SQLITE_OK) sqlite3_free(table);
+  else *out = &table->base;
+  return result;
 }
 
 static int disconnect_table(sqlite3_vtab *table) {

@@ -67,10 +67,12 @@ static int connect_kept(sqlite3 *db, void *pile, int count, const char *const *w
   struct kept_table *table = calloc(1, sizeof *table);
   if (!table) return SQLITE_NOMEM;
   table->pile = pile;
-  *out = &table->base;
   export_column_list(columns, table->pile->table);
   snprintf(declared, sizeof declared, "create table x(%s)", columns);
-  return sqlite3_declare_vtab(db, declared);
+  const int result = sqlite3_declare_vtab(db, declared);
+  if (result != SQLITE_OK) free(table);
+  else *out = &table->base;
+  return result;
 }
 
 static int disconnect_kept(sqlite3_vtab *table) {
