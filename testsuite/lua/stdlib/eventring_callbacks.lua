@@ -85,9 +85,11 @@ assert(debug.gethook() == nil)
 
 -- Deep stacks move the stack under the poll; a collection may free unused frames.
 local function deep(n) return n == 0 and 0 or 1 + deep(n - 1) end
-expect("a 20000|b|c 30000|d|end true ", "a b c d", function(_, _, name)
-  if name == "a" then log(name, deep(20000)) collectgarbage()
-  elseif name == "c" then log(name, deep(30000)) collectgarbage()
+local depth = 30000
+while not pcall(deep, depth + 20) do depth = depth // 2 end -- a stress build has small stacks
+expect("a " .. depth // 2 .. "|b|c " .. depth .. "|d|end true ", "a b c d", function(_, _, name)
+  if name == "a" then log(name, deep(depth // 2)) collectgarbage()
+  elseif name == "c" then log(name, deep(depth)) collectgarbage()
   else log(name) end
 end)
 
@@ -110,18 +112,19 @@ end
 expect("x|other x|y|other y|end true ", "x y", nested(false))
 expect("x|other x|in x|z|other z|in z|end false in z|left y", "x z y", nested(true))
 
--- Functions of C, values with __call, and frames as a traceback shows them.
+-- Functions of C, values with __call, and frames as a traceback shows them. (A poll also counts the
+-- events of collections.)
 local cursor = assert(eventring.cursor())
 cursor:poll {}
 for _ = 1, 3 do eventring.event "c" end
-assert(cursor:poll { user_event = math.type } == 3)
+assert(cursor:poll { user_event = math.type } >= 3)
 for _ = 1, 3 do eventring.event "c" end
 local ok, why = pcall(cursor.poll, cursor, { user_event = error })
 assert(not ok and math.type(why) == "integer") -- its first argument: the domain
 local calls = 0
 assert(cursor:poll { user_event = setmetatable({}, { __call = function(_, ...)
   calls = calls + select("#", ...)
-end }) } == 2 and calls == 10)
+end }) } >= 2 and calls == 10)
 expect("a 6|b 6|end true ", "a b", function(_, _, name)
   local frames = select(2, debug.traceback("", 2):gsub("\n", "\n")) - 1
   log(name, frames)
