@@ -57,7 +57,7 @@ ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
 #define from_if(scanned) ((scanned) ? 0 : UINT32_MAX)
 
 /* Notes a fresh part to be scanned in pieces. Stores mark its cards from now on, as if it
- * had been scanned. */
+ * had been scanned (scan_table_minor has made the table clean). */
 static NOINLINE bool scan_fresh_later(Domain *d, Table *t, bool array, bool node) {
   GcPartial p = {.object = (GCObject *)t, .first = from_if(array), .node_from = from_if(node)};
   return GC_TRY_PUSH(d, &d->gc.minor_partial, p);
@@ -78,6 +78,10 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
   }
   ToScan array = part_to_scan(t->array, asize), node = part_to_scan(t->node, nsize);
   if (unlikely(array == SCAN_FRESH || node == SCAN_FRESH)) {
+    /* The table may have been logged, and the part added, between its promotion and this
+     * scan. Stores into a logged table mark no cards, but only fresh parts are scanned
+     * whole, and this one no longer is. */
+    t->gc |= GC_CLEAN;
     bool later = scan_fresh_later(d, t, array == SCAN_FRESH, node == SCAN_FRESH);
     if (!later) count_fresh(d, t, array == SCAN_FRESH, node == SCAN_FRESH);
     if (later && array == SCAN_FRESH) array = SCAN_NOTHING;

@@ -270,8 +270,15 @@ static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w,
   else if (n->tag & TAG_COLLECTED) weak_reference(v, n->v.gc, (uint32_t)(n - t->node), 1);
 }
 
+static bool is_scanned_whole(const void *part, size_t size) {
+  return !heap_is_large(size) || heap_large_of(part)->fresh;
+}
+
 static void look_at_table(Verifier *v, const Table *t) {
   size_t asize = array_bytes(t), nsize = node_bytes(t);
+  if (!is_young(t) && !(t->gc & GC_CLEAN))
+    RULE(v, is_scanned_whole(t->array, asize) && is_scanned_whole(t->node, nsize),
+         "stores mark the cards of a large part, or it is scanned whole", t);
   check_part(v, t->array, asize, (const GCObject *)t);
   check_part(v, t->node, nsize, (const GCObject *)t);
   bool clean = v->parent_clean, black = v->parent_black;
