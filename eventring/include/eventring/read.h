@@ -7,9 +7,9 @@
  * eventring_wait. Conventions of all headers (errors, threads, texts, times, structures):
  * <eventring/types.h>.
  *
- * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a
- * time, whichever; any thread may open one. A function that takes an `eventring_event *`
- * may be called by any thread while the event is valid.
+ * Threads: any thread may open a cursor. Any thread may call a function that takes an
+ * `eventring_cursor *`, but only one thread at a time. Any thread may call a function
+ * that takes an `eventring_event *` while the event is valid.
  */
 #ifndef EVENTRING_READ_H
 #define EVENTRING_READ_H
@@ -260,7 +260,7 @@ int eventring_cursor_select(eventring_cursor *cursor, uint32_t rings);
    that has the first event from this time on, or up to two blocks earlier. Earlier events
    are missed; spans that are open at the first block get a synthetic begin. Finds the
    place by bisection of the headers of blocks, whatever the length of the recording.
-   E_STATE if the cursor was polled, or opened with OPEN_NOW. The owner of the cursor. */
+   E_STATE if the cursor was polled, or opened with OPEN_NOW. */
 int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
 
 /* Delivers the events that had been written at the time of the call, at most `max` (0: no

@@ -2,8 +2,8 @@
 /* tools.h: what the command `eventring` and other tools need in addition to
  * <eventring/read.h>. May change in any version (doc/VERSIONS.md).
  *
- * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a
- * time, whichever; so may one that takes an `eventring_profiles *`.
+ * Threads: any thread may call a function that takes an `eventring_cursor *` or an
+ * `eventring_profiles *`, but only one thread at a time.
  */
 #ifndef EVENTRING_TOOLS_H
 #define EVENTRING_TOOLS_H
@@ -34,25 +34,25 @@ enum eventring_order {
                                   event */
 };
 /* Sets the order of the next polls. Returns 0, E_STATE if the cursor reads backwards or
-   is being polled, or E_ARGUMENT. The owner of the cursor. */
+   is being polled, or E_ARGUMENT. */
 int eventring_cursor_order(eventring_cursor *cursor, enum eventring_order order);
 /* Returns the time of the oldest event that this poll has still to deliver, in all rings
    but that of the present event, or UINT64_MAX if there is none. For use in a callback,
    with ORDER_BLOCKS. */
 uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
 
-/* Lets the next poll begin near `ns`, as eventring_cursor_seek does, also if the cursor
-   was polled: its rings are read anew. What the cursor knows of the file stays, so this
-   costs less than opening another cursor, and much less for a packed file. E_STATE if the
-   cursor reads backwards or is being polled. The owner of the cursor. */
+/* Lets the next poll begin near `ns`, as eventring_cursor_seek does, but may be called
+   after a poll: the rings are then read from `ns` on again. What the cursor knows of the
+   file stays, so this costs less than opening another cursor, and much less for a packed
+   file. E_STATE if the cursor reads backwards or is being polled. */
 int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
 
 /* Events in bulk, for programs that read very many: no call and no struct eventring_event
-   for each of them. A batch has consecutive events of one ring and context (but see
-   BATCH_CONTEXTS), 1 to EVENTRING_BATCH, none earlier than the one before, less than 2^32
-   ns from the first to the last. It has spans in place of begins and ends: those that
-   ended in it, and those that it left open. As single events they would have no flag but
-   MATCHED in the ends. The caller chooses what else a batch may have: */
+   for each of them. A batch has 1 to EVENTRING_BATCH consecutive events of one ring and
+   context (but see BATCH_CONTEXTS). Their times do not decrease, and the last is less
+   than 2^32 ns after the first. In place of begins and ends, a batch has spans: those
+   that ended in it, and those that it left open. Begins and ends that need a flag other
+   than MATCHED are delivered singly. The caller chooses what else a batch may have: */
 enum eventring_batch_contents {
   EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends may say for how long
                                     their thread was not on a processor. Without this flag
@@ -63,8 +63,9 @@ enum eventring_batch_contents {
   EVENTRING_BATCH_CONTEXTS = 8,  /* events of several contexts. In all contexts but the
                                     first, spans that were open count as begun before the
                                     batch */
-  EVENTRING_BATCH_ALL = 15       /* (No begin and no point has the id of a definition
-                                    as its value: EVENTRING_UNIT_ID.) */
+  EVENTRING_BATCH_ALL = 15       /* all of these. (Begins and points whose value is the
+                                    id of a definition, by EVENTRING_UNIT_ID, are never
+                                    in a batch.) */
 };
 struct eventring_brief {
   uint32_t after;       /* ns from earliest_ns of the batch to its end; for a span that is
@@ -103,14 +104,15 @@ struct eventring_point { /* an event that is no begin, or an end with a payload 
 struct eventring_batch {
   size_t count;                         /* number of events */
   const struct eventring_brief *ended;  /* in the order of their ends */
-  const struct eventring_brief *opened; /* the outermost first; of several contexts,
-                                           those of the last one first */
+  const struct eventring_brief *opened; /* the outermost first. If the batch has several
+                                           contexts, the spans of the last context come
+                                           first */
   const struct eventring_point *points; /* in the order of events. All three are valid
                                            during the callback */
   size_t ended_count, opened_count, point_count;
   const struct eventring_outer *outer;  /* one for each of `ended` that began before the
-                                           batch, in the same order; of one context, there
-                                           are depth - depth_around */
+                                           batch, in the same order: depth - depth_around
+                                           of them if the batch has one context */
   uint32_t depth;        /* spans that were open before the batch; those of `ended` that
                             began before it had depth - 1, depth - 2 and so on */
   uint32_t depth_around; /* how many of these are still open: the depth of opened[0];
@@ -125,9 +127,9 @@ struct eventring_batch {
   const eventring_cursor *cursor;
   const struct eventring_written *written;    /* for eventring_batch_each */
 };
-/* Makes polls deliver batches to `callback`, in their place among the other events, which
-   the callbacks of the poll get as before. Which events come in batches, and how large
-   the batches are, is not specified. `contents`: bits of enum eventring_batch_contents.
+/* Makes polls deliver batches to `callback`. The callbacks of the poll get all other
+   events, in the same order as without batches. Which events come in batches, and how
+   large the batches are, is not specified. `contents`: bits of eventring_batch_contents.
    `callback` follows the rules of eventring_callbacks; a result other than 0 ends the
    poll after the batch. NULL: none. E_STATE: the cursor reads backwards, or polls;
    E_MEMORY. The owner of the cursor. */
@@ -144,7 +146,7 @@ int eventring_batch_each(const struct eventring_batch *batch,
 /* A process whose recording is part of this recording (struct eventring_saver_part). */
 struct eventring_process {
   char program[EVENTRING_MAX_PROGRAM + 1];
-  char source[EVENTRING_MAX_SOURCE + 1]; /* path by which its recording was called */
+  char source[EVENTRING_MAX_SOURCE + 1]; /* path under which its recording was merged */
   pid_t pid;             /* pid in its own pid namespace */
   enum eventring_liveness liveness; /* that of its own recording, when it was read */
   enum eventring_end_reason end_reason;
@@ -155,7 +157,8 @@ struct eventring_process {
   uint64_t end_ns;
   int64_t start_wall_ns; /* the start, as its recording said: ns since the epoch */
   int64_t shift_ns;      /* ns added to the times of its recording */
-  uint64_t events, missed, lost; /* taken from its recording; what that did not have */
+  uint64_t events;       /* events that were taken from its recording */
+  uint64_t missed, lost; /* events that its recording did not have any more */
   uint64_t error_ns;     /* when it noted an error with which it was about to end, or 0 */
   char error_text[EVENTRING_MAX_END_TEXT + 1];
 };
@@ -205,8 +208,9 @@ struct eventring_memory {
   uint64_t collection;           /* COLLECTED */
   double rate;                   /* RATE */
 };
-/* Fills *memory from a delivered event and returns what the event is; OTHER: none of
-   * these; empties *memory then. Any thread, within the callback. */
+/* Fills *memory from a delivered event and returns what the event says. If it is none of
+   these events, returns EVENTRING_MEMORY_OTHER and zeroes *memory. Any thread, within the
+   callback. */
 enum eventring_memory_event eventring_event_memory(const struct eventring_event *event,
                                                    struct eventring_memory *memory);
 
@@ -311,8 +315,8 @@ int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *
 int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
                                 struct eventring_last_stack *stack);
 /* Calls `on_stack` with each stack that the recording still has, the newest of each
-   domain and those before it, in the order in which they were written; ends when that
-   returns other than 0. Returns 0, or an error of reading. */
+   domain and those before it, in the order in which they were written, until `on_stack`
+   returns a value other than 0. Returns 0, or an error of reading. */
 int eventring_cursor_last_stacks(eventring_cursor *cursor,
                                  int (*on_stack)(void *context,
                                                  const struct eventring_last_stack *stack),
@@ -334,7 +338,7 @@ static inline const char *eventring_stack_reason_text(unsigned reason) {
 struct eventring_profile_node {
   uint32_t parent;   /* number of an earlier node; UINT32_MAX: root (number 0) */
   uint32_t function; /* UINT32_MAX: the root */
-  /* `inclusive` is with all nodes below it and lost_ns */
+  /* `inclusive` includes all nodes below this one, and lost_ns */
   uint64_t count, exclusive, inclusive;
   uint64_t least, most, suspended;      /* most 0: no call was entered and left */
   uint64_t lost_calls, lost_ns;         /* number and ns of the flat calls below it */
@@ -523,8 +527,9 @@ int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_ch
 int eventring_cursor_control_check(eventring_cursor *cursor, const struct eventring_change *change,
                                    struct eventring_error *error);
 
-/* Fills in the answers to the question that this process has asked, by slot (struct
-   eventring_domain_info has them); 0 if none yet. Fails as eventring_cursor_control. */
+/* Fills in the answers to the question that this process has asked, by slot (see struct
+   eventring_domain_info); 0 if the domain of the slot has not answered yet. Returns 0, or
+   an error as eventring_cursor_control does. */
 int eventring_cursor_answers(eventring_cursor *cursor,
                              uint32_t answers[EVENTRING_MAX_DOMAINS],
                              struct eventring_error *error);

@@ -11,8 +11,8 @@
  *  - The library never prints, never exits and never raises a signal.
  *  - Threads: "Any thread" means any thread at any time, but no signal handler unless the
  *    comment says "async-signal-safe". "Owner" means only the thread that started the
- *    domain. A function that takes a cursor may be called by one thread at a time,
- *    whichever.
+ *    domain. Any thread may call a function that takes a cursor, but only one thread at a
+ *    time.
  *  - Names and texts are UTF-8. Texts that a function takes are copied, unless it says
  *    otherwise.
  *  - Times are in nanoseconds of CLOCK_MONOTONIC of the recorded machine, in 64 bits. All
