@@ -28,12 +28,13 @@
  * in `collectgarbage "count"` and towards a domain's limit. The sampler counts them as
  * memory that the buffer's userdata holds.
  *
- * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found
- * the owner dead, while an object of the heap goes with the next cycle. If the goals left
- * room in proportion to memory that waits for finalizers, it would add up from cycle to
- * cycle. So such bytes are noted (LargeHeader.revived): they do not count as live at the
- * end of the cycle (Gc.revived_bytes). When their owner states that they are gone, the
- * goals that were set above them are lowered.
+ * Finalizers. Most owners have one. It runs soon after the cycle that found the owner
+ * dead and frees the bytes then; the object itself is freed only by the next cycle. At
+ * the end of the first cycle the bytes are still held. If they counted as live, the goals
+ * would leave room in proportion to them, and such memory would grow from cycle to cycle.
+ * So these bytes are noted (LargeHeader.revived) and do not count as live at the end of
+ * the cycle (Gc.revived_bytes). When the owner states that they are gone, the goals,
+ * which were set above them, are lowered.
  */
 #include "gc_internal.h"
 
@@ -46,8 +47,9 @@
 #include "thread.h"
 #include "throw.h"
 
-#define MOST_BYTES ((size_t)1 << 46) /* one owner */
-/* All owners: a statement need not be true, but sums must not wrap. */
+/* The most bytes that count for one owner and for all of them. Owners may state more than
+   exists, but the sums must not wrap. */
+#define MOST_BYTES ((size_t)1 << 46)
 #define MOST_IN_ALL ((size_t)1 << 60)
 
 /* Lowers the size to the counter's value if another thread has reduced the counter. */
@@ -66,8 +68,8 @@ void gc_mark_external(Domain *d, Userdata *u, ScanKind kind) {
   heap_large_promote(&d->heap, held, d->gc.line_bit);
 }
 
-/* Tells whether this cycle has found what only finalizers keep alive and has not used the
- * number yet. */
+/* Tells whether this cycle has counted Gc.revived_bytes, what only finalizers keep alive,
+ * and has not subtracted it from the live bytes yet. */
 static bool revived_now(const Gc *gc) {
   return gc->phase >= GC_PHASE_REVIVE && gc->phase <= GC_PHASE_FINISH;
 }

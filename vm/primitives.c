@@ -4,17 +4,19 @@
  * Direct functions. Most of the cost of a short library function is its call: a frame,
  * its arguments by index, its results moved to where the caller wants them. So such a
  * function has a second entry (DirectFunction), which finds its arguments where the
- * caller put them and leaves its results in the place of the function. The entry handles
- * the usual and quick cases. For all else (other types, rare defaults, metamethods, every
- * error, an allocation that needs the slow path, events that are not written inline) it
- * returns NOT_DIRECT, and the ordinary C function, the fallback, is called as if nothing
- * had been tried. So messages, tracebacks and finalizers find the frame of the fallback.
+ * caller put them and writes its results from the function's own slot on. The entry
+ * handles the usual and quick cases. For all else (other types, rare defaults,
+ * metamethods, every error, an allocation that needs the slow path, events that are not
+ * written inline) it returns NOT_DIRECT, and the ordinary C function, the fallback, is
+ * called as if nothing had been tried. So messages, tracebacks and finalizers find the
+ * frame of the fallback.
  *
  * A program does not see which of the two entries ran. A watched thread (hooks, the
  * profile of calls), or a thread whose lines are sampled, has a dispatch table whose CALL
  * does not try the second entry. Allocations are sampled on slow paths, which only the
- * fallback takes. Only samples from outside by function attribute the time of a direct
- * function to its caller, because it has no frame.
+ * fallback takes. The exception is a profile by function that another process takes
+ * (`eventring profile`): it attributes the time of a direct function to its caller,
+ * because a direct function has no frame.
  *
  * Both entries have to agree in every detail; where possible they share the lines that
  * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same
@@ -94,8 +96,8 @@ void vm_push_wrap(lua_State *L) {
   lua_pushcclosure(L, wrapped_coroutine, 1);
 }
 
-/* Resumes a coroutine through the C API. Called only if the coroutine cannot be resumed
- * in the loop (or if hooks are on). */
+/* Resumes a coroutine through the C API. The interpreter calls this only if it cannot
+ * resume the coroutine in its own loop (or if hooks are on). */
 int wrapped_coroutine(lua_State *L) {
   lua_State *co = lua_tothread(L, lua_upvalueindex(1));
   int nargs = lua_gettop(L), nresults;

@@ -48,7 +48,8 @@ static Operand arith_operand(const TValue *o) {
   return result;
 }
 
-/* Gives a string on one side its meaning by an enum on the other side. */
+/* Reads a string operand as the name of an enum constant, if the other operand has an
+   enum type with that constant. */
 static void enum_operand(const TValue *string, const TValue *other, Operand *result) {
   const Cdata *cd = cdata_of(other);
   if (!is_string(string) || cd == NULL || cd->type->kind != CKIND_ENUM) return;
