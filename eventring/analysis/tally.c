@@ -738,7 +738,7 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
   eva_known_find(&tally->known, cursor, tally->until);
   int status = eventring_open_spans(cursor, on_open_span, tally);
   if (tally->status == EVENTRING_OK) tally->status = status;
-  /* the span that the first event after `until` has ended */
+  /* if the first event after `until` ends a span, that span was open, too */
   if (tally->status == EVENTRING_OK && eva_open_before(&tally->late, tally->until, &late))
     tally->status = on_open_span(tally, &late);
   if (tally->status == EVENTRING_OK) tally->status = eva_link_order_finish(&tally->async);

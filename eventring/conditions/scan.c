@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.c: the words of the language of conditions. */
+/* scan.c: reads the words, names and numbers of the language of conditions. */
 #include "conditions/scan.h"
 
 #include <stdio.h>

@@ -245,8 +245,8 @@ static const char *class_name(const struct metrics *m, const struct eventring_de
   return name ? name : "";
 }
 
-/* Tells whether the program has defined the name: the runtime defines some dozens, the
-   program any number. */
+/* Tells whether the program, not the runtime, has defined the name. Only such names are
+   limited (most_names), since a program may define any number of them. */
 static bool is_of_program(const struct eventring_def *def) {
   return def->event_class == EVENTRING_CLASS_USER || def->event_class == EVENTRING_CLASS_CALLS ||
          def->event_class >= EVENTRING_CLASS_HOST;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_batch.c: the file of OTLP: messages, each with the items of one process. */
+/* otlp_batch.c: writes a file of OTLP: messages, each with the items of one process. */
 #include "export/otlp_batch.h"
 
 #include <stdio.h>
@@ -121,7 +121,8 @@ struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process) {
 void otlp_file_finish(struct otlp_file *file) {
   write_all(file);
   struct otlp_batch *batch = file->has_written ? NULL : batch_of(file, 0);
-  if (batch) write_batch(file, batch); /* processes that recorded nothing, and losses */
+  /* a file without items still says which process it is of, and what was lost */
+  if (batch) write_batch(file, batch);
 }
 
 void otlp_file_close(struct otlp_file *file) {

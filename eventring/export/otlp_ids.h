@@ -14,9 +14,9 @@
  * 3. An outermost span without said ids has the trace that its context has inherited.
  *    Otherwise it has the first trace that a span within it said without a parent, since
  *    the two belong together. Otherwise it has a trace of its own, whose id is derived.
- * 4. If the reader knows of a span only that it is open, it may have said ids before
- *    (doc/FORMAT.md, section 9). Neither this span nor any span around it takes the trace
- *    of a span within it.
+ * 4. The reader may know that a span is open without having its begin (doc/FORMAT.md,
+ *    section 9). Such a span may have said ids in events that the reader does not have.
+ *    So neither this span nor any span around it takes the trace of a span within it.
  *
  * A span may say ids until it ends, even after spans within it have ended. So the record
  * of a span that has ended is not written at once. It is held until all spans around it

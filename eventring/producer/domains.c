@@ -127,8 +127,8 @@ static void detach_locked(struct evr_domain *d) {
   evr_recording_release_locked(r);
 }
 
-/* Puts the domain at the head of a list. A process may have thousands of domains: nothing
-   here walks the list for one of them. */
+/* Puts the domain at the head of a list. The list is doubly linked because a process may
+   have thousands of domains: adding or removing one does not walk the list. */
 static void link_locked(struct evr_domain **list, struct evr_domain *d) {
   d->prev = NULL;
   d->next = *list;
@@ -159,7 +159,8 @@ static void end_domain_locked(struct evr_domain *d) {
   link_locked(&evr_producer.ended_domains, d);
 }
 
-/* Ends the domains of threads that have ended without destructors. */
+/* Ends the domains of threads that have ended without running the destructors of
+   thread-specific data, which would have ended them (thread_exit.h). */
 static void end_domains_of_the_gone_locked(void) {
   unsigned left = evr_producer.bound;
   for (struct evr_domain *d = evr_producer.domains, *next; d && left > 0; d = next) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* follow.c: the child of a fork is recorded as its parent was.
  *
- * A child that execs or exits soon must leave no file behind, and a handler of fork may
- * neither allocate nor make a file: it runs while locks of other threads, which are not
- * in the child, may be held for good. So the handler only notes, in existing memory, what
+ * A child that execs or exits soon must leave no file behind. A handler of fork may
+ * neither allocate nor make a file: other threads of the parent may have held locks, and
+ * nobody releases these in the child. So the handler only notes, in existing memory, what
  * the parent records at this moment. The recording starts later, when the child enters
  * the library and it is clear that the child goes on:
  *
@@ -15,9 +15,9 @@
  * A child that does none of this is not recorded: nothing runs there by itself. Until
  * then the gates of its domains are a word of this process with the classes of its parent
  * (domains.c), so that each event that is wanted takes the slow path. The time is wall
- * time and not processor time, because a waiting server must be found, too. The price: a
- * child that runs longer than FOLLOW_AFTER_MS before it execs leaves a dead recording,
- * like any recorded program that execs.
+ * time and not processor time, because a server that mostly waits must be recorded, too.
+ * The price: a child that runs longer than FOLLOW_AFTER_MS before it execs leaves a dead
+ * recording, like any recorded program that execs.
  *
  * The settings are those of the parent's start, except for the classes and the state,
  * which are those wanted at the fork. If the parent's recording is paused, the child's

@@ -176,7 +176,7 @@ void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
 uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns) {
   uint64_t low = meta->header.start_ticks, high = low + 1;
   while (high - low < (uint64_t)1 << 62 && evr_metadata_ns(meta, high) <= ns)
-    high += high - low; /* much further beyond `ns` the conversion would wrap round */
+    high += high - low; /* (stops beyond `ns`: far larger ticks would overflow in ns) */
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2;
     if (evr_metadata_ns(meta, middle) <= ns) low = middle;
@@ -498,7 +498,8 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
   bool is_last = meta->over && !meta->units_are_final;
-  /* a damaged head would cause a search each time */
+  /* (nothing is added any more; a damaged head would otherwise cause a search at each
+     refresh) */
   if (meta->over && !is_last) return EVENTRING_OK;
   if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
     return EVENTRING_OK;
@@ -630,9 +631,9 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
       .row = run->end - place};
 }
 
-/* Reads the head of a ring. If the head of a stream is beyond the units that can be
-   found, returns the former head, because its blocks could not be found; the next refresh
-   then fails. */
+/* Reads the head of a ring. If a stream has blocks that lie in no unit that can be found,
+   returns the former head, since nobody could read those blocks; the next refresh
+   fails. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
@@ -649,10 +650,10 @@ uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ri
   return meta->ring[slot][ring].head;
 }
 
-/* Tells whether the process of the header lives, by its pid and start time, for a file
-   system without locks. A process that holds a lock, which this process cannot see, has
-   not noted its start time. Then the pid alone decides, because a live file that is
-   mistaken for dead would not be read again. */
+/* Tells whether the process that the header names lives, where the file system shows no
+   locks: by its pid and start time. The header has no start time if the producer could
+   lock the file. Then the pid alone decides: it may belong to another process by now, but
+   a live file that is mistaken for a dead one would not be read again. */
 static bool process_lives(const struct format_header *h) {
   uint64_t start = h->pid > 0 ? evr_process_start(h->pid) : 0;
   return start && (!h->process_start || start == h->process_start);

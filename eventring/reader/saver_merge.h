@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_merge.h: makes a saved recording a part of a file of several.
+/* saver_merge.h: makes a saved recording a part of a file that holds several recordings.
  *
  *   saver_merge.c         the file: opening, slots of domains, processes, the front
  *   saver_merge_events.c  numbers and times in blocks of events; definitions

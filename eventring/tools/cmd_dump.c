@@ -168,7 +168,7 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   struct dump_options ever = *options;
   struct eventring_event span = *event;
   ever.filter.window.since = 0; /* the span counts however long it has been open */
-  /* which classes are off is known only for the end of the recording */
+  /* the flag is about the end of the recording, not about an earlier end of the window */
   if (options->filter.window.until != UINT64_MAX) span.flags &= ~(unsigned)EVENTRING_MAY_BE_OVER;
   if (!wants(&ever, event)) return go_on(options, false);
   const struct eva_so_far so_far = eva_so_far(&options->known, options->format.cursor, event);
@@ -180,7 +180,7 @@ static void dump_open_spans(struct reader *reader, struct dump_options *options)
   struct eventring_event late;
   eva_known_find(&options->known, reader->cursor, options->filter.window.until);
   eventring_open_spans(reader->cursor, on_open_span, options);
-  /* the span that the first event after the window has ended */
+  /* if the first event after the window ends a span, that span was open, too */
   if (eva_open_before(&options->late, options->filter.window.until, &late))
     on_open_span(options, &late);
 }
@@ -244,9 +244,9 @@ static bool find_numbers(struct filter *filter, const eventring_cursor *cursor) 
   return find_ring(filter, cursor) && class_find(cursor, filter->class_name, &filter->classes);
 }
 
-/* Prints what other processes of a PROGRAM have recorded, or the process itself after an
-   exec. This follows what was printed while the process ran, with times on the same
-   scale. */
+/* Prints the other recordings of a PROGRAM: those of its further processes, and those
+   that its first process has made after an exec. They come after what was printed while
+   that process ran, with times on the same scale. */
 static void dump_others(struct reader *reader, struct dump_options *options) {
   if (ferror(stdout) || reader_is_stopped() || !reader_go_on_in_others(reader)) return;
   memset(&options->late, 0, sizeof options->late);

@@ -124,7 +124,7 @@ static void *watch(void *context) {
                                   .limit_ns = watching->limit_ns,
                                   .until = watching->tally->until,
                                   .after_poll = after_poll};
-  /* (if one event ends reading, those after it must not come in its batch) */
+  /* (with `until`, reading ends at an event, and its batch could hold later ones) */
   if (reading.until == UINT64_MAX) {
     eva_tally_apart(watching->tally, watching->reader.cursor);
     if (eventring_cursor_batches(watching->reader.cursor, EVENTRING_BATCH_ALL, on_batch,
@@ -144,9 +144,10 @@ static void start_watching(struct watching *watching) {
 
 /* ---- Progress ------------------------------------------------------------- */
 
-enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* ms between checks for threads that have
-                                                ended; number of these ticks for which a
-                                                line stays */
+enum {
+  TICK_MS = 50,        /* ms between two checks whether a thread has ended */
+  TICKS_OF_A_LINE = 20 /* ticks from one line of progress to the next */
+};
 
 /* Writes which process is watched, or how many recordings are read. */
 static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {
@@ -190,7 +191,7 @@ static void wait_with_progress(struct watching *list, size_t count, const char *
                                bool lives) {
   const struct timespec tick = {.tv_nsec = TICK_MS * 1000 * 1000};
   for (unsigned ticks = 0; !all_have_ended(list, count); ticks++) {
-    /* most files take less time */
+    /* no line at once for a file: most are read before the first second is over */
     if (ticks % TICKS_OF_A_LINE == 0 && (lives || ticks > 0))
       show_watching(list, count, subject, lives, ticks / TICKS_OF_A_LINE);
     nanosleep(&tick, NULL);
@@ -200,8 +201,8 @@ static void wait_with_progress(struct watching *list, size_t count, const char *
 
 /* ---- The command ---------------------------------------------------------- */
 
-/* Limits how long recordings are watched. (Only a live process without an end of the
-   window goes on.) */
+/* Limits how long recordings are watched. No limit is needed if the window has an end or
+   no process lives, because reading ends by itself then. */
 static void limit(struct watching *list, size_t count) {
   if (list->tally->until != UINT64_MAX || !any_lives(list, count)) return;
   list->limit_ns = watch_limit(list->limit_ns);
@@ -251,7 +252,7 @@ static bool prepare(struct watching *watching, const struct stats_options *optio
   watching->tally->since = window.since;
   watching->tally->until = window.until;
   if (options->from_now) eva_tally_begin(watching->tally, watching->reader.cursor);
-  /* stays if the file has become unreadable by the end */
+  /* this is what is shown if the file cannot be read any more at the end */
   watching->tally->info.size = sizeof watching->tally->info;
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
   return true;

@@ -102,7 +102,8 @@ static bool remove_it(const char *partial, int fd, is_ours_function *is_ours) {
   return is_ours ? remove_folder(partial, fd, is_ours) : unlink(partial) == 0;
 }
 
-/* Removes what a killed command has left, which is not locked. */
+/* Removes a partial file or folder if nobody has locked it: the command that made it was
+   killed. */
 static bool remove_left(const char *partial, is_ours_function *is_ours) {
   struct stat st;
   int fd = is_ours ? open_folder(partial)

@@ -3,10 +3,10 @@
  *
  * A search reads what all processes of the machine map; if there are many, this takes
  * longer than all else. So there is at most one search each second, and it may take 1 /
- * MOST_SHARE of the time. Between searches, only the known processes are read. A process
- * that has ended keeps its row for the time of the window (if it was named, to the end),
- * so that the user sees it. If another recording of the same process has replaced it, its
- * row goes at once.
+ * MOST_SHARE of the time. Between searches, only the known processes are read. The row of
+ * a process that has ended stays for TOP_WINDOW_NS, so that the user sees that it has
+ * ended. The row stays to the end of the command if the user named the process, and goes
+ * at once if the same process has begun another recording.
  */
 #include "top_list.h"
 

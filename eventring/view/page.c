@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* page.c: the page. */
+/* page.c: puts the page together from its fixed text and its sections, and reduces the
+   sections until the page is within its limit (page.h). */
 #include "view/page.h"
 
 #include <stdlib.h>
@@ -84,7 +85,8 @@ size_t page_size(const struct page *page) {
   return size;
 }
 
-/* Writes a part at its next level, and the parts that follow its level. */
+/* Writes a part at its next level of reduction, and the parts that share its level
+   (page_part.with). */
 static int lessen(struct page *page, struct page_made *made) {
   const unsigned level = made->level + 1;
   int status = EVENTRING_OK;
@@ -104,7 +106,8 @@ static int make_also(struct page *page, const struct page_part *part) {
   return EVENTRING_OK;
 }
 
-/* Takes the next step of the order that has an effect. Returns false if there is none. */
+/* Takes the next step of page->order whose part still has a section to reduce. Returns
+   false if there is none. */
 static bool make_less(struct page *page, size_t *step, int *status) {
   while (*step < page->steps) {
     struct page_made *made = &page->made[page->order[(*step)++]];
