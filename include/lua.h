@@ -99,7 +99,7 @@ typedef void (*lua_Hook)(lua_State *L, lua_Debug *ar);
 /* The number of free slots of a C function when it starts. */
 #define LUA_MINSTACK 20
 
-/* As a number of results: all of them. */
+/* Stands for a number of results: as many as the function returns. */
 #define LUA_MULTRET (-1)
 
 #define LUA_REGISTRYINDEX (-LUAI_MAXSTACK - 1000)

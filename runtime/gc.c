@@ -56,7 +56,7 @@
 #define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
-#define PATIENCE 4 /* a collection waits for so many times a wide frame's bytes */
+#define PATIENCE 4 /* debt for which a collection waits, by the bytes of the wide frame */
 #define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of records */
 #define MAPPED_RECORDS ((size_t)128 << 10) /* bytes; from then on a mapping */

@@ -305,7 +305,7 @@ typedef struct Gc {
   size_t stay_most;
   /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
   size_t minor_most;
-  size_t minor_look;       /* work at the next look at the clock; at most minor_most */
+  size_t minor_look;       /* work at which the clock is read next; at most minor_most */
   size_t minor_least;      /* work before which time does not end the piece */
   /* Time of a step (gc_pace.c) */
   uint64_t step_until;     /* monotonic_ns at which no more work begins; 0: no bound */

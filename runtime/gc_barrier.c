@@ -14,10 +14,11 @@
 #include "heap.h"
 #include "thread.h"
 
-#define THREAD_DEBT 1024  /* scanning a stack costs as much as these bytes of a nursery */
-/* The same for each slot that the thread has used: it may unwind and use them again. */
+/* Debt, in bytes, for what the next minor collection has to scan: */
+#define THREAD_DEBT 1024  /* for a stack */
+/* for each slot that the thread has used: it may unwind and use them again */
 #define SLOT_DEBT 8
-/* The same for an object or card in the remembered set: two cache misses or more. */
+/* for an object or card in the remembered set: two cache misses or more */
 #define REMEMBERED_DEBT 160
 #define NODE_DEBT 280     /* for a card of nodes: keys are examined as well */
 #define WEAK_DEBT 400     /* for a card of slots or nodes that may be weak */

@@ -4,11 +4,11 @@
  * An object is registered when it gets a metatable with __gc (GC_FINALIZE says so). It is
  * then in Gc.finalizable, in order of registration, until a collection finds it dead. The
  * collection resurrects the object with all that it refers to and moves it to the queue
- * Gc.finalizers, whose objects are roots. The objects that one collection finds are
- * queued last registered first. The next gc_check empties the queue by calling the
- * finalizers, in the span run_finalizers (no span of the collector) and with the
- * collector switched off. Before the call of its finalizer the object becomes an ordinary
- * one, so it may be registered again.
+ * Gc.finalizers, whose objects are roots. Of the objects that one collection finds, the
+ * one that was registered last comes first in the queue. The next gc_check empties the
+ * queue by calling the finalizers, in the span run_finalizers (no span of the collector)
+ * and with the collector switched off. Before the call of its finalizer the object
+ * becomes an ordinary one, so it may be registered again.
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection examines
  * only the objects after them. The major marking, when nothing else is grey, goes through

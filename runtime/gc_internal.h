@@ -275,8 +275,8 @@ bool gc_slice_until_deadline(Domain *d, EventId reason);
 
 /* ---- frames (gc_frame.c) ------------------------------------------------- */
 
-#define GC_LOOK_WORK ((size_t)16 << 10) /* work between looks at the clock */
-#define GC_QUANTUM ((size_t)8 << 10)    /* work between looks at it in a frame */
+#define GC_LOOK_WORK ((size_t)16 << 10) /* work between two readings of the clock */
+#define GC_QUANTUM ((size_t)8 << 10)    /* the same, within a frame (gc_frame.c) */
 void gc_frame_init(Gc *gc);
 /* Ends the unit that runs, and begins another one of this kind if there is time for it.
  * Returns whether there is. The unit takes `least_ns` or the estimate, whichever is

@@ -84,8 +84,8 @@
 /* Part of the nursery, as debt, after which more is reclaimed of what a minor collection
  * has left. */
 #define REST_PART 64
-/* Part of the room that is left up to Gc.most_old: so much of a minor collection may be
- * overdue. */
+/* A minor collection may be overdue by half of the room that is left up to
+ * Gc.most_old. */
 #define OVERDUE_PART 2
 #define LATE_WORK 8 /* times the debt; what slices do that come as often as they may */
 #define SLICES_AT_ONCE 8 /* for one large allocation */
@@ -110,7 +110,7 @@
 #define MOST_SLICE GC_MOST_SLICE
 /* bytes of cycle work in a step that the program asks for */
 #define LEAST_STEP ((size_t)2 << 10)
-/* one in so many of the bytes asked for is cycle work, in generational mode */
+/* in generational mode, an eighth of the bytes asked for is cycle work */
 #define STEP_SHARE 8
 
 static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }

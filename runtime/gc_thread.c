@@ -224,8 +224,8 @@ static void visit_slots(Domain *d, lua_State *co, TValue *from, TValue *to) {
   if (frame < to) visit_running(d, co, running, frame);
 }
 
-/* Visits the functions that created and resumed the thread. They must exist as long as it
- * does: readers in other processes look at them. */
+/* Visits the functions that created and resumed the thread, because readers in other
+ * processes read these functions as long as the thread exists. */
 ALWAYS_INLINE void visit_origin(Domain *d, const lua_State *co, ScanKind kind) {
   VISIT(d, co->created_in, kind);
   VISIT(d, co->resumed_in, kind);

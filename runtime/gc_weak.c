@@ -51,8 +51,8 @@
 #define ENTRY_WORK 32  /* to examine an entry */
 #define LEAVE_WORK 32  /* to leave an entry for the end of the marking */
 #define CLEAR_WORK 48  /* to remove an entry whose key is dead */
-#define LOOK_WORK 64   /* to look whether an object that an entry refers to is young */
-#define CHECK_WORK 64  /* to look at a table that was noted */
+#define LOOK_WORK 64   /* to check whether an object that an entry refers to is young */
+#define CHECK_WORK 64  /* to examine a table that was noted */
 #define MOST_RECHECKS 64 /* rechecks of noted ranges in one minor collection */
 #define PREFETCH_AHEAD 8
 
@@ -359,8 +359,8 @@ void gc_scan_weak_minor(Domain *d, Weakness w, GcWeakRange r) {
   if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
 }
 
-/* Notes the slot without a look at its objects, since it was stored to; the look would
- * take longer than all else here. */
+/* Notes each slot that was stored to. Does not check whether its objects are young: that
+ * would take longer than everything else here. */
 void gc_scan_weak_card(Domain *d, Weakness w, GcWeakRange r) {
   uint32_t n;
   if (!r.node && w == WEAK_KEYS) {
@@ -610,7 +610,7 @@ static void clear_entry_key_ahead(Domain *d, const GcWeakEntries *list, size_t i
   clear_entry_key(d, &list->items[i]);
 }
 
-#define KEYS_AT_ONCE 256 /* between two looks at the clock */
+#define KEYS_AT_ONCE 256 /* between two readings of the clock */
 
 bool gc_clear_some_keys(Domain *d, size_t work) {
   GcWeakLeft *left = &d->gc.weak_left;

@@ -252,8 +252,8 @@ typedef struct Heap {
   uint8_t nreserve;
   bool needs_holes;         /* the reserve is enough only with the long holes: taking one
                              * of the last is an emergency */
-  uint32_t warned_lines;    /* lines that were free when the last error for want of memory
-                             * was due; 0 if there was enough since */
+  uint32_t warned_lines;    /* lines that were free when the program last ran out of
+                             * memory; 0 if there was enough since */
   size_t recollect_at;      /* debt at which everything is collected again, since the last
                              * emergency could not fill the reserve; 0 if it is full */
   /* Sampling (memprof.c). The block that makes heap_asked_at_cursor exceed sample_at,
@@ -439,7 +439,8 @@ void heap_hosted_hole_taken(Domain *d);
  * gc_check is an emergency from now on, until there is more. */
 typedef enum HostedNeed { HOSTED_ENOUGH, HOSTED_WARNED, HOSTED_SHORT, HOSTED_EMPTY } HostedNeed;
 HostedNeed heap_hosted_need(Heap *h);
-/* Notes what is left for the program when an error for want of memory is due. */
+/* Notes what is left for the program when an out-of-memory error is about to be
+ * raised. */
 void heap_hosted_note_error(Heap *h);
 /* Tells whether the allocator could give `size` bytes now. */
 bool heap_hosted_could_take(Heap *h, size_t size);
@@ -456,8 +457,8 @@ void heap_hosted_close(Heap *h);
 void *heap_memory(Domain *d, size_t size);
 void *heap_memory_resize(Domain *d, void *p, size_t old, size_t size);
 void heap_memory_free(Domain *d, void *p, size_t size);
-/* Allocates zeroed memory that the caller can do without: a refusal is no emergency.
- * Likewise heap_memory_try_resize. */
+/* Allocates zeroed memory that the caller can do without, so a refusal is no emergency.
+ * heap_memory_try_resize resizes memory in the same way. */
 void *heap_memory_zeroed(Domain *d, size_t size);
 void *heap_memory_try_resize(Domain *d, void *p, size_t old, size_t size);
 

@@ -61,7 +61,7 @@
 #include "stress.h"
 
 #define RESERVE_MOST 8  /* blocks */
-#define RESERVE_SHARE 4 /* of the heap's blocks, one in so many */
+#define RESERVE_SHARE 4 /* a quarter of the heap's blocks */
 #define LONG_HOLES 3    /* long holes and free blocks that are enough together */
 #define ROOM_SHARE 4    /* of the heap, in holes of any length: one block is enough */
 #define RECOLLECT_SHARE 8 /* of the heap, allocated before all is collected again */

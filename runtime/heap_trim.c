@@ -19,7 +19,7 @@
 #include "heap.h"
 #include "mappings.h"
 
-#define TRIM_LOOK 4096      /* examining a chunk counts as giving back so many bytes */
+#define TRIM_LOOK 4096      /* bytes given back that take as long as examining a chunk */
 #define PATIENCE_BLOCKS 256 /* free blocks beyond those kept that may stay a while */
 #define PATIENCE_NS UINT64_C(1000000000)
 

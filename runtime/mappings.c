@@ -15,8 +15,8 @@
 
 #define KEPT_MAX 4096 /* a power of two */
 #define KEPT_NS UINT64_C(1000000000)
-#define ADAPT_FROM 2 /* mapping_adapt takes one if so many times the wanted bytes are
-                      * kept */
+#define ADAPT_FROM 2 /* mapping_adapt takes a kept mapping only if the kept ones have at
+                      * least twice the wanted bytes */
 
 typedef struct Kept {
   void *mapping;
@@ -207,8 +207,9 @@ void *mapping_new(size_t size, size_t align) {
   return map_aligned(size, align);
 }
 
-/* The last address that was found. The next one lies before it, so that one call finds
- * it. Relaxed: it is a guess, and the system says whether it is free. */
+/* The address of the last aligned mapping that was made. The next mapping is tried right
+ * before it, which usually takes one call. Relaxed: the address is only a guess, and the
+ * system says whether the range before it is free. */
 static uintptr_t last_begin;
 
 static void *map_before_last(size_t size, size_t align) {

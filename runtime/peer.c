@@ -503,8 +503,8 @@ static void wait_for_all(void) {
   unlock_registry();
 }
 
-/* Lets only one thread end the process. Any other thread stands still: exit must not run
- * twice. */
+/* Lets only one thread end the process. In any other thread this function does not
+ * return, because exit must not run twice. */
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
   if (!__atomic_compare_exchange_n(&registry.exiting, &who, mine, false, __ATOMIC_SEQ_CST,

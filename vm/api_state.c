@@ -248,7 +248,7 @@ LUA_API void lua_close(lua_State *L) {
   L = L->domain->main_thread;
   L->ci = &L->base_ci;
   const ptrdiff_t level = stack_save(L, L->stack + 1);
-  /* each pending variable is closed once */
+  /* this ends: each call takes at least one pending variable off the list */
   while (vm_try_close(L, level, LUA_OK) != LUA_OK) L->ci = &L->base_ci;
   L->top = L->stack + 1;
   domain_close(L);

@@ -2,7 +2,7 @@
 /* rules.h: tells whether conditions hold for a recording (doc/CONDITIONS.md).
  *
  * Add rules, feed them what a cursor delivers, merged by time (eva_rules_event), call
- * eva_rules_finish, and look at the results. A rule without a figure holds if each value
+ * eva_rules_finish, and read the results. A rule without a figure holds if each value
  * fulfils it. A span whose begin or end is not known has no duration. An open span counts
  * for a rule that its length so far already breaks (so_far.h). A rule is undecided if its
  * subject was not recorded, because a class was off, or is not known exactly. It is

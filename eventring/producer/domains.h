@@ -60,10 +60,11 @@ struct evr_domain {
 
 /* Admits all domains to a recording that has begun: they may attach to it. */
 void evr_domains_admit_locked(struct evr_recording *recording);
-/* Dismisses the domains of a recording that ends. Detaches those of the calling thread at
-   once, so that all they wrote is complete before the file is marked ended; others detach
-   themselves. `next` is NULL, or the recording that replaces the ended one, so that no
-   probe finds its gate closed meanwhile. */
+/* Dismisses the domains of a recording that ends. Detaches the domains of the calling
+   thread at once, so that all that they wrote is complete before the file is marked
+   ended; the domains of other threads detach themselves later. `next` is NULL, or the
+   recording that replaces the ended one: gates then lead to it, so that no probe finds
+   its gate closed meanwhile. */
 void evr_domains_dismiss_locked(const struct evr_recording *recording,
                                 const struct evr_recording *next);
 /* Releases recordings that have ended, if no thread but the caller has a domain: then

@@ -36,7 +36,8 @@
 #include "producer/producer.h"
 #include "producer/replace.h"
 
-/* Time between two checks if nobody wakes this thread, or the system cannot wait. */
+/* Time between two checks if nobody wakes this thread (LOOK_NS), and if the system cannot
+   wait for a change of the word (POLL_NS). */
 #define LOOK_NS ((uint64_t)1000000000)
 #define POLL_NS ((uint64_t)10000000)
 
@@ -240,7 +241,7 @@ static int write_parts(struct evr_domain *d, struct evr_profile_parts *parts,
 int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
                           struct eventring_error *error) {
   struct evr_profile_parts parts;
-  eventring_domain_check(domain); /* attaches it, if possible */
+  eventring_domain_check(domain); /* attaches the domain, if that is possible */
   assemble(&parts, source);
   int status = parts.failed ? evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile")
                         : write_parts((struct evr_domain *)domain, &parts, source, error);

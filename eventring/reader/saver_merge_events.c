@@ -170,7 +170,7 @@ static void move_payload(eventring_saver *saver, const struct evr_definition *d,
       *from += (uint64_t)saver->part->first_process << LINK_SHIFT;
     from += LINK_WORDS, count -= LINK_WORDS;
   }
-  /* the payload of an end is no value of its definition */
+  /* the payload of an end is a time, whatever the definition says of payloads */
   if (payload == MERGE_VERBATIM || kind == EVENTRING_END || !evr_definition_explains(d, kind))
     return;
   if (payload == MERGE_SAMPLE && count == FORMAT_SAMPLE_WORDS) move_sample(saver, from);

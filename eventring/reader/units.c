@@ -320,8 +320,7 @@ void evr_units_free(struct evr_units *units) {
   free(units->records.block);
 }
 
-/* ---- For callers that look at blocks themselves
-   --------------------------------------- */
+/* ---- For callers that read blocks themselves -------------------------------------- */
 
 void evr_units_clear(struct evr_units *units) {
   evr_units_free(units);

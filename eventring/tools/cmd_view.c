@@ -187,7 +187,7 @@ static void read_recording(struct view_command *v) {
   const struct reading reading = {.callbacks = &page_events_callbacks, .context = &v->events,
                                   .follow = v->run.live != 0, .limit_ns = q->limit_ns,
                                   .until = q->window.until};
-  /* (if one event ends reading, those after it must not come in its batch) */
+  /* (with `until`, reading ends at an event, and its batch could hold later ones) */
   if (q->window.until == UINT64_MAX &&
       eventring_cursor_batches(q->reader.cursor, 0, page_events_batch, &v->events) ==
           EVENTRING_E_MEMORY)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_view.c: makes the rows of a heap, in the groups that the options choose.
  *
- * By stack, the nodes are a tree. The stacks of a recording are a tree already, but with
- * a node for each position: nodes with the same function and line become one. */
+ * Rows by stack form a tree of nodes. The stacks of a recording form a tree, too, but
+ * with a node for each position (line and column): here, nodes with the same parent,
+ * function and line become one. */
 #include "heap_view.h"
 #include "eventring/tools.h"
 

@@ -76,7 +76,7 @@ void query_read(struct query *q, const struct eventring_callbacks *callbacks,
   q->callbacks = callbacks;
   q->context = context;
   if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);
-  /* (if one event ends reading, those after it must not come in its batch) */
+  /* (with `until`, reading ends at an event, and its batch could hold later ones) */
   if (q->batch && q->window.until == UINT64_MAX) {
     eventring_cursor_order(q->reader.cursor, q->order);
     const unsigned contents = EVENTRING_BATCH_ALL & ~EVENTRING_BATCH_CONTEXTS;

@@ -12,10 +12,10 @@
  * changed without it.
  *
  * Cost: 2.5 wake-ups a second, two more for each request for stacks, and a recorded
- * process has a second thread. The helper opens no file unless it makes one: a program
- * that closes descriptor 0 to get it with its next open must get it. The helper must not
- * keep a process alive: a process ends with its last thread, so the helper ends when all
- * others have ended.
+ * process has a second thread. The helper opens files only to make a copy or a new file:
+ * a program may close descriptor 0 and expect its next open to return 0, which fails if
+ * another thread opens a file in between. The helper must not keep a process alive: a
+ * process ends with its last thread, so the helper ends when all others have ended.
  *
  * A short program must not wait for the helper. So the helper does nothing before its
  * first check, EVR_FIRST_LOOK_NS after its start, and a process that exits while the

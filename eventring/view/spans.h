@@ -62,8 +62,8 @@ struct page_plain_span {
 };
 /* Keeps the value of a begin until the span ends. */
 int page_spans_begin(struct page_spans *spans, const struct page_span_begin *begin);
-/* Adds a span that has ended, or is open (PAGE_SPAN_OPEN). Sets its value to that
-   of its begin. */
+/* Adds a span that has ended, or is open (PAGE_SPAN_OPEN). Sets span->value to the value
+   that page_spans_begin has kept for it. */
 int page_spans_add(struct page_spans *spans, struct page_span *span);
 int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span *plain);
 /* Returns how many names of the user's ring have had spans. */
