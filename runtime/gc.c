@@ -467,11 +467,11 @@ static void do_what_is_due(Domain *d) {
   } else if (is_turn_of_rest(d)) {
     gc_finish_last(d, EV_REASON_NURSERY, SIZE_MAX - 1);
     gc->rest_last = 1;
+  } else if (gc->minor_begun) {
+    collect_young(d); /* begun by collectgarbage("step") with a nursery not full */
   } else if (gc->phase != GC_PHASE_IDLE) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
     gc->rest_last = 0;
-  } else if (gc->minor_begun) {
-    collect_young(d); /* begun by collectgarbage("step") with a nursery not full */
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
@@ -479,17 +479,33 @@ static void do_what_is_due(Domain *d) {
 }
 
 #ifdef SAROS_STRESS
-#define STRESS_PIECE 8192
+#define STRESS_ROUND 1024 /* gc_checks */
 
-/* Collects at every gc_check. At some it also runs a slice or the verifier, which
- * examines the whole heap. */
+/* Returns the work of a piece: often so little that the piece ends between the promotion
+ * of an object and its scan, or between two parts of a table. */
+static size_t stress_piece(const Gc *gc) { return gc->stress_count % 3 == 0 ? 8192 : 64; }
+
+/* Tells whether the collector lets the program go on. For a half of each round it never
+ * does, so that a missing root or barrier shows at once. For the other half objects may
+ * grow up while they are young, and the program does more than one store between two
+ * pieces of a collection. */
+static bool stress_waits(const Gc *gc) {
+  uint32_t random = gc->stress_count * UINT32_C(0x9E3779B1) >> 16;
+  return gc->stress_count % STRESS_ROUND > STRESS_ROUND / 2 &&
+         random % (gc->minor_begun ? 4 : 64) != 0;
+}
+
+/* Collects, half of the times in pieces; at some gc_checks it also runs a slice or the
+ * verifier, which examines the whole heap. */
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->minor_begun || gc->stress_count % 4 == 0)
-    gc_minor_some(d, EV_REASON_STRESS, gc->step_work + STRESS_PIECE);
+  gc->stress_count++;
+  if (stress_waits(gc)) return;
+  if (gc->minor_begun || gc->stress_count % 2 == 0)
+    gc_minor_some(d, EV_REASON_STRESS, gc->step_work + stress_piece(gc));
   else gc_minor(d, EV_REASON_STRESS);
   if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
-  if (++gc->stress_count % 3 == 0)
+  if (gc->stress_count % 3 == 0)
     run_slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
   if (gc->verify_count-- == 0) {
     gc_verify(d, "stress");

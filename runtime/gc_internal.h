@@ -188,8 +188,13 @@ size_t gc_scan_minor(Domain *d, GCObject *o);
 size_t gc_scan_major(Domain *d, GCObject *o);
 /* Scans the next Gc.piece elements of the object on top of Gc.minor_partial or
  * Gc.partial. The major function returns the bytes scanned. */
+#ifdef SAROS_STRESS
+#define GC_PIECE 8
+#define GC_FRAME_PIECE 8
+#else
 #define GC_PIECE 256
 #define GC_FRAME_PIECE 64
+#endif
 void gc_scan_piece_minor(Domain *d);
 size_t gc_scan_piece_major(Domain *d);
 /* Scans a thread (gc_thread.c). The minor function examines what may have changed since

@@ -56,13 +56,14 @@
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
 #define PREFETCH_AHEAD 8 /* cards */
 #ifdef SAROS_STRESS
-#define LEAST_PIECE ((size_t)4 << 10)
+#define LEAST_PIECE ((size_t)0)
+#define LEAST_TIMED ((size_t)0)
 #else
 #define LEAST_PIECE ((size_t)192 << 10) /* work after the roots, and after the set */
-#endif
 /* Work that each piece does before the roots, and again after them, whatever time it
  * takes. */
 #define LEAST_TIMED ((size_t)32 << 10)
+#endif
 #define UNLINK_WORK ((size_t)256 << 10) /* at once, on strings left from the last one */
 #define STRING_WORK 32 /* of unlinking a string that was just made */
 #define SPARE_WORK ((size_t)512 << 10) /* of a collection's end, beyond that of a piece */
@@ -138,8 +139,13 @@ void gc_drain_minor(Domain *d) {
 
 /* ---- pieces -------------------------------------------------------------- */
 
+#ifdef SAROS_STRESS
+#define DRAINED_AT_ONCE 1
+#define DRAINED_IN_FRAME 1
+#else
 #define DRAINED_AT_ONCE 32 /* objects scanned between two checks of the work */
 #define DRAINED_IN_FRAME 8
+#endif
 
 bool gc_drain_some(Domain *d) {
   GcVector *promoted = &d->gc.promoted;

@@ -301,9 +301,11 @@ void gc_large_part_moving(Domain *d, LargeHeader *large) { skip_large(d, large);
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* Tells whether no short string died: all of them are marked or young. */
+/* Tells whether no short string died: all of them are marked or young. While a minor
+ * collection is under way it is not known: some of the new ones are promoted by then. */
 static bool no_string_died(const Gc *gc, const StringTable *table) {
-  bool none = !gc->interned_lost && gc->marked_strings + gc->new_interned.n == table->used;
+  bool none = !gc->minor_begun && !gc->interned_lost &&
+              gc->marked_strings + gc->new_interned.n == table->used;
 #ifdef SAROS_DEBUG
   for (uint32_t i = 0; none && i < table->size; i++)
     for (const String *s = string_at(*string_bucket(table, i)); s != NULL; s = string_at(s->u.next))
