@@ -80,33 +80,28 @@ static void remove_at(const Stacks *s, uint32_t gap, void *table, size_t size, u
 
 /* ---- functions ------------------------------------------------------------ */
 
-static void remove_number(Stacks *s, uint32_t number) {
-  uint32_t at = hash_word(number) & s->numbers_mask;
-  while (s->numbers[at].number != number) at = (at + 1) & s->numbers_mask;
-  remove_at(s, at, s->numbers, sizeof *s->numbers, s->numbers_mask, home_of_number);
-  s->numbers_used--;
-}
-
-static void remove_c_function(Stacks *s, const void *f) {
-  uint32_t at = hash_word((uintptr_t)f) & s->c_mask;
-  while (s->c_functions[at].f != f) at = (at + 1) & s->c_mask;
-  remove_at(s, at, s->c_functions, sizeof *s->c_functions, s->c_mask, home_of_c_function);
-  s->c_used--;
-  stacks_forget_notes(s); /* a noted key may name the function */
-}
-
-static void forget_function(Stacks *s, uint32_t i) {
+/* Takes one frame off the count of a function. Forgets the function with its last frame,
+ * except function 0: removes it from the table that finds it by its number, or, if it is
+ * a C function, by its address. */
+static void leave_function(Stacks *s, uint32_t i) {
   MemprofFunction *function = &s->functions[i];
-  if (function->number != 0) remove_number(s, function->number);
-  else remove_c_function(s, function->f);
+  if (--function->frames > 0 || i == 0) return;
+  if (function->number != 0) {
+    uint32_t at = hash_word(function->number) & s->numbers_mask;
+    while (s->numbers[at].number != function->number) at = (at + 1) & s->numbers_mask;
+    remove_at(s, at, s->numbers, sizeof *s->numbers, s->numbers_mask, home_of_number);
+    s->numbers_used--;
+  } else {
+    uint32_t at = hash_word((uintptr_t)function->f) & s->c_mask;
+    while (s->c_functions[at].f != function->f) at = (at + 1) & s->c_mask;
+    remove_at(s, at, s->c_functions, sizeof *s->c_functions, s->c_mask, home_of_c_function);
+    s->c_used--;
+    stacks_forget_notes(s); /* a noted key may name the function */
+  }
   free(function->name);
   free(function->source);
   *function = (MemprofFunction){.line = s->free_function};
   s->free_function = i;
-}
-
-static void leave_function(Stacks *s, uint32_t i) {
-  if (--s->functions[i].frames == 0 && i != 0) forget_function(s, i);
 }
 
 /* ---- steps ---------------------------------------------------------------- */

@@ -563,73 +563,8 @@ static void push_mode_name(lua_State *L, int mode) {
   lua_pushstring(L, mode == LUA_GCINC ? "incremental" : "generational");
 }
 
-/* Each gc_ function pushes the result of one kind of request, and returns whether the
- * collector accepted the request. Within a finalizer the collector refuses (-1). */
-
-static int gc_plain(lua_State *L, int what) {
-  int result = lua_gc(L, what);
-  lua_pushinteger(L, result);
-  return result != -1;
-}
-
-static int memory_count(lua_State *L) {
-  int kilobytes = lua_gc(L, LUA_GCCOUNT);
-  int rest = lua_gc(L, LUA_GCCOUNTB);
-  lua_pushnumber(L, (lua_Number)kilobytes + (lua_Number)rest / 1024);
-  return kilobytes != -1;
-}
-
-static int gc_flag(lua_State *L, int what, int argument) {
-  int result = lua_gc(L, what, argument);
-  lua_pushboolean(L, result);
-  return result != -1;
-}
-
-static int gc_tune(lua_State *L, int what) {
-  int previous = lua_gc(L, what, (int)luaL_optinteger(L, 2, 0));
-  lua_pushinteger(L, previous);
-  return previous != -1;
-}
-
-static int gc_generational(lua_State *L) {
-  int minor = (int)luaL_optinteger(L, 2, 0);
-  int major = (int)luaL_optinteger(L, 3, 0);
-  int previous = lua_gc(L, LUA_GCGEN, minor, major);
-  push_mode_name(L, previous);
-  return previous != -1;
-}
-
-static int gc_incremental(lua_State *L) {
-  int pause = (int)luaL_optinteger(L, 2, 0);
-  int multiplier = (int)luaL_optinteger(L, 3, 0);
-  int step = (int)luaL_optinteger(L, 4, 0);
-  int previous = lua_gc(L, LUA_GCINC, pause, multiplier, step);
-  push_mode_name(L, previous);
-  return previous != -1;
-}
-
-/* Runs collectgarbage("frame", ms). `ms` is in milliseconds, and may be a fraction. A
-   value out of the range of microseconds counts as 0 or as the largest one. */
-static int gc_frame_option(lua_State *L) {
-  lua_Number us = luaL_checknumber(L, 2) * 1000;
-  return gc_flag(L, LUA_GCFRAME, us >= INT_MAX ? INT_MAX : us > 0 ? (int)us : 0);
-}
-
-static int obey_gc_option(lua_State *L, int what) {
-  switch (what) {
-    case LUA_GCCOUNT: return memory_count(L);
-    case LUA_GCSTEP: return gc_flag(L, what, (int)argument_integer_or(L, 2, 0));
-    case LUA_GCFRAME: return gc_frame_option(L);
-    case LUA_GCISRUNNING: return gc_flag(L, what, 0);
-    case LUA_GCSETPAUSE:
-    case LUA_GCSETSTEPMUL: return gc_tune(L, what);
-    case LUA_GCGEN: return gc_generational(L);
-    case LUA_GCINC: return gc_incremental(L);
-    default: return gc_plain(L, what);
-  }
-}
-
-/* Implements collectgarbage. The most frequent requests are first in the list. */
+/* Implements collectgarbage. The most frequent requests are first in the list. Within a
+   finalizer the collector refuses each request (-1), and the result is fail. */
 static int base_collectgarbage(lua_State *L) {
   static const char *const names[] = {
     "step", "frame", "count", "collect", "stop", "restart", "setpause", "setstepmul",
@@ -637,9 +572,52 @@ static int base_collectgarbage(lua_State *L) {
   static const int codes[] = {
     LUA_GCSTEP, LUA_GCFRAME, LUA_GCCOUNT, LUA_GCCOLLECT, LUA_GCSTOP, LUA_GCRESTART,
     LUA_GCSETPAUSE, LUA_GCSETSTEPMUL, LUA_GCISRUNNING, LUA_GCGEN, LUA_GCINC};
-  int what = codes[luaL_checkoption(L, 1, "collect", names)];
-  if (!obey_gc_option(L, what))
-    luaL_pushfail(L);
+  int what = codes[luaL_checkoption(L, 1, "collect", names)], result;
+  switch (what) {
+    case LUA_GCCOUNT: {
+      result = lua_gc(L, what);
+      int rest = lua_gc(L, LUA_GCCOUNTB);
+      lua_pushnumber(L, (lua_Number)result + (lua_Number)rest / 1024);
+      break;
+    }
+    case LUA_GCSTEP:
+      result = lua_gc(L, what, (int)argument_integer_or(L, 2, 0));
+      lua_pushboolean(L, result);
+      break;
+    case LUA_GCFRAME: {
+      /* the argument is in milliseconds, and may be a fraction; microseconds out of range
+         count as 0 or as the largest int */
+      lua_Number us = luaL_checknumber(L, 2) * 1000;
+      result = lua_gc(L, what, us >= INT_MAX ? INT_MAX : us > 0 ? (int)us : 0);
+      lua_pushboolean(L, result);
+      break;
+    }
+    case LUA_GCISRUNNING:
+      result = lua_gc(L, what);
+      lua_pushboolean(L, result);
+      break;
+    case LUA_GCSETPAUSE: case LUA_GCSETSTEPMUL:
+      result = lua_gc(L, what, (int)luaL_optinteger(L, 2, 0));
+      lua_pushinteger(L, result);
+      break;
+    case LUA_GCGEN: {
+      int minor = (int)luaL_optinteger(L, 2, 0), major = (int)luaL_optinteger(L, 3, 0);
+      result = lua_gc(L, what, minor, major);
+      push_mode_name(L, result);
+      break;
+    }
+    case LUA_GCINC: {
+      int pause = (int)luaL_optinteger(L, 2, 0), multiplier = (int)luaL_optinteger(L, 3, 0);
+      int step = (int)luaL_optinteger(L, 4, 0);
+      result = lua_gc(L, what, pause, multiplier, step);
+      push_mode_name(L, result);
+      break;
+    }
+    default:
+      result = lua_gc(L, what);
+      lua_pushinteger(L, result);
+  }
+  if (result == -1) luaL_pushfail(L);
   return 1;
 }
 

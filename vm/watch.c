@@ -118,30 +118,21 @@ static void meet_thread(lua_State *L) {
   enter_frames(L, ENTRY_OPEN);
 }
 
-static bool has_died(const lua_State *L) { return L->status > LUA_YIELD; }
-
-static void leave_thread(lua_State *L) {
-  leave_dropped(L);
-  if (has_died(L)) leave_frames(L, &L->base_ci, EXIT_UNWOUND);
-  else enter_frames(L, ENTRY_CALL);
-}
-
-static void switch_to(lua_State *L) {
-  Domain *d = L->domain;
-  lua_State *from = d->watched;
-  leave_thread(from);
-  d->watched = L;
-  d->watcher->switched(d->watcher, from, L);
-  meet_thread(L);
-  leave_dropped(L);
-}
-
 void vm_look_after_current(lua_State *L) {
   Domain *d = L->domain;
+  lua_State *from = d->watched;
   vm_update_dispatch(L);
   if (d->watcher == NULL) return;
-  if (L != d->watched) switch_to(L);
-  else leave_dropped(L);
+  if (L != from) {
+    leave_dropped(from);
+    /* the frames of a coroutine that died stay, for tracebacks */
+    if (from->status > LUA_YIELD) leave_frames(from, &from->base_ci, EXIT_UNWOUND);
+    else enter_frames(from, ENTRY_CALL);
+    d->watched = L;
+    d->watcher->switched(d->watcher, from, L);
+    meet_thread(L);
+  }
+  leave_dropped(L);
 }
 
 lua_State *watch_waiting(lua_State *L, const ErrorJump **jump) {

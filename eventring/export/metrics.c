@@ -318,30 +318,23 @@ static struct metrics_point point_of_name(const struct metrics *m, enum metric m
   return p;
 }
 
-static void put_spans(struct metrics *m, const struct sums *sums) {
-  struct metrics_point p = point_of_name(m, METRIC_SPANS, sums);
-  put_distribution(m, &p, sums->count, sums->ns, NULL);
-}
-
-static void put_amount(struct metrics *m, const struct sums *sums) {
-  struct metrics_point p =
-      point_of_name(m, sums->negative ? METRIC_BALANCE : METRIC_AMOUNT, sums);
-  put_double(m, &p, sums->amount);
-}
-
-static void put_events(struct metrics *m, const struct sums *sums, unsigned kind) {
-  struct metrics_point p = point_of_name(m, METRIC_EVENTS, sums);
-  put_uint(m, label(&p, "kind", eva_def_kind_name((enum eventring_def_kind)kind)), sums->count);
-}
-
 static void put_named(struct metrics *m) {
   for (uint32_t i = 0; i < m->count; i++) {
     const struct sums *sums = &m->sums[i];
     const unsigned kind = i < OTHERS ? i : sums->def->kind;
     if (!sums->count) continue;
-    if (kind == EVENTRING_DEF_SPAN) put_spans(m, sums);
-    else if (kind == EVENTRING_DEF_COUNTER) put_amount(m, sums);
-    else put_events(m, sums, kind);
+    if (kind == EVENTRING_DEF_SPAN) {
+      struct metrics_point p = point_of_name(m, METRIC_SPANS, sums);
+      put_distribution(m, &p, sums->count, sums->ns, NULL);
+    } else if (kind == EVENTRING_DEF_COUNTER) {
+      struct metrics_point p =
+          point_of_name(m, sums->negative ? METRIC_BALANCE : METRIC_AMOUNT, sums);
+      put_double(m, &p, sums->amount);
+    } else {
+      struct metrics_point p = point_of_name(m, METRIC_EVENTS, sums);
+      label(&p, "kind", eva_def_kind_name((enum eventring_def_kind)kind));
+      put_uint(m, &p, sums->count);
+    }
   }
 }
 

@@ -52,25 +52,22 @@ struct retain {
 
 /* ---- what is asked for -------------------------------------------------------- */
 
-static bool is_asked_for(const struct retain *r, const struct retain_holder *h) {
-  return !r->name || strstr(h->path, r->name) || strstr(h->shape, r->name);
-}
-
-/* Returns the weight by which a kind is ordered: its bytes, or with --name the bytes held
-   in the chosen ways. */
-static uint64_t weight_of(const struct retain *r, const struct retain_kind *k) {
-  uint64_t sum = 0;
-  for (size_t i = 0; r->name && i < k->holder_count; i++) sum = eva_add(sum, k->holders[i].bytes);
-  return r->name ? sum : k->bytes;
-}
-
+/* Sets the weight by which a kind is ordered: its bytes. With --name, drops the ways in
+   which the kind is held that do not have that name, and the weight is the bytes held in
+   the ways that stay. */
 static void choose_ways(const struct retain *r, struct retain_kind *k) {
   size_t kept = 0;
-  for (size_t i = 0; i < k->holder_count; i++)
-    if (is_asked_for(r, &k->holders[i])) k->holders[kept++] = k->holders[i];
+  k->weight = k->bytes;
+  if (!r->name) return;
+  k->weight = 0;
+  for (size_t i = 0; i < k->holder_count; i++) {
+    const struct retain_holder *h = &k->holders[i];
+    if (!strstr(h->path, r->name) && !strstr(h->shape, r->name)) continue;
+    k->weight = eva_add(k->weight, h->bytes);
+    k->holders[kept++] = *h;
+  }
   k->holder_count = kept;
-  if (r->name) k->more_holders = 0; /* unknown, because the further ways are not listed */
-  k->weight = weight_of(r, k);
+  k->more_holders = 0; /* unknown, because the further ways are not listed */
 }
 
 static int heavier_first(const void *left, const void *right) {
@@ -94,12 +91,6 @@ static void choose(const struct retain *r, unsigned domain, struct retain_answer
     a->kinds[a->chosen++] = kind;
   }
   if (a->chosen) qsort(a->kinds, a->chosen, sizeof *a->kinds, heavier_first);
-}
-
-static void take_answer(struct retain *r, struct answer *a) {
-  r->answer_bytes += a->child.size;
-  if (a->child.over) a->valid = retain_answer_take(&a->said, a->child.text, a->child.size);
-  choose(r, a->slot, &a->said);
 }
 
 /* ---- what is shown ------------------------------------------------------------ */
@@ -284,12 +275,6 @@ static void print_text(const struct retain *r) {
 
 /* ---- the command -------------------------------------------------------------- */
 
-static void note_silence(const struct retain *r, struct answer *a) {
-  if (a->child.pid && !a->child.ended)
-    snprintf(a->silent, sizeof a->silent, "its child has not finished");
-  else ask_why_silent(a->silent, &r->ask, a->slot);
-}
-
 static void collect(struct retain *r) {
   const uint64_t end = now_ns() + r->walk_ns;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
@@ -301,8 +286,12 @@ static void collect(struct retain *r) {
     snprintf(a->name, sizeof a->name, "%s", known ? domain.name : "?");
     child_answer_await(&a->child, &r->reader, &r->info, r->ask.answers[slot],
                        MOST_ANSWERS - r->answer_bytes, end);
-    take_answer(r, a);
-    if (!a->child.over) note_silence(r, a);
+    r->answer_bytes += a->child.size;
+    if (a->child.over) a->valid = retain_answer_take(&a->said, a->child.text, a->child.size);
+    else if (a->child.pid && !a->child.ended)
+      snprintf(a->silent, sizeof a->silent, "its child has not finished");
+    else ask_why_silent(a->silent, &r->ask, slot);
+    choose(r, slot, &a->said);
   }
   ask_nothing(&r->ask);
 }
