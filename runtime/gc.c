@@ -485,9 +485,9 @@ static void do_what_is_due(Domain *d) {
  * of an object and its scan, or between two parts of a table. */
 static size_t stress_piece(const Gc *gc) { return gc->stress_count % 3 == 0 ? 8192 : 64; }
 
-/* Tells whether the collector lets the program go on. For a half of each round it never
- * does, so that a missing root or barrier shows at once. For the other half objects may
- * grow up while they are young, and the program does more than one store between two
+/* Tells whether the collector does no more than what is due. For half of each round it
+ * never does, so that a missing root or barrier shows at once. For the other half objects
+ * may grow up while they are young, and the program does more than one store between two
  * pieces of a collection. */
 static bool stress_waits(const Gc *gc) {
   uint32_t random = gc->stress_count * UINT32_C(0x9E3779B1) >> 16;
@@ -500,7 +500,10 @@ static bool stress_waits(const Gc *gc) {
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
   gc->stress_count++;
-  if (stress_waits(gc)) return;
+  if (stress_waits(gc)) {
+    if (gc_due(gc, &d->heap, heap_debt(&d->heap)) != GC_NOT_DUE) do_what_is_due(d);
+    return;
+  }
   if (gc->minor_begun || gc->stress_count % 2 == 0)
     gc_minor_some(d, EV_REASON_STRESS, gc->step_work + stress_piece(gc));
   else gc_minor(d, EV_REASON_STRESS);

@@ -2,8 +2,8 @@
 /* runtime/stress.h: what a build with --enable-stress does on purpose (SAROS_STRESS).
  * Other builds do none of it.
  *
- *   - Each gc_check collects, for a half of each round of 1,024; for the other half one in
- *     64 begins a collection in short pieces (gc.c). stress_collect turns that off.
+ *   - Each gc_check collects, for half of each round of 1,024; in the other half one in
+ *     64 begins a collection, in short pieces (gc.c). stress_collect turns that off.
  *   - Stacks move to new addresses at each check for room (thread.c), so at each call.
  *   - New keys rehash their table (table.c); buckets of the intern table are added
  *     and merged all the time (str.c).

@@ -98,6 +98,7 @@ for _, rate in ipairs {0.42, 0.01, 0.83} do
   for i = 1, n do local _ = {i, i, i, x = i, y = i} end
   s:stop {flush = true}
   local words = {table = 6, ["array part"] = 6, ["hash part"] = 6}
+  if slow >= 20 then words = {table = 6} end -- a stress build makes new parts for each field
   for kind, size in pairs(words) do
     local got, mean = kinds[kind] or 0, size * n * rate
     assert(math.abs(got - mean) <= 5.7 * math.sqrt(mean * (1 - rate)) + 1,
