@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_records.c: makes records of spans, and spans of the file from records. */
+/* otlp_records.c: makes a record of each span that has ended, and writes records as spans
+   of the file when their ids are settled (otlp_ids.h). */
 #include "export/otlp_traces.h"
 
 #include <stdlib.h>

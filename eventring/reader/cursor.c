@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cursor.c: all rings of a file, polled.
+/* cursor.c: delivers the events of all rings of a file, poll by poll.
  *
  * A poll first notes the end of each ring (its limit). Then it reads what events refer
  * to: definitions and the log of the control page, which are written before the events
@@ -29,8 +29,8 @@ enum { DAMAGE_BUDGET = EVENTRING_POLL_BLOCKS /* unreadable blocks that one poll 
 
 /* ---- Readers --------------------------------------------------------------------- */
 
-/* The watch of a ring that each poll must check refers to this word, which is always
-   news. */
+/* The watch of a ring that every poll must check. Its word is not 0, so the ring always
+   counts as one to which an event was added. */
 static const uint64_t always_news = 1;
 static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 

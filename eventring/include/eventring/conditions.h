@@ -157,10 +157,10 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
    G), default 1G.
 
    Conditions of triggers are about pause, span, heap, counter, error or signal, without a
-   figure and without `within`. Each pause or span that fulfils the condition fires when
-   it ends. A heap or a counter fires when its value comes to fulfil it, and again only
-   after a value that did not fulfil it. `error` fires at eventring_note_error, `signal`
-   at eventring_note_signal.
+   figure and without `within`. A trigger on pause or span fires at the end of each pause
+   or span that fulfils the condition. A trigger on heap or counter fires when a value
+   fulfils the condition and the value before did not. `error` fires at
+   eventring_note_error, `signal` at eventring_note_signal.
 
    Setting a trigger switches on the class that it needs (gc for pause and heap, user for
    span and counter). While there are triggers, events take the library's slow path in the

@@ -81,16 +81,16 @@ enum {
 /* Opens the recording of this process. E_STATE when stopped. */
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error);
-/* Opens the recording of process `pid`, which may be this one (also when it has changed
-   its user and may not open its own file any more), through the file that the process
-   maps (/proc/PID/maps). `pid` is its number in the pid namespace of this process.
+/* Opens the recording of process `pid`, through the file that the process maps
+   (/proc/PID/maps). `pid` is its number in the pid namespace of this process. It may be
+   this process, even if it has changed its user and may not open its own file any more.
    E_NOT_FOUND if there is no such process, or it does not record; E_PERMISSION. */
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
-/* Opens a file: of a live or a dead process, or a saved copy; this process's own by its
-   absolute path (eventring_path), whatever its user is now. A symbolic link as the last
-   component is not followed (E_NOT_EVENTRING) without OPEN_FOLLOW. E_NOT_FOUND,
-   E_PERMISSION. */
+/* Opens a file: that of a live or a dead process, or a saved copy. For the file of this
+   process, give its absolute path (eventring_path); then it can be opened whatever user
+   the process has now. A symbolic link as the last component is not followed
+   (E_NOT_EVENTRING) without OPEN_FOLLOW. E_NOT_FOUND, E_PERMISSION. */
 int eventring_open_path(eventring_cursor **cursor, const char *path,
                         unsigned flags, struct eventring_error *error);
 /* Opens a PID or a FILE, as an argument of a command names it: digits alone are a pid,
@@ -103,16 +103,17 @@ int eventring_close(eventring_cursor *cursor);
 
 /* Flags of a delivered event. */
 enum {
-  EVENTRING_SYNTHETIC = 1, /* made by the reader and not counted as delivered. Either the
-                              begin of a span that was open where reading begins: ns is
-                              its true begin; it comes before the loss of what was
-                              overwritten by then, at its place in a merged order, or, if
-                              it was found open after a later loss, behind that loss. Or
-                              the end of a span whose own end was lost (always with TORN),
-                              which comes before the loss: begin_ns is when it began, ns
-                              is up to when it is known to have been open (the last event
-                              of the ring before the loss, or when its class was switched
-                              off) */
+  /* made by the reader, and not counted as delivered; one of these:
+     - The begin of a span that was open where reading begins. `ns` is the time of the
+       true begin. The event comes before the loss of what was overwritten by then, in the
+       order of times where rings are merged.
+     - The begin of a span that was found open after a later loss: the same, but behind
+       that loss.
+     - The end of a span whose own end was lost; always with TORN. It comes before the
+       loss. `begin_ns` is when the span began, `ns` the last time at which it is known to
+       have been open: that of the last event of the ring before the loss, or when the
+       class of the span was switched off. */
+  EVENTRING_SYNTHETIC = 1,
   EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
                               duration is unknown, but that of a synthetic end is at least
                               ns - begin_ns */
