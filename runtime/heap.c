@@ -255,8 +255,8 @@ static void make_present(Chunk *c) {
 static Chunk *new_first_chunk(void) {
   size_t size = FIRST_CHUNK_SIZE, touched = 0;
   Chunk *c = mapping_take_touched(size, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size, &touched);
-  if (c != NULL) clear_used_first(c, size, touched);
-  else if ((c = mapping_new_begin(size, HEAP_CHUNK_SIZE)) == NULL) return NULL;
+  if (c == NULL && (c = mapping_new_begin(size, HEAP_CHUNK_SIZE)) == NULL) return NULL;
+  if (touched > 0) clear_used_first(c, size, touched);
   else make_present(c);
   c->mapped_blocks = (uint8_t)(size >> HEAP_BLOCK_SHIFT);
   c->touched = (uint32_t)touched;

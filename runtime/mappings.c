@@ -13,7 +13,9 @@
 
 #include "clock.h"
 
-#define KEPT_MAX 4096 /* a power of two */
+#define KEPT_MAX 4096
+#define EMPTIED_MAX 8192 /* also bounds their page tables: 16 MiB */
+#define EMPTIED_SIZE (4 * MAPPING_UNIT) /* the largest mapping that is emptied */
 #define KEPT_NS UINT64_C(1000000000)
 #define ADAPT_FROM 2 /* mapping_adapt takes a kept mapping only if the kept ones have at
                       * least twice the wanted bytes */
@@ -24,20 +26,24 @@ typedef struct Kept {
   uint64_t since; /* ns of the monotonic clock */
 } Kept;
 
-/* Kept mappings in the order in which they were given. The oldest, at `first`, is
- * unmapped first; usually the newest is taken. */
-static struct {
-  pthread_mutex_t lock;
-  Kept items[KEPT_MAX]; /* a circular buffer */
-  uint32_t first, n;
+/* Mappings in the order in which they were given: a circular buffer. The oldest, at
+ * `first`, goes first; usually the newest is taken. */
+typedef struct Ring {
+  Kept *items;
+  uint32_t room, first, n;
   size_t bytes, touched;
-} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} Ring;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Kept kept_items[KEPT_MAX], emptied_items[EMPTIED_MAX];
+static Ring kept = {.items = kept_items, .room = KEPT_MAX};
+static Ring emptied = {.items = emptied_items, .room = EMPTIED_MAX}; /* no pages, all zero */
 
 /* Returns the i-th mapping after the oldest. */
-static Kept *kept_at(uint32_t i) { return &kept.items[(kept.first + i) % KEPT_MAX]; }
+static Kept *item_at(Ring *r, uint32_t i) { return &r->items[(r->first + i) % r->room]; }
 
-void mapping_lock(void) { pthread_mutex_lock(&kept.lock); }
-void mapping_unlock(void) { pthread_mutex_unlock(&kept.lock); }
+void mapping_lock(void) { pthread_mutex_lock(&lock); }
+void mapping_unlock(void) { pthread_mutex_unlock(&lock); }
 
 uint64_t mapping_now(void) {
   struct timespec now;
@@ -54,21 +60,27 @@ static void set_accessible(const Kept *k, bool accessible) {
 #endif
 }
 
-static Kept remove_locked(uint32_t i) {
-  Kept k = *kept_at(i);
-  kept.n--;
-  kept.bytes -= k.size;
-  kept.touched -= k.touched;
-  if (i == 0) kept.first = (kept.first + 1) % KEPT_MAX;
-  else for (; i < kept.n; i++) *kept_at(i) = *kept_at(i + 1);
+static void add_locked(Ring *r, Kept k) {
+  *item_at(r, r->n++) = k;
+  r->bytes += k.size;
+  r->touched += k.touched;
+}
+
+static Kept remove_locked(Ring *r, uint32_t i) {
+  Kept k = *item_at(r, i);
+  r->n--;
+  r->bytes -= k.size;
+  r->touched -= k.touched;
+  if (i == 0) r->first = (r->first + 1) % r->room;
+  else for (; i < r->n; i++) *item_at(r, i) = *item_at(r, i + 1);
   return k;
 }
 
 /* Removes the oldest mapping if it was given at `since` or before. */
-static bool remove_oldest(uint64_t since, Kept *k) {
+static bool remove_oldest(Ring *r, uint64_t since, Kept *k) {
   mapping_lock();
-  bool found = kept.n > 0 && kept_at(0)->since <= since;
-  if (found) *k = remove_locked(0);
+  bool found = r->n > 0 && item_at(r, 0)->since <= since;
+  if (found) *k = remove_locked(r, 0);
   mapping_unlock();
   return found;
 }
@@ -79,32 +91,43 @@ void mapping_unmap(void *mapping, size_t size) {
   if (munmap(mapping, size) != 0) madvise(mapping, size, MADV_DONTNEED);
 }
 
-static bool drop_one(uint64_t since) {
+static bool drop_one(Ring *r, uint64_t since) {
   Kept k;
-  if (!remove_oldest(since, &k)) return false;
+  if (!remove_oldest(r, since, &k)) return false;
   mapping_unmap(k.mapping, k.size);
   return true;
 }
 
 void mapping_drop_old(void) {
   uint64_t now = mapping_now();
-  if (now > KEPT_NS) drop_one(now - KEPT_NS);
+  if (now <= KEPT_NS) return;
+  drop_one(&kept, now - KEPT_NS);
+  drop_one(&emptied, now - KEPT_NS);
 }
 
 void mapping_drop_all(void) {
-  while (drop_one(UINT64_MAX)) {}
+  while (drop_one(&kept, UINT64_MAX)) {}
+  while (drop_one(&emptied, UINT64_MAX)) {}
 }
 
-size_t mapping_kept(void) {
+static size_t bytes_of(const Ring *r) {
   mapping_lock();
-  size_t bytes = kept.bytes;
+  size_t bytes = r->bytes;
   mapping_unlock();
   return bytes;
 }
 
+size_t mapping_kept(void) { return bytes_of(&kept); }
+size_t mapping_emptied(void) { return bytes_of(&emptied); }
+
+static bool has_any(void) { return mapping_kept() + mapping_emptied() > 0; }
+
 void mapping_each_kept(MemoryPart *part, void *context) {
   mapping_lock();
-  for (uint32_t i = 0; i < kept.n; i++) part(context, kept_at(i)->mapping, kept_at(i)->size);
+  Ring *rings[2] = {&kept, &emptied};
+  for (int r = 0; r < 2; r++)
+    for (uint32_t i = 0; i < rings[r]->n; i++)
+      part(context, item_at(rings[r], i)->mapping, item_at(rings[r], i)->size);
   mapping_unlock();
 }
 
@@ -202,7 +225,7 @@ void mapping_refuse_huge(void *mapping, size_t size) { advise_huge(mapping, size
 
 void *mapping_new(size_t size, size_t align) {
   void *p = map_aligned(size, align);
-  if (p != NULL || mapping_kept() == 0) return p;
+  if (p != NULL || !has_any()) return p;
   mapping_drop_all();
   return map_aligned(size, align);
 }
@@ -232,7 +255,7 @@ static void *map_begin(size_t size, size_t align) {
 
 void *mapping_new_begin(size_t size, size_t align) {
   void *p = map_begin(size, align);
-  if (p != NULL || mapping_kept() == 0) return p;
+  if (p != NULL || !has_any()) return p;
   mapping_drop_all();
   return map_begin(size, align);
 }
@@ -305,20 +328,30 @@ void *mapping_move(void *mapping, size_t old, size_t size) {
   return moved != MAP_FAILED ? moved : NULL;
 }
 
+/* Takes the newest mapping that fits. */
+static bool take_newest(Ring *r, size_t least, size_t most, size_t align, Kept *k) {
+  bool found = false;
+  mapping_lock();
+  for (uint32_t i = r->n; i-- > 0 && !found;)
+    if ((found = mapping_fits(item_at(r, i), least, most, align))) *k = remove_locked(r, i);
+  mapping_unlock();
+  if (found) set_accessible(k, true);
+  return found;
+}
+
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
-  size_t touched;
-  return mapping_take_touched(least, most, align, size, &touched);
+  Kept k;
+  if (!take_newest(&kept, least, most, align, &k)) return NULL;
+  *size = k.size;
+  return k.mapping;
 }
 
 void *mapping_take_touched(size_t least, size_t most, size_t align, size_t *size,
                            size_t *touched) {
-  Kept k = {0};
-  mapping_lock();
-  for (uint32_t i = kept.n; i-- > 0 && k.mapping == NULL;)
-    if (mapping_fits(kept_at(i), least, most, align)) k = remove_locked(i);
-  mapping_unlock();
-  if (k.mapping == NULL) return NULL;
-  set_accessible(&k, true);
+  Kept k;
+  if (!take_newest(&kept, least, most, align, &k) &&
+      !take_newest(&emptied, least, most, align, &k))
+    return NULL;
   *size = k.size;
   *touched = k.touched;
   return k.mapping;
@@ -333,10 +366,11 @@ static bool take_nearest(size_t wanted, Kept *k) {
   mapping_lock();
   uint32_t nearest = 0;
   for (uint32_t i = 1; i < kept.n; i++)
-    if (size_difference(kept_at(i), wanted) <= size_difference(kept_at(nearest), wanted))
+    if (size_difference(item_at(&kept, i), wanted) <=
+        size_difference(item_at(&kept, nearest), wanted))
       nearest = i;
-  bool found = kept.touched >= ADAPT_FROM * wanted && kept_at(nearest)->size >= wanted / 2;
-  if (found) *k = remove_locked(nearest);
+  bool found = kept.touched >= ADAPT_FROM * wanted && item_at(&kept, nearest)->size >= wanted / 2;
+  if (found) *k = remove_locked(&kept, nearest);
   mapping_unlock();
   return found;
 }
@@ -351,27 +385,40 @@ void *mapping_adapt(size_t size) {
   return NULL;
 }
 
-static bool keep_locked(Kept k) {
+/* Adds a mapping, unless that exceeds a bound. */
+static bool try_add(Ring *r, Kept k) {
   mapping_lock();
-  bool room = kept.n < KEPT_MAX && kept.touched + k.touched <= MAPPINGS_MOST;
-  if (room) {
-    *kept_at(kept.n++) = k;
-    kept.bytes += k.size;
-    kept.touched += k.touched;
-  }
+  bool room = r->n < r->room && r->touched + k.touched <= MAPPINGS_MOST;
+  if (room) add_locked(r, k);
   mapping_unlock();
   return room;
 }
 
+/* Gives back the pages of a small mapping that has few of them, and keeps its addresses.
+ * The system refuses that for pages that are locked. */
+static bool empty(Kept k) {
+  if (k.touched == k.size || k.size > EMPTIED_SIZE) return false;
+  if (madvise(k.mapping, k.size, MADV_DONTNEED) != 0) return false;
+  k.touched = 0;
+  return try_add(&emptied, k);
+}
+
+/* Drops the oldest mapping to make room: the program will need what was given last. */
+static bool make_room(void) {
+  Kept k;
+  if (!remove_oldest(&kept, UINT64_MAX, &k)) return false;
+  if (!empty(k)) mapping_unmap(k.mapping, k.size);
+  return true;
+}
+
 void mapping_give(void *mapping, size_t size) { mapping_give_touched(mapping, size, size); }
 
-/* Drops the oldest mappings to make room: the program will need what was given last. */
 void mapping_give_touched(void *mapping, size_t size, size_t touched) {
   Kept k = {mapping, size, touched, mapping_now()};
   mapping_drop_old();
   set_accessible(&k, false);
-  while (!keep_locked(k))
-    if (touched > MAPPINGS_MOST || !drop_one(UINT64_MAX)) {
+  while (!try_add(&kept, k))
+    if (touched > MAPPINGS_MOST || !make_room()) {
       mapping_unmap(mapping, size);
       return;
     }

@@ -7,10 +7,14 @@
  * domain of the program. So a few mappings that a domain no longer needs (the chunks of a
  * heap that ends, large strings that died) are kept for whichever domain needs one next.
  *
- * What is kept is bounded (MAPPINGS_MOST): the oldest make room. Mappings that were kept
- * for a second are unmapped, one whenever another is given or a collector gives memory
- * back (mapping_drop_old). All are unmapped when memory is short or a heap is collected
- * in full. Kept mappings count for no domain's limit.
+ * What is kept is bounded (MAPPINGS_MOST): the oldest make room. A small one with few
+ * pages, such as the first chunk of a state that did little, is then emptied rather than
+ * unmapped: it gives its pages back and keeps its addresses. That costs half of unmapping
+ * it, and it serves as the next first chunk for half the cost of a fresh mapping.
+ *
+ * Mappings that were kept for a second are unmapped, one of each sort whenever another is
+ * given or a collector gives memory back (mapping_drop_old). All are unmapped when memory
+ * is short or a heap is collected in full. Kept mappings count for no domain's limit.
  *
  * Any thread may call all of this. One lock is held, only while a short array is searched
  * and never during a system call.
@@ -68,15 +72,16 @@ static inline size_t mapping_round(size_t size) {
  * aligned to `align`, and its bytes in *size. Its contents are what they were. NULL if
  * there is none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
-/* Takes a mapping like mapping_take; *touched gets its bytes that have pages, as
- * given. */
+/* Takes a mapping like mapping_take; *touched gets its bytes that have pages, as given.
+ * If there is none, takes one that was emptied: *touched is 0, and its bytes are zero. */
 void *mapping_take_touched(size_t least, size_t most, size_t align, size_t *size,
                            size_t *touched);
 /* Returns a kept mapping resized to `size`, so that strings that grow piece by piece
  * touch little fresh memory; NULL unless much is kept and one has at least half the size.
  * Its first bytes keep their contents. */
 void *mapping_adapt(size_t size);
-/* Keeps the mapping, or unmaps it if it exceeds the bound on all that is kept. */
+/* Keeps the mapping, or unmaps it if it exceeds the bound on all that is kept. Others may
+ * be emptied or unmapped for it. */
 void mapping_give(void *mapping, size_t size);
 /* Keeps a mapping of which only `touched` bytes have pages, such as the first chunk of a
  * state that did little. The bound counts these bytes. */
@@ -87,10 +92,12 @@ void mapping_drop_old(void);
 void mapping_drop_all(void);
 /* Receives a part of memory: `bytes` from p on. */
 typedef void MemoryPart(void *context, const void *p, size_t bytes);
-/* Calls `part` for each mapping that is kept, under the lock. */
+/* Calls `part` for each mapping that is kept, and each that was emptied, under the lock. */
 void mapping_each_kept(MemoryPart *part, void *context);
-/* Returns the bytes that are kept. */
+/* Returns the bytes of the mappings that are kept with their pages. */
 size_t mapping_kept(void);
+/* Returns the bytes of the mappings that were emptied. */
+size_t mapping_emptied(void);
 /* Prefers huge pages in a fresh mapping that is aligned to them, and touches its first
  * byte: touching one byte of a huge page makes all of it present. Returns false if huge
  * pages were slow lately and were not tried. */

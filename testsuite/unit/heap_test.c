@@ -505,6 +505,26 @@ static void a_domain_begins_in_what_another_left(void **state) {
   }
 }
 
+/* Checks that a domain begins in an emptied mapping as in a fresh one. */
+static void a_domain_begins_in_emptied_memory(void **state) {
+  size_t size;
+  mapping_drop_all();
+  lua_State *L = domain_new(NULL, NULL);
+  void *home = L->domain;
+  domain_close(L);
+  mapping_give(mapping_new(MAPPINGS_MOST, 1), MAPPINGS_MOST);
+  assert_true(mapping_emptied() > 0);
+  mapping_unmap(mapping_take(MAPPINGS_MOST, MAPPINGS_MOST, 1, &size), MAPPINGS_MOST);
+  L = domain_new(NULL, NULL);
+  assert_ptr_equal(L->domain, home);
+  assert_int_equal(mapping_emptied(), 0);
+  assert_false(L->domain->heap.home->used);
+  for (int i = 0; i < 1000; i++) table_new(L, 10, 10);
+  gc_full(L);
+  gc_verify(L->domain, "in emptied memory");
+  domain_close(L);
+}
+
 static void closing_finalizes_all(void **state) {
   lua_State *L = domain_new(NULL, NULL);
   L->domain->hooks.call_finalizer = count_finalizer;
@@ -578,6 +598,7 @@ int main(void) {
     TEST(incremental_finalizers_wait_for_the_cycle),
     cmocka_unit_test(what_idle_domains_leave_is_kept),
     cmocka_unit_test(a_domain_begins_in_what_another_left),
+    cmocka_unit_test(a_domain_begins_in_emptied_memory),
     cmocka_unit_test(closing_finalizes_all),
     cmocka_unit_test(a_first_chunk_of_used_memory_grows),
     cmocka_unit_test(a_first_chunk_that_cannot_grow_stays_small),

@@ -16,7 +16,7 @@
 
 static int tear_down(void **state) {
   mapping_drop_all();
-  return mapping_kept() == 0 ? 0 : -1;
+  return mapping_kept() + mapping_emptied() == 0 ? 0 : -1;
 }
 
 static void fresh_ones_are_zero_and_aligned(void **state) {
@@ -170,11 +170,59 @@ static void the_bound_counts_touched_bytes(void **state) {
   assert_int_equal(mapping_kept(), rest + 10 * UNIT);
 }
 
+/* Has all kept mappings make room for one, and drops that. */
+static void push_out(void) {
+  size_t size;
+  mapping_give(mapping_new(MAPPINGS_MOST, 1), MAPPINGS_MOST);
+  assert_int_equal(mapping_kept(), MAPPINGS_MOST);
+  mapping_unmap(mapping_take(MAPPINGS_MOST, MAPPINGS_MOST, 1, &size), MAPPINGS_MOST);
+}
+
+/* Checks that small mappings with few pages are emptied, and taken again when no other
+ * fits: they are zero then. */
+static void those_with_few_pages_are_emptied(void **state) {
+  size_t size, touched;
+  char *few = mapping_new(3 * UNIT, CHUNK), *all = mapping_new(3 * UNIT, CHUNK),
+       *large = mapping_new(CHUNK, CHUNK);
+  memset(few + UNIT, 'f', 8192);
+  mapping_give_touched(few, 3 * UNIT, 8192);
+  mapping_give(all, 3 * UNIT);
+  mapping_give_touched(large, CHUNK, 8192);
+  push_out();
+  assert_int_equal(mapping_kept(), 0);
+  assert_int_equal(mapping_emptied(), 3 * UNIT);
+  assert_null(mapping_take(3 * UNIT, CHUNK, CHUNK, &size)); /* has no pages */
+  assert_null(mapping_take_touched(4 * UNIT, CHUNK, CHUNK, &size, &touched));
+  char *other = mapping_new(3 * UNIT, CHUNK);
+  mapping_give_touched(other, 3 * UNIT, 4096);
+  assert_ptr_equal(mapping_take_touched(3 * UNIT, CHUNK, CHUNK, &size, &touched), other);
+  assert_int_equal(touched, 4096);
+  assert_ptr_equal(mapping_take_touched(3 * UNIT, CHUNK, CHUNK, &size, &touched), few);
+  assert_int_equal(size, 3 * UNIT);
+  assert_int_equal(touched, 0);
+  for (size_t i = 0; i < 3 * UNIT; i++) assert_int_equal(few[i], 0);
+  memset(few, 'f', 3 * UNIT);
+  mapping_unmap(few, 3 * UNIT);
+  mapping_unmap(other, 3 * UNIT);
+}
+
+/* Checks that no more addresses are kept than their bound says. */
+static void addresses_are_bounded(void **state) {
+  for (int i = 0; i < 10000; i++) mapping_give_touched(mapping_new(UNIT, 1), UNIT, 4096);
+  push_out();
+  assert_true(mapping_emptied() > 4000 * UNIT);
+  assert_true(mapping_emptied() <= 8192 * UNIT);
+}
+
 static void what_is_not_used_goes(void **state) {
+  mapping_give_touched(mapping_new(UNIT, 1), UNIT, 4096);
+  push_out();
+  assert_int_equal(mapping_emptied(), UNIT);
   for (int i = 0; i < 3; i++) mapping_give(mapping_new(UNIT, 1), UNIT);
   nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
   mapping_give(mapping_new(CHUNK, 1), CHUNK);
   assert_int_equal(mapping_kept(), CHUNK + 2 * UNIT);
+  assert_int_equal(mapping_emptied(), 0);
   for (int i = 0; i < 3; i++) mapping_drop_old();
   assert_int_equal(mapping_kept(), CHUNK);
 }
@@ -273,6 +321,8 @@ int main(void) {
       TEST(only_what_fits_is_taken),
       TEST(what_is_kept_is_bounded),
       TEST(the_bound_counts_touched_bytes),
+      TEST(those_with_few_pages_are_emptied),
+      TEST(addresses_are_bounded),
       TEST(what_is_not_used_goes),
       TEST(those_of_huge_pages_stay_aligned),
       TEST(small_ones_grow),
