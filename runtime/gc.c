@@ -483,7 +483,7 @@ static void do_what_is_due(Domain *d) {
 
 /* Returns the work of a piece: often so little that the piece ends between the promotion
  * of an object and its scan, or between two parts of a table. */
-static size_t stress_piece(const Gc *gc) { return gc->stress_count % 3 == 0 ? 8192 : 64; }
+static size_t stress_piece(const Gc *gc) { return gc->stress_count % 8 == 0 ? 8192 : 64; }
 
 /* Tells whether the collector does no more than what is due. For half of each round it
  * never does, so that a missing root or barrier shows at once. For the other half objects

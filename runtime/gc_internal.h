@@ -189,7 +189,7 @@ size_t gc_scan_major(Domain *d, GCObject *o);
 /* Scans the next Gc.piece elements of the object on top of Gc.minor_partial or
  * Gc.partial. The major function returns the bytes scanned. */
 #ifdef SAROS_STRESS
-#define GC_PIECE 8
+#define GC_PIECE 32
 #define GC_FRAME_PIECE 8
 #else
 #define GC_PIECE 256

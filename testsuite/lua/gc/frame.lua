@@ -42,7 +42,8 @@ do -- results and arguments
   for _, nothing in ipairs { 0, -1, -1e300, 0 / 0, -math.huge, 0.0001 } do
     assert(type(collectgarbage("frame", nothing)) == "boolean")
   end
-  assert(collectgarbage("count") >= before) -- no time, no work
+  -- no time, no work (but a stress build goes on with a collection that is under way)
+  assert(collectgarbage("count") >= before or tonumber(os.getenv "TEST_SLOWNESS" or 1) >= 20)
   assert(collectgarbage("frame", 1e300) == false and collectgarbage("frame", math.huge) == false)
 end
 
