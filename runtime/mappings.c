@@ -37,7 +37,8 @@ typedef struct Ring {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Kept kept_items[KEPT_MAX], emptied_items[EMPTIED_MAX];
 static Ring kept = {.items = kept_items, .room = KEPT_MAX};
-static Ring emptied = {.items = emptied_items, .room = EMPTIED_MAX}; /* no pages, all zero */
+/* mappings whose pages were given back: they are all zero */
+static Ring emptied = {.items = emptied_items, .room = EMPTIED_MAX};
 
 /* Returns the i-th mapping after the oldest. */
 static Kept *item_at(Ring *r, uint32_t i) { return &r->items[(r->first + i) % r->room]; }

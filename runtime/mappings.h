@@ -92,7 +92,8 @@ void mapping_drop_old(void);
 void mapping_drop_all(void);
 /* Receives a part of memory: `bytes` from p on. */
 typedef void MemoryPart(void *context, const void *p, size_t bytes);
-/* Calls `part` for each mapping that is kept, and each that was emptied, under the lock. */
+/* Calls `part` for each mapping that is kept, and for each that was emptied, under the
+   lock. */
 void mapping_each_kept(MemoryPart *part, void *context);
 /* Returns the bytes of the mappings that are kept with their pages. */
 size_t mapping_kept(void);

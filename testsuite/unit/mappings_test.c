@@ -170,7 +170,7 @@ static void the_bound_counts_touched_bytes(void **state) {
   assert_int_equal(mapping_kept(), rest + 10 * UNIT);
 }
 
-/* Has all kept mappings make room for one, and drops that. */
+/* Keeps a mapping so large that all others are dropped for it, and drops it, too. */
 static void push_out(void) {
   size_t size;
   mapping_give(mapping_new(MAPPINGS_MOST, 1), MAPPINGS_MOST);
