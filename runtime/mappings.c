@@ -13,7 +13,7 @@
 
 #include "clock.h"
 
-#define KEPT_MAX 4096
+#define KEPT_MAX 4096    /* powers of two */
 #define EMPTIED_MAX 8192 /* also bounds their page tables: 16 MiB */
 #define EMPTIED_SIZE (4 * MAPPING_UNIT) /* the largest mapping that is emptied */
 #define KEPT_NS UINT64_C(1000000000)
@@ -30,7 +30,7 @@ typedef struct Kept {
  * `first`, goes first; usually the newest is taken. */
 typedef struct Ring {
   Kept *items;
-  uint32_t room, first, n;
+  uint32_t room, first, n; /* room is a power of two */
   size_t bytes, touched;
 } Ring;
 
@@ -41,7 +41,7 @@ static Ring kept = {.items = kept_items, .room = KEPT_MAX};
 static Ring emptied = {.items = emptied_items, .room = EMPTIED_MAX};
 
 /* Returns the i-th mapping after the oldest. */
-static Kept *item_at(Ring *r, uint32_t i) { return &r->items[(r->first + i) % r->room]; }
+static Kept *item_at(Ring *r, uint32_t i) { return &r->items[(r->first + i) & (r->room - 1)]; }
 
 void mapping_lock(void) { pthread_mutex_lock(&lock); }
 void mapping_unlock(void) { pthread_mutex_unlock(&lock); }
@@ -72,7 +72,7 @@ static Kept remove_locked(Ring *r, uint32_t i) {
   r->n--;
   r->bytes -= k.size;
   r->touched -= k.touched;
-  if (i == 0) r->first = (r->first + 1) % r->room;
+  if (i == 0) r->first = (r->first + 1) & (r->room - 1);
   else for (; i < r->n; i++) *item_at(r, i) = *item_at(r, i + 1);
   return k;
 }
