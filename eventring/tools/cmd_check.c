@@ -137,7 +137,7 @@ VIEW_GETTER(holds, struct eva_rule) {
 static VIEW(rule_view, struct eva_rule,
     {"rule", NULL, VIEW_PLAIN, ROW(text)},
     {"line", NULL, VIEW_PLAIN, ROW(line)},
-    {"holds", NULL, VIEW_PLAIN, VIEW_GET(BOOL, holds), .help = "null: nobody knows"},
+    {"holds", NULL, VIEW_PLAIN, VIEW_GET(BOOL, holds), .help = "null: undecided"},
     {"value", NULL, VIEW_PLAIN, ROW(value), VIEW_IF(has_value)},
     {"at_least", NULL, VIEW_PLAIN, ROW(at_least), VIEW_IF(is_open),
      .flags = VIEW_PART, .help = "a span of the value is open, and may have gone on"},

@@ -207,7 +207,7 @@ VIEW_GETTER(holder_shape, struct holder) { return view_text(row->way ? row->way-
 static VIEW(holder_view, struct holder,
     {"count", NULL, VIEW_COUNT, ROW(count)},
     {"path", NULL, VIEW_PLAIN, VIEW_GET(TEXT, holder_path),
-     .help = "a shortest one to one of them; null: nothing holds them, or it is not known"},
+     .help = "a shortest path to one of them; null: nothing holds them, or not known"},
     {"shape", NULL, VIEW_PLAIN, VIEW_GET(TEXT, holder_shape)})
 
 static void holders_of(struct view_to *to, const void *group) {
@@ -323,17 +323,19 @@ static VIEW(row_view, struct row,
     {"count", NULL, VIEW_COUNT, VIEW_GET(UINT, count)},
     {"bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, bytes), .help = "with their stacks"},
     {"least_ns", NULL, VIEW_NS, VIEW_GET(UINT, least_ns),
-     .help = "the longest suspended has not run for at least as long"},
-    {"most_ns", NULL, VIEW_NS, VIEW_GET(UINT, most_ns), .help = "... and at most"},
+     .help = "the longest suspended has not run for at least this time"},
+    {"most_ns", NULL, VIEW_NS, VIEW_GET(UINT, most_ns),
+     .help = "the longest suspended has not run for at most this time"},
     {"shortest_least_ns", NULL, VIEW_NS, VIEW_GET(UINT, shortest_least_ns)},
     {"shortest_most_ns", NULL, VIEW_NS, VIEW_GET(UINT, shortest_most_ns)},
     {"coroutine", NULL, VIEW_PLAIN, ROW(address), .help = "address of the longest suspended"},
     {"function", NULL, VIEW_PLAIN, VIEW_GET(TEXT, function), .has = is_new, .flags = VIEW_PART,
-     .help = "which they will run"},
+     .help = "the function that they will run"},
     {"created", .form = VIEW_OBJECT, .offset = offsetof(struct row, created), .view = &site_view,
      .has = is_created_known, .flags = VIEW_PART},
     {"resumed", .form = VIEW_OBJECT, .offset = offsetof(struct row, resumed), .view = &site_view,
-     .has = is_resumed_known, .flags = VIEW_PART, .help = "where the longest suspended was last"},
+     .has = is_resumed_known, .flags = VIEW_PART,
+     .help = "where the longest suspended was last resumed"},
     {"resumed_alike", NULL, VIEW_COUNT, VIEW_GET(UINT, resumed_alike),
      .help = "how many of them were last resumed there"},
     {"with_spans", NULL, VIEW_COUNT, VIEW_GET(UINT, with_spans)},
@@ -464,7 +466,7 @@ static void all_rows(struct view_to *to, const void *listing) {
 
 static VIEW(listing_loss_view, struct listing,
     {"torn", NULL, VIEW_COUNT, ROW(torn),
-     .help = "coroutines that changed whenever they were looked at"},
+     .help = "coroutines that changed whenever they were read"},
     {"search_cut", NULL, VIEW_PLAIN, ROW(cut), .help = "the search did not see the whole heap"},
     {"searched_bytes", NULL, VIEW_BYTES, ROW(searched)})
 

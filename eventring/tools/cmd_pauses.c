@@ -417,7 +417,7 @@ static VIEW(total_view, struct pauses,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, sums), .view = &sum_view},
     {"torn", NULL, VIEW_COUNT, ROW(steps.torn)},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
-    {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
+    {"over", NULL, VIEW_COUNT, ROW(over), .help = "number of steps of at least --over"},
     {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 
 static VIEW_WITH(pauses_view, struct pauses, (.other = &pause_frames_view),

@@ -206,7 +206,7 @@ static VIEW_WITH(process_view, struct process_row, (.keys = 2),
     {"path", "<+recording", VIEW_PLAIN, ROW(is.source)},
     {"liveness", NULL, VIEW_LIVENESS, ROW(is.liveness)},
     {"start_wall_ns", NULL, VIEW_WALL, ROW(is.start_wall_ns)},
-    {"shift_ns", NULL, VIEW_NS, ROW(is.shift_ns), .help = "what was added to its times"},
+    {"shift_ns", NULL, VIEW_NS, ROW(is.shift_ns), .help = "ns added to its times"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct process_row, ending), .view = &ending_view},
     {"error_ns", NULL, VIEW_MOMENT, ROW(is.error_ns), .flags = VIEW_MAYBE | VIEW_NO_0})
 
@@ -272,7 +272,8 @@ static VIEW_WITH(ring_view, struct ring_row, (.keys = 2),
     {"oldest_ns", "|oldest", VIEW_MOMENT, ROW(info.oldest_ns)},
     {"newest_ns", "newest", VIEW_MOMENT, ROW(info.newest_ns)},
     {NULL, "holds", VIEW_PLAIN, VIEW_GET(TEXT, reach)},
-    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"})
+    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream),
+     .help = "true: nothing of the ring is overwritten"})
 
 static void rings_of(struct view_to *to, const void *row) {
   struct ring_row ring = {.info.size = sizeof ring.info,
@@ -362,7 +363,7 @@ static VIEW_WITH(show_view, struct eventring_info, (.has_version = true),
     {"max_domains", NULL, VIEW_COUNT, ROW(max_domains)},
     {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
     {"unrecorded", NULL, VIEW_COUNT, ROW(unrecorded),
-     .help = "domains that found all places in use, so far: nothing of them is recorded"},
+     .help = "domains that found all slots in use, so far: nothing of them is recorded"},
     {NULL, "size", VIEW_PLAIN, VIEW_GET(TEXT, size)},
     {NULL, "compressed", VIEW_PLAIN, VIEW_GET(TEXT, compressed)},
     {"file_size", NULL, VIEW_BYTES, ROW(file_size)},

@@ -388,7 +388,8 @@ static VIEW(kind_view, struct kind,
     {"own_of_ns", NULL, VIEW_NS, ROW(times.own_of), .help = "durations of which `own` is known"},
     {"gc_ns", NULL, VIEW_NS, ROW(times.part[EVA_COLLECTOR])},
     {"waiting_ns", NULL, VIEW_NS, ROW(times.part[EVA_WAITING])},
-    {"parts_of_ns", NULL, VIEW_NS, ROW(times.parts_of), .help = "the same of `gc`, `waiting`"},
+    {"parts_of_ns", NULL, VIEW_NS, ROW(times.parts_of),
+     .help = "durations of which `gc` and `waiting` are known"},
     {"open", "?open", VIEW_COUNT, ROW(open), .flags = VIEW_DASH_0},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, longest_open), .has = is_open,
      .view = &so_far_view})
@@ -445,7 +446,7 @@ VIEW_GETTER(count, struct spans) {
 
 static VIEW(total_view, struct spans,
     {"count", NULL, VIEW_COUNT, VIEW_GET(UINT, count)},
-    {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
+    {"over", NULL, VIEW_COUNT, ROW(over), .help = "number of spans of at least --over"},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
     {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 

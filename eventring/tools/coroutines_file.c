@@ -205,11 +205,12 @@ static VIEW(row_view, struct context_row,
     {"state", "<=", VIEW_PLAIN, VIEW_GET(TEXT, state)},
     {"count", "coroutines", VIEW_COUNT, ROW(count)},
     {"suspended_ns", "suspended", VIEW_NS, ROW(suspended_ns), .flags = VIEW_DASH_0,
-     .help = "for how long, the longest suspended"},
-    {"shortest_ns", NULL, VIEW_NS, ROW(shortest_ns), .help = "the same of the one that is least"},
+     .help = "for how long the longest suspended has been"},
+    {"shortest_ns", NULL, VIEW_NS, ROW(shortest_ns),
+     .help = "for how long the shortest suspended has been"},
     {"open_ns", "open", VIEW_NS, ROW(open_ns), .flags = VIEW_DASH_0,
-     .help = "for how long its outermost span is open"},
-    {"context", "e.g.", VIEW_PLAIN, ROW(context), .help = "number of the longest suspended"},
+     .help = "for how long the outermost span of the longest suspended has been open"},
+    {"context", "e.g.", VIEW_PLAIN, ROW(context), .help = "context of the longest suspended"},
     {"spans", "<+spans, the outermost first", VIEW_PLAIN, ROW(spans)})
 
 static void all_rows(struct view_to *to, const void *listing) {
@@ -219,7 +220,7 @@ static void all_rows(struct view_to *to, const void *listing) {
 
 static VIEW(known_view, struct eva_known,
     {"is_now", NULL, VIEW_PLAIN, ROW(is_now),
-     .help = "false: times are up to the last moment known, and are the least"})
+     .help = "false: times are lower bounds, up to the last moment known"})
 
 static VIEW(total_view, struct listing,
     {"coroutines", NULL, VIEW_COUNT, ROW(coroutines)},

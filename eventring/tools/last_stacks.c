@@ -150,8 +150,8 @@ struct answer {
 VIEW(last_stacks_view, struct answer,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, info), .view = &head_view},
     {"how", NULL, VIEW_PLAIN, ROW(how), .flags = VIEW_MAYBE | VIEW_NO_0,
-     .help = "it was made to write them"},
-    {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns), .help = "ages count back from it"},
+     .help = "how the process was made to write the stacks"},
+    {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns), .help = "ages count back from this time"},
     {"rows", .form = VIEW_ROWS, .view = &last_stack_view, .rows = last_stack_rows,
      .offset = offsetof(struct answer, domain), .flags = VIEW_MAIN})
 

@@ -159,7 +159,7 @@ static void read_recording(struct frames *f) {
 static VIEW(times_view, struct times,
     {"collector_ns", "?collector", VIEW_NS, ROW(collector), .flags = VIEW_DASH_0},
     {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(off_cpu), .flags = VIEW_DASH_0,
-     .help = "at least; that in pauses, too"},
+     .help = "a lower bound; includes the time in pauses"},
     {"program_ns", "program", VIEW_NS, ROW(program)})
 
 static VIEW(duration_view, struct eva_histogram,
@@ -208,7 +208,7 @@ static VIEW(row_view, struct row,
     {"pauses", NULL, VIEW_COUNT, ROW(frame.pauses)},
     {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(frame.off_cpu), .flags = VIEW_DASH_0},
     {"off_cpu_known", NULL, VIEW_PLAIN, ROW(frame.knows_off_cpu),
-     .help = "outside pauses, too"},
+     .help = "whether the time off the processor is known outside pauses, too"},
     {"program_ns", "program", VIEW_NS, ROW(frame.program), VIEW_IF(frame.knows_collector)},
     {"name", NULL, VIEW_DEF, ROW(frame.id)})
 
@@ -224,17 +224,18 @@ static void all_open(struct view_to *to, const void *answer) {
 
 static VIEW(total_view, struct frames,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frames, durations), .view = &duration_view},
-    {"missed", NULL, VIEW_COUNT, ROW(missed), .help = "those that took longer than `limit_ns`"},
+    {"missed", NULL, VIEW_COUNT, ROW(missed), .help = "frames that took longer than `limit_ns`"},
     {"without_collector", NULL, VIEW_COUNT, ROW(without_collector),
-     .help = "of these, would have fitted without the collector"},
+     .help = "missed frames that would have fitted without the collector"},
     {"without_off_cpu", NULL, VIEW_COUNT, ROW(without_off_cpu),
-     .help = "the same with a processor all the time"},
+     .help = "missed frames that would have fitted with a processor all the time"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frames, times), .view = &times_view},
-    {"most_collector_ns", NULL, VIEW_NS, ROW(most_collector), .help = "in one frame"},
+    {"most_collector_ns", NULL, VIEW_NS, ROW(most_collector),
+     .help = "most time of the collector in one frame"},
     {"unknown_collector", NULL, VIEW_COUNT, ROW(unknown_collector),
      .help = "frames of which the collector's time is not known"},
     {"unknown_off_cpu", NULL, VIEW_COUNT, ROW(unknown_off_cpu),
-     .help = "the same of the time off the processor, outside pauses"},
+     .help = "frames of which the time off the processor outside pauses is not known"},
     {"torn", NULL, VIEW_COUNT, ROW(torn)},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
     {"causes", NULL, VIEW_ROWS, .view = &cause_view, .rows = all_causes})

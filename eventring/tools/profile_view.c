@@ -226,13 +226,14 @@ static VIEW(total_view, struct part,
     {"clock", NULL, VIEW_PLAIN, VIEW_GET(TEXT, clock_name), .help = "wall or cpu"},
     {"clock_went_back", NULL, VIEW_COUNT, ROW(rows.backwards), EXACT},
     {"samples", NULL, VIEW_COUNT, ROW(profile.samples), SAMPLED},
-    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED, .help = "without the late ones"})
+    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED,
+     .help = "samples without the late ones"})
 
 VIEW(profile_answer_view, struct part,
     {"pid", NULL, VIEW_PLAIN, ROW(profile.pid), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .help = "calls or samples"},
     {"how", NULL, VIEW_PLAIN, ROW(profile.how), .flags = VIEW_MAYBE | VIEW_NO_0,
-     .help = "it was measured"},
+     .help = "how it was measured"},
     {"window", .form = VIEW_OBJECT, .offset = offsetof(struct part, sum.list),
      .flags = VIEW_POINTER, .view = &window_view},
     {"loss", .form = VIEW_OBJECT, .view = &loss_view},

@@ -211,7 +211,7 @@ void top_list_rows(struct view_to *to, const void *context) {
 }
 
 VIEW(top_view, struct top_list,
-    {"wall_ns", NULL, VIEW_WALL, ROW(wall_ns), .help = "when this was so"},
+    {"wall_ns", NULL, VIEW_WALL, ROW(wall_ns), .help = "time of the refresh"},
     {"interval_ns", NULL, VIEW_NS, ROW(interval_ns), .flags = VIEW_NO_0,
-     .help = "since the refresh before; null at the first"},
+     .help = "since the last refresh; null at the first one"},
     {"rows", NULL, VIEW_ROWS, .view = &top_process_view, .rows = top_list_rows})

@@ -283,9 +283,9 @@ void top_process_refresh(struct top_process *p) {
 
 static VIEW(figures_view, struct top_figures,
     {"cpu_share", "CPU", VIEW_SHARE, ROW(cpu), VIEW_IF(has_cpu),
-     .help = "of one processor, since the refresh before"},
+     .help = "share of one processor, since the last refresh"},
     {"gc_share", "GC", VIEW_SHARE, ROW(gc), VIEW_IF(has_gc),
-     .help = "of the time of its domains, in the last 10 s"},
+     .help = "share of the time of its domains, in the last 10 s"},
     {"longest_pause_ns", "pause", VIEW_NS, ROW(pause_ns), VIEW_IF(has_pause),
      .help = "the longest step of the collector in the last 10 s, also one that goes on"},
     {"allocated_bytes_per_s", "alloc/s", VIEW_BYTES, ROW(rate), VIEW_IF(has_rate),
@@ -295,8 +295,9 @@ static VIEW(figures_view, struct top_figures,
     {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), VIEW_IF(has_resident)},
     {"lost", "?lost", VIEW_COUNT, ROW(lost), .flags = VIEW_DASH_0,
      .help = "events overwritten before they were read, or dropped for lack of room"},
-    {"domains", NULL, VIEW_COUNT, ROW(domains), .help = "that run"},
-    {"window_ns", NULL, VIEW_NS, ROW(of_ns), .help = "of the 10 s, what there are events of"})
+    {"domains", NULL, VIEW_COUNT, ROW(domains), .help = "number of domains that run"},
+    {"window_ns", NULL, VIEW_NS, ROW(of_ns),
+     .help = "the part of the last 10 s of which there are events"})
 
 /* Returns the state, if the process does not simply run. */
 VIEW_GETTER(state, struct top_process) {
