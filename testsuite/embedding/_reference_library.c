@@ -7,8 +7,9 @@
  *
  * T.testC runs a program in a small language: commands with arguments, separated by
  * blanks, commas, semicolons and line ends; # begins a comment. Each command is one call
- * of the API. An index is a number, R (the registry) or U and the number of an upvalue;
- * as a number, * is the top of the stack and . is popped from it.
+ * of the API. An index is a number, R (the registry) or U and the number of an upvalue.
+ * Where a number is expected, * stands for the index of the top of the stack, and . pops
+ * the number from it.
  *
  * EXPECTED lists lines of scripts that are left out: FILE FIRST LAST REASON.
  *

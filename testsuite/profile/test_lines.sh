@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Lines of samples: the hottest one of straight code, which the interpreter does not note by itself,
-# is that which counting instructions finds; of a plain program, several domains, coroutines, and
-# of one that records. The program notes them while it is sampled only, also when the sampler is killed.
+# Lines of samples. The hottest line of straight code, which the interpreter does not note by itself,
+# is the line that counting instructions finds: in a plain program, in one with several domains or
+# coroutines, and in one that records. The program notes lines only while it is sampled, and stops
+# even if the sampler is killed.
 . "$TESTSUITE/tools/_tools.sh"
 profile() { timeout $PATIENCE "$EVENTRING" profile --hz 500 --by line "$@"; }
 
-# Each defines round(n), of which one line does most.
+# Each program defines round(n); most of its work is in one line.
 cat >straight.lua <<'END'
 function round(n)
   local a, b = 1, 2
@@ -81,8 +82,8 @@ stop() {
 hottest() {
   query lines.json "[.rows[] | select(.source == \"$1\")] | max_by(.exclusive_ns) | .line"
 }
-# find FILE LINE WHAT: it is that, at the latest after some seconds, since the program takes up the
-# request at a safepoint
+# find FILE LINE WHAT: the hottest line of FILE is LINE, after some seconds at the latest, because
+# the program obeys the request at a safepoint
 find() {
   for _ in $(seq 10); do
     profile --seconds 1 --json $program >lines.json || fail "$3: $?"
@@ -106,7 +107,7 @@ SAROS_EVENTRING_START=1 start plain straight.lua
 find straight.lua 5 "one that records"
 stop
 
-# one that is not to be asked is not, and the samples say so
+# a program that must not be asked is not asked, and the samples say so
 SAROS_EVENTRING_REMOTE=0 start plain straight.lua
 profile --seconds 1 --json $program >lines.json || fail "not to be asked: $?"
 is "not to be asked: all are coarse" true "$(query lines.json '.loss.coarse as $coarse | $coarse > 0 and
@@ -115,12 +116,12 @@ is "not to be asked: all are coarse" true "$(query lines.json '.loss.coarse as $
 has "not to be asked" "an earlier one" "$(profile --seconds 1 $program | tr -s ' \n' ' ')"
 stop
 
-# by function nothing is asked for
+# for a profile by function the program is asked for nothing
 start plain straight.lua
 timeout $PATIENCE "$EVENTRING" profile --hz 500 --seconds 1 --json $program >functions.json
 is "by function" null "$(query functions.json .loss.coarse)"
 
-# await NOTED WHAT: of the innermost function, is the line that which was noted last?
+# await NOTED WHAT: whether the line of the innermost function is the one that was noted last
 await() {
   for _ in $(seq $((PATIENCE * 10))); do
     "$EVENTRING" stack --json $program >stack.json
