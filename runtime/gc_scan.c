@@ -223,10 +223,10 @@ ALWAYS_INLINE size_t scan_upvalue(Domain *d, UpValue *uv, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   VISIT(d, u->metatable, kind);
+  if (unlikely(u->external != NULL)) gc_mark_external(d, u, kind);
   if (unlikely(u->nuservalues > d->gc.piece) && scan_later(d, (GCObject *)u, kind))
     return sizeof(Userdata);
   visit_values(d, u->uservalues, u->nuservalues, kind);
-  if (unlikely(u->external != NULL)) gc_mark_external(d, u, kind);
   return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
 }
 

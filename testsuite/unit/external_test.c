@@ -240,6 +240,20 @@ static void revived(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
+/* Checks an owner with so many user values that they are scanned in pieces. */
+static void many_user_values(void **state) {
+  lua_State *L = *state;
+  lua_newuserdatauv(L, 8, 1000);
+  lua_external_memory(L, 1, MIB);
+  for (int i = 0; i < 3; i++) {
+    lua_gc(L, LUA_GCCOLLECT);
+    assert_int_equal(heap_of(L)->external_bytes, MIB);
+    gc_verify(L->domain, "many user values");
+  }
+  lua_external_memory(L, 1, 0);
+  assert_int_equal(heap_of(L)->external_bytes, 0);
+}
+
 /* Checks that the end of the state calls finalizers, and that owners without a finalizer
    are no leak. */
 static void at_the_end(void **state) {
@@ -257,7 +271,8 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     TEST(dropped_generational), TEST(dropped_incremental), TEST(silent_finalizers),
     TEST(replaced_generational), TEST(replaced_incremental), TEST(dying_together),
-    TEST(stated), TEST(given_back_at_once), TEST(old_owner), TEST(revived), TEST(at_the_end),
+    TEST(stated), TEST(given_back_at_once), TEST(old_owner), TEST(revived),
+    TEST(many_user_values), TEST(at_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
