@@ -26,6 +26,7 @@
 
 #include "gc.h"
 #include "heap.h"
+#include "thread.h"
 
 #define VALUES_AT_ONCE 2048 /* weak values that are examined in an undivided step */
 #define VALUES_IN_FRAME 512
@@ -176,7 +177,21 @@ static bool reach_exactly(Domain *d, bool divided) {
   return gc_mark_some(d, divided ? work : SIZE_MAX);
 }
 
+/* Forgets threads that are dead. Of those that do not run, a minor collection leaves in
+ * the list only threads that a call has interrupted. An error may have ended that
+ * call. */
+static void forget_dead_threads(Domain *d) {
+  lua_State *co = d->gc.remembered_threads, *next;
+  d->gc.remembered_threads = NULL;
+  d->gc.remembered_threads_n = 0;
+  for (; co != NULL; co = next) {
+    next = co->next_remembered;
+    if (is_marked(d, co)) gc_remember_thread(d, co);
+  }
+}
+
 static void end_marking(Domain *d) {
+  forget_dead_threads(d);
   gc_queue_found(d);
   gc_sift_end(d);
   d->gc.marking_mask = 0;

@@ -359,6 +359,34 @@ static void hooks(void **state) {
   assert_true(lines_seen[0] == 1 && lines_seen[1] == 2 && lines_seen[2] == 4);
 }
 
+static int fail_there(lua_State *L) { return luaL_error(L, "failed"); }
+
+static int fail_on_new_thread(lua_State *L) {
+  lua_State *co = lua_newthread(L);
+  lua_pushcfunction(co, fail_there);
+  lua_gc(L, LUA_GCSTEP, 0); /* makes the thread old */
+  lua_call(co, 0, 0);
+  return 0;
+}
+
+/* Checks that threads die on which an error has ended a call, and are not scanned after
+   that. */
+static void failed_on_another_thread(void **state) {
+  lua_State *L = *state;
+  for (int i = 0; i < 100; i++) {
+    lua_settop(L, 0);
+    lua_pushcfunction(L, fail_on_new_thread);
+    assert_int_equal(lua_pcall(L, 0, 0, 0), LUA_ERRRUN);
+    assert_string_equal(lua_tostring(L, -1), "failed");
+    if (i % 10 == 9) lua_gc(L, LUA_GCCOLLECT);
+    for (int j = 0; j < 1000; j++) { /* the next contents of their memory */
+      lua_createtable(L, 8, 8);
+      lua_settop(L, 1);
+    }
+  }
+  lua_gc(L, LUA_GCCOLLECT);
+}
+
 static void yield_at_line(lua_State *L, lua_Debug *ar) {
   lua_yield(L, 0);
 }
@@ -705,6 +733,7 @@ int main(void) {
       cmocka_unit_test(function_info),
       cmocka_unit_test(closing_c_frames),
       cmocka_unit_test(continuations),
+      cmocka_unit_test_setup_teardown(failed_on_another_thread, open_state, close_state),
       cmocka_unit_test(panic),
       cmocka_unit_test(not_closable),
       cmocka_unit_test(room_of_a_hook),
