@@ -415,6 +415,7 @@ static bool promote_reachable(Domain *d) {
 
 static void reclaim_young(Domain *d) {
   PROBE_BEGIN(d, MINOR_RECLAIM);
+  heap_retire(&d->heap);
   d->heap.allocated_bytes += heap_taken(&d->heap);
   if (unlikely(d->memprof != NULL)) memprof_minor(d);
   gc_reclaim_young(d);
@@ -452,7 +453,7 @@ void gc_record_asked(Domain *d) {
 
 static void begin_piece(Domain *d) {
   Gc *gc = &d->gc;
-  heap_retire(&d->heap);
+  heap_begin_line(&d->heap);
   gc_record_asked(d);
   gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = 0;
   gc->code_bytes[SCAN_MINOR] = gc->stack_bytes[SCAN_MINOR] = 0;

@@ -1074,6 +1074,19 @@ void heap_retire(Heap *h) {
   h->hole = h->medium = (Hole){0};
 }
 
+static char *next_line(const Hole *hole, char *p) {
+  return p + (((uintptr_t)hole->start - (uintptr_t)p) & (HEAP_LINE_SIZE - 1));
+}
+
+void heap_begin_line(Heap *h) {
+  forget_outgrown(h);
+  char *next = next_line(&h->hole, h->cursor);
+  h->asked_bytes -= (size_t)(next - h->cursor);
+  h->cursor = next;
+  h->medium_cursor = next_line(&h->medium, h->medium_cursor);
+  heap_plant(h);
+}
+
 #ifdef SAROS_DEBUG
 /* Fills free lines, which makes a pointer to reclaimed memory conspicuous. */
 static void poison_free_lines(const Block *b) {

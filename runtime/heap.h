@@ -341,6 +341,10 @@ void *heap_try_alloc(Domain *d, size_t size);
 void *heap_try_alloc_stack(lua_State *L, size_t size);
 /* Drops the current holes, so that every young region is in a consumed block. */
 void heap_retire(Heap *h);
+/* Begins a new line in the current holes: a piece of a minor collection marks the lines
+ * of what it promotes. (If it dropped the holes, the program would take a new block after
+ * each piece. A block counts as taken at once, which would make the next piece due.) */
+void heap_begin_line(Heap *h);
 /* Ends a minor collection: examines the consumed blocks again, frees dead young large
  * allocations, resets the counters of young bytes. */
 void heap_reclaim_young(Heap *h);
