@@ -15,7 +15,7 @@
 typedef struct Context {
   uint64_t id;
   uint32_t hidden;              /* number of outer open spans, which are not in `open` */
-  uint16_t count;
+  uint16_t count;               /* at most CONTEXT_SPANS */
   bool has_finalizer : 1;
   bool has_traces : 1;          /* struct ContextTraces follows */
   /* the end of any of the first `checked` spans in `open` takes the slow path: the last
@@ -23,6 +23,10 @@ typedef struct Context {
   uint8_t checked;
   uint16_t open[CONTEXT_SPANS]; /* ids of the innermost open spans, outermost first */
 } Context;
+
+/* Stands for the context of a thread without one that is in use (lua_State.spans): no
+   span begins or ends in it in place. */
+HIDDEN extern const Context context_none;
 
 /* The ids of an open span, or the ids that a thread inherits. If `is_unknown` is set, it
  * stands for a span whose ids are not known (vm/traces.c). */

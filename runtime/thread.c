@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "context.h"
 #include "domain.h"
 #include "gc.h"
 #include "gc_inline.h"
@@ -213,6 +214,8 @@ CallInfo *callinfo_extend(lua_State *L) {
 
 /* ---- threads ------------------------------------------------------------- */
 
+const Context context_none = {.count = CONTEXT_SPANS, .checked = CONTEXT_SPANS};
+
 size_t thread_bytes(void) { return heap_round(LUA_EXTRASPACE + sizeof(lua_State)); }
 
 /* Makes an empty thread without a stack in `memory`, which has thread_bytes(). */
@@ -222,6 +225,7 @@ lua_State *thread_prepare(Domain *d, void *memory) {
   object_init(L, L, LUA_TTHREAD);
   L->domain = d;
   L->ci = &L->base_ci;
+  L->spans = (Context *)&context_none;
   L->base_ci.status = CALL_C | CALL_BASE;
   L->status = LUA_OK;
   L->allow_hook = 1;

@@ -110,14 +110,9 @@ static void index_name(lua_State *L, int names, const TValue *name, Entry entry)
   if (s->extra != 0) d->event_ids[s->extra].id[names] = (uint16_t)id_of_entry(names, entry);
 }
 
-/* Returns the id of a name in EventIds; 0 if it has no index or was not recorded. */
-ALWAYS_INLINE unsigned indexed_id(const lua_State *L, int names, const TValue *name) {
-  if (unlikely(!is_short_string(name))) return 0;
-  return L->domain->event_ids[as_string(name)->extra].id[names];
-}
-/* Tells whether a name has an index, and so was checked. */
-ALWAYS_INLINE bool has_index(const TValue *name) {
-  return is_short_string(name) && as_string(name)->extra != 0;
+/* Returns the index of a name, which was checked then, or 0. */
+ALWAYS_INLINE size_t index_of_name(const TValue *name) {
+  return likely(is_short_string(name)) ? as_string(name)->extra : 0;
 }
 
 /* Keeps the entry of the first argument, a string. */
@@ -327,10 +322,10 @@ static COLD int begin_span_with_fields(lua_State *L) {
   return 0;
 }
 
-static COLD int begin_span_slow(lua_State *L) {
+static COLD int begin_span_slow(lua_State *L, Entry entry) {
   const int type = lua_type(L, 2);
   if (type == LUA_TTABLE) return begin_span_with_fields(L);
-  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  if (entry < 0) entry = check_name(L, EVENT_NAMES_SPAN);
   if (type > LUA_TNIL && type != LUA_TNUMBER && type != LUA_TSTRING)
     luaL_typeerror(L, 2, "number, string or table");
   if (!is_recorded(L->domain)) return 0;
@@ -359,12 +354,12 @@ static COLD void end_innermost_span(lua_State *L) {
   if (c != NULL && c->count > 0) end_span_of(L, c->open[c->count - 1], is_recorded(L->domain));
 }
 
-static COLD int end_span_slow(lua_State *L) {
+static COLD int end_span_slow(lua_State *L, Entry entry) {
   if (lua_gettop(L) == 0) {
     end_innermost_span(L);
     return 0;
   }
-  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  if (entry < 0) entry = check_name(L, EVENT_NAMES_SPAN);
   const bool recorded = is_recorded(L->domain);
   if (entry == 0 && recorded) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   end_span_of(L, entry_id(entry), recorded);
@@ -377,13 +372,13 @@ static COLD int end_span_slow(lua_State *L) {
 static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || argument_count(L) != 1) || is_recorded(L->domain))
-    return begin_span_slow(L);
+    return begin_span_slow(L, entry);
   return 0;
 }
 
 static int end_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
-  if (unlikely(entry < 0) || is_recorded(L->domain)) return end_span_slow(L);
+  if (unlikely(entry < 0) || is_recorded(L->domain)) return end_span_slow(L, entry);
   if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
   return 0;
 }
@@ -398,14 +393,15 @@ static int end_span(lua_State *L) {
   }                                                                                         \
   static int function(lua_State *L, TValue *func, int nargs) {                              \
     if (unlikely(nargs != (count))) return NOT_DIRECT;                                      \
-    const unsigned id = indexed_id(L, names, func + 1);                                     \
+    const size_t index = index_of_name(func + 1);                                         \
+    const uint64_t id = L->domain->event_ids[index].id[names]; /* 0: not recorded yet */    \
     if (likely(id != 0)) return rule(L, func, id);                                          \
-    return has_index(func + 1) ? rule(L, func, 0) : function##_further(L, func);            \
+    return index != 0 ? rule(L, func, 0) : function##_further(L, func);                     \
   }
 
 /* Returns the tail of an event's word. `id` comes from EventIds without a mark, so it has
  * no bits beyond those of an id. */
-ALWAYS_INLINE uint64_t tail_of(enum eventring_kind kind, unsigned id, unsigned words) {
+ALWAYS_INLINE uint64_t tail_of(enum eventring_kind kind, uint64_t id, unsigned words) {
   if (id >= EVENTRING_MAX_EVENTS) __builtin_unreachable();
   return EVENTRING_TAIL(kind, id, words);
 }
@@ -425,21 +421,21 @@ ALWAYS_INLINE bool try_write1(const Domain *d, uint64_t context, uint64_t tail, 
   return lane != NULL && eventring_put1(lane, eventring_ticks(), tail, value);
 }
 
-ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, unsigned id) {
+ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, uint64_t id) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
   if (unlikely(id == 0 || !HAS_SPANS_ALONE(classes)))
     return HAS_SPANS(classes_of(d)) ? NOT_DIRECT : 0;
   Context *c = context_to_begin(L);
-  if (unlikely(c == NULL) ||
-      !try_write0(d, c->id, tail_of(EVENTRING_BEGIN, id, 0)))
-    return NOT_DIRECT;
-  context_add_span(c, id);
+  if (unlikely(c == NULL)) return NOT_DIRECT;
+  context_note_span(c, id);
+  if (!try_write0(d, c->id, tail_of(EVENTRING_BEGIN, id, 0))) return NOT_DIRECT;
+  context_add_span(c);
   return 0;
 }
 
-ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, unsigned id) {
+ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, uint64_t id) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
@@ -690,7 +686,7 @@ static int record_instant(lua_State *L) {
 
 /* Writes a counter, for the direct function. The number must be of the definition's
    kind. */
-ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
+ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, uint64_t id) {
   const TValue *number = func + 2;
   Domain *d = L->domain;
   if (unlikely(!HAS_SPANS(classes_of(d)))) return is_number(number) ? 0 : NOT_DIRECT;
@@ -706,7 +702,7 @@ ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
 }
 
 /* Writes an event without a value, for the direct function. */
-ALWAYS_INLINE int event_of(lua_State *L, TValue *func, unsigned id) {
+ALWAYS_INLINE int event_of(lua_State *L, TValue *func, uint64_t id) {
   (void)func;
   Domain *d = L->domain;
   if (!HAS_SPANS(classes_of(d))) return 0;

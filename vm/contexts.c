@@ -55,6 +55,7 @@ static COLD Context *new_context(lua_State *L) {
   c->id = L == L->domain->main_thread ? 0 : ++L->domain->contexts;
   value_copy(L->stack, L->top - 1);
   L->top--;
+  context_follow_marks(L);
   gc_frame_changed(L, &L->base_ci);
   return c;
 }
@@ -62,6 +63,12 @@ static COLD Context *new_context(lua_State *L) {
 Context *context_of_coroutine(lua_State *L) {
   Context *c = context_find(L);
   return likely(c != NULL) ? c : new_context(L);
+}
+
+void context_follow_marks(lua_State *L) {
+  Context *c = context_find(L);
+  const bool is_marked = L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS);
+  L->spans = is_marked && c != NULL ? c : (Context *)&context_none;
 }
 
 /* ---- open spans ---------------------------------------------------------- */
@@ -139,24 +146,29 @@ static void pop_span(Context *c, unsigned id) {
 }
 
 static void mark_spans(lua_State *L) {
-  L->instrumented |= INSTRUMENT_SPANS;
-  L->base_ci.status |= CALL_SPANS;
+  if (likely(L == L->domain->main_thread)) {
+    L->instrumented |= INSTRUMENT_MAIN_SPANS;
+  } else {
+    L->instrumented |= INSTRUMENT_SPANS;
+    L->base_ci.status |= CALL_SPANS;
+  }
+  context_follow_marks(L);
 }
 
 static void unmark_spans(lua_State *L) {
-  L->instrumented &= (uint8_t)~INSTRUMENT_SPANS;
-  L->base_ci.status &= ~(uint32_t)CALL_SPANS;
+  if (likely(L == L->domain->main_thread)) {
+    L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
+  } else {
+    L->instrumented &= (uint8_t)~INSTRUMENT_SPANS;
+    L->base_ci.status &= ~(uint32_t)CALL_SPANS;
+  }
+  context_follow_marks(L);
 }
 
-void context_await_ends(lua_State *L) {
-  if (L == L->domain->main_thread) L->instrumented |= INSTRUMENT_MAIN_SPANS;
-  else mark_spans(L);
-}
+void context_await_ends(lua_State *L) { mark_spans(L); }
 
 ALWAYS_INLINE void ends_came(lua_State *L, const Context *c) {
-  if (awaits_ends(c)) return;
-  if (likely(L == L->domain->main_thread)) L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
-  else unmark_spans(L);
+  if (!awaits_ends(c)) unmark_spans(L);
 }
 
 void context_ends_came(lua_State *L) { ends_came(L, context_find(L)); }
@@ -164,15 +176,11 @@ void context_ends_came(lua_State *L) { ends_came(L, context_find(L)); }
 void context_begin_span(lua_State *L, unsigned id) {
   Domain *d = L->domain;
   Context *c = context_of_coroutine(L);
-  if (likely(L == d->main_thread)) {
-    L->instrumented |= INSTRUMENT_MAIN_SPANS;
-  } else {
-    if (unlikely(!c->has_finalizer)) {
-      context_give_finalizer(L);
-      c = context_find(L); /* a finalizer may have made another one */
-    }
-    mark_spans(L);
+  if (unlikely(L != d->main_thread && !c->has_finalizer)) {
+    context_give_finalizer(L);
+    c = context_find(L); /* a finalizer may have made another one */
   }
+  mark_spans(L);
   eventring_set_context(d->rings, EVENTRING_USER, c->id);
   if (unlikely(c->has_traces)) traces_before_begin(d, c);
   push_span(c, id);
@@ -180,8 +188,9 @@ void context_begin_span(lua_State *L, unsigned id) {
 
 void context_forget_span(lua_State *L, unsigned id) {
   Context *c = context_find(L);
-  if (c == NULL || !awaits_ends(c)) return;
-  pop_span(c, id);
+  if (c == NULL) return;
+  /* a thread whose spans all ended in place still has its mark, which goes now */
+  if (awaits_ends(c)) pop_span(c, id);
   ends_came(L, c);
 }
 
@@ -225,9 +234,7 @@ void context_continue(lua_State *co) {
 void context_finish(lua_State *co) {
   Context *c = context_find(co);
   if (c != NULL) end_open_spans(co->domain, c);
-  unmark_spans(co);
-  /* the main thread has its own mark; a thread with a mark has a context
-     (context_in_use) */
-  co->instrumented &= (uint8_t)~INSTRUMENT_OWN;
   set_nil(co->stack);
+  unmark_spans(co);
+  co->instrumented &= (uint8_t)~INSTRUMENT_OWN;
 }

@@ -16,13 +16,6 @@ ALWAYS_INLINE Context *context_find(const lua_State *L) {
   return (Context *)(void *)as_userdata(L->stack)->uservalues;
 }
 
-/* Returns the context of a thread that has INSTRUMENT_SPANS or INSTRUMENT_MAIN_SPANS, and
-   so has a context. */
-ALWAYS_INLINE Context *context_in_use(const lua_State *L) {
-  rt_assert(context_find(L) != NULL);
-  return (Context *)(void *)as_userdata(L->stack)->uservalues;
-}
-
 /* Returns the context of the running coroutine L, and makes it if needed; for C functions
  * that record an event of the guest whose class is recorded. May collect, and raise if
  * memory is short. */
@@ -44,20 +37,23 @@ void context_end_span(lua_State *L, unsigned id);
  * marked first, or NULL if context_begin_span must be used. Direct functions
  * (primitives.h) use this and context_to_end instead of the functions above. */
 ALWAYS_INLINE Context *context_to_begin(const lua_State *L) {
-  if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
-  Context *c = context_in_use(L);
+  Context *c = L->spans;
   return likely(c->count < CONTEXT_SPANS) ? c : NULL;
 }
-ALWAYS_INLINE void context_add_span(Context *c, unsigned id) { c->open[c->count++] = (uint16_t)id; }
+/* Notes that span `id` begins in such a context. The first function takes the id, the
+   second function makes it count. */
+ALWAYS_INLINE void context_note_span(Context *c, uint64_t id) { c->open[c->count] = (uint16_t)id; }
+ALWAYS_INLINE void context_add_span(Context *c) { c->count++; }
 /* Returns the context of L if span `id` is its innermost open one and its end has no
  * further effects (Context.checked); otherwise NULL. */
-ALWAYS_INLINE Context *context_to_end(const lua_State *L, unsigned id) {
-  if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
-  Context *c = context_in_use(L);
-  unsigned last = c->count - 1u;
-  if (unlikely(c->count <= c->checked)) return NULL;
-  return likely(c->open[last] == id) ? c : NULL;
+ALWAYS_INLINE Context *context_to_end(const lua_State *L, uint64_t id) {
+  Context *c = L->spans;
+  const size_t count = c->count;
+  if (unlikely((uint8_t)count <= c->checked)) return NULL; /* one comparison of bytes */
+  return likely(c->open[count - 1] == id) ? c : NULL;
 }
+/* Makes L->spans follow a change of L's marks or of its context. */
+void context_follow_marks(lua_State *L);
 /* Sets *id to the context of L's events. Returns false if L has no context yet. */
 ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {
   const Context *c = L == L->domain->main_thread ? NULL : context_find(L);

@@ -108,6 +108,7 @@ static COLD void make_longer(lua_State *L, lua_State *owner, unsigned room) {
   take_over(c, old, room);
   if (old == NULL && owner != d->main_thread) c->id = ++d->contexts;
   set_userdata(owner->stack, u);
+  context_follow_marks(owner);
   gc_frame_changed(owner, &owner->base_ci);
   d->traces = true;
 }

@@ -121,7 +121,7 @@ static inline int eventring_put0(struct eventring_lane *lane, uint64_t ticks, ui
   uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
   if (__builtin_expect(next >= limit || ticks > lane->expires, 0)) return 0;
   /* relaxed: the word stands alone; its block is guarded by the seqlock */
-  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELAXED);
+  __atomic_store_n(next, (ticks << EVENTRING_WORD_TIME_SHIFT) + tail, __ATOMIC_RELAXED);
   lane->next = next + 1;
   return 1;
 }
@@ -134,7 +134,7 @@ static inline int eventring_put1(struct eventring_lane *lane, uint64_t ticks, ui
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
   /* release: pairs with the reader's acquire load of this word (R2, reader/block.c); a
      reader that sees this word sees the payload */
-  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
+  __atomic_store_n(next, (ticks << EVENTRING_WORD_TIME_SHIFT) + tail, __ATOMIC_RELEASE);
   lane->next = next + 2;
   lane->extra += 1;
   return 1;

@@ -18,9 +18,10 @@ enum {
 };
 
 /* The low 23 bits of a word: everything but its time. An id that is out of range does not
-   spill into the time. */
+   spill into the time. (The parts have no bits in common. They are added, because
+   processors add three numbers in one instruction.) */
 #define EVENTRING_TAIL(kind, id, words) \
-  ((uint64_t)(kind) | (uint64_t)(words) << EVENTRING_WORD_LENGTH_SHIFT | \
-   ((uint64_t)(id) & ((1u << EVENTRING_WORD_ID_BITS) - 1)) << EVENTRING_WORD_ID_SHIFT)
+  ((uint64_t)(kind) + ((uint64_t)(words) << EVENTRING_WORD_LENGTH_SHIFT) + \
+   (((uint64_t)(id) & ((1u << EVENTRING_WORD_ID_BITS) - 1)) << EVENTRING_WORD_ID_SHIFT))
 
 #endif /* EVENTRING_WORD_H */
