@@ -160,7 +160,13 @@ enum { EIGHT = 16 /* words */, MANY = 2 * EIGHT, NEAR = 4 /* buckets */, LIMITS 
 
 /* (The compiler uses two halves where the processor has no vectors of this size.) */
 typedef uint64_t words4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
 typedef int32_t ints8 __attribute__((vector_size(32), may_alias));
+
+static inline __attribute__((always_inline)) bool is_zero(words4 w) {
+  const words2 half = __builtin_shufflevector(w, w, 0, 1) | __builtin_shufflevector(w, w, 2, 3);
+  return (half[0] | half[1]) == 0;
+}
 
 struct alike { /* spans that were added */
   uint64_t count, ticks, longer[LIMITS]; /* longer[n]: spans longer than those of bucket
@@ -182,7 +188,7 @@ add_alike(struct alike *alike, const uint64_t *words, const uint64_t *end) {
                 c = ticks_before(alike->bucket + 3);
   words4 ticks = {0};
   ints8 longer_a = {0}, longer_b = {0}, longer_c = {0};
-  for (; end - words >= EIGHT; words += EIGHT) {
+  for (const uint64_t *last = end - EIGHT; words <= last; words += EIGHT) {
     const words4 *w = (const words4 *)words;
     const words4 begin0 = __builtin_shufflevector(w[0], w[1], 0, 4, 2, 6),
                  begin1 = __builtin_shufflevector(w[2], w[3], 0, 4, 2, 6),
@@ -194,7 +200,7 @@ add_alike(struct alike *alike, const uint64_t *words, const uint64_t *end) {
                                                14);
     const words4 others = (((begin0 ^ tail) | (begin1 ^ tail)) & FORMAT_TAIL_MASK) |
                           (ticks0 | ticks1) >> 31 | (words4)((each <= least) | (each > most));
-    if (others[0] | others[1] | others[2] | others[3]) break;
+    if (!is_zero(others)) break;
     ticks += ticks0 + ticks1;
     longer_a += each > a; /* a comparison that holds is -1 */
     longer_b += each > b;
@@ -257,8 +263,31 @@ void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, con
 
 /* ---- Others ------------------------------------------------------------------------ */
 
+struct values { uint64_t count, sum, signs; };
+
+/* Adds counters of one definition, four events at a time: those at the start of words ..
+ * end that have this tail. Their values are integers, one each. Returns where they
+ * end. */
+static const uint64_t *add_integers(struct values *to, const uint64_t *words, const uint64_t *end,
+                                    uint64_t tail) {
+  enum { FOUR = 8 /* words */ };
+  const uint64_t *from = words;
+  words2 sum = {0}, signs = {0}; /* of the events' words, and of their values */
+  for (; end - words >= FOUR; words += FOUR) {
+    const words2 *w = (const words2 *)words;
+    const words2 others = (w[0] ^ tail) | (w[1] ^ tail) | (w[2] ^ tail) | (w[3] ^ tail);
+    if (others[0] & FORMAT_TAIL_MASK) break;
+    sum += (w[0] + w[1]) + (w[2] + w[3]);
+    signs |= w[0] | w[1] | w[2] | w[3];
+  }
+  to->count += (uint64_t)(words - from) / 2;
+  to->sum += sum[1];
+  to->signs |= signs[1];
+  return words;
+}
+
 /* Adds events. Consecutive events mostly have one definition, so its row is looked up
-   only when the definition changes. */
+   only when the definition changes. The first event lies before `end`. */
 const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
                                   const uint64_t *end, uint64_t base) {
   const uint64_t tail = *words & FORMAT_TAIL_MASK;
@@ -266,23 +295,24 @@ const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *wor
   const bool has_value = word_kind(tail) == EVENTRING_COUNTER && size == 2;
   const unsigned payload = evr_payload_of[word_id(tail)];
   struct format_sums *sums = find_sums(totals, word_id(tail));
-  uint64_t count = 0, sum = sums ? sums->sum : 0, signs = 0;
-  do {
+  struct values values = {.sum = sums ? sums->sum : 0};
+  if (has_value && payload != EVENTRING_DOUBLE) words = add_integers(&values, words, end, tail);
+  while ((size_t)(end - words) >= size && (*words & FORMAT_TAIL_MASK) == tail) {
     if (has_value) {
-      sum = format_total_add(payload, sum, words[1]);
-      signs |= words[1];
+      values.sum = format_total_add(payload, values.sum, words[1]);
+      values.signs |= words[1];
     }
     words += size;
-    count++;
-  } while ((size_t)(end - words) >= size && (*words & FORMAT_TAIL_MASK) == tail);
+    values.count++;
+  }
   if (!sums) return words;
-  add(&sums->count, count);
+  add(&sums->count, values.count);
   if (!has_value) return words;
-  STORE(sums->sum, sum);
+  STORE(sums->sum, values.sum);
   STORE(sums->last, words[-1]);
   STORE(sums->last_ticks, word_ticks(words[-2], base));
-  if (payload != EVENTRING_UINT) add(&sums->negative, signs >> 63); /* values of UINT have
-                                                                       no sign */
+  /* values of UINT have no sign */
+  if (payload != EVENTRING_UINT) add(&sums->negative, values.signs >> 63);
   return words;
 }
 
