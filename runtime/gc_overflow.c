@@ -49,9 +49,11 @@
  * promoted or marked in between. In most heaps one pass with a mark stack of 64 is
  * enough.
  *
- * An object does not die while its bit is set. While the program runs, only logged
- * objects have a bit. Each of them was reachable after the last minor collection, and the
- * end of marking of each cycle contains a minor collection.
+ * An object does not die while its bit is set. While the program runs, only these have a
+ * bit: logged objects, grey ones, and those that a piece of a minor collection has
+ * promoted and left to the next piece. Each of them was reachable when the last minor
+ * collection ended, or later, and the end of marking of each cycle contains a minor
+ * collection.
  */
 #include "gc_internal.h"
 
@@ -176,9 +178,12 @@ static bool is_logged(const GCObject *o) {
 }
 
 /* Tells whether the bit is set only because the object is grey. If not, the next minor
- * collection has to reach the object, even if the bit was not set for that reason. */
+ * collection has to reach the object, even if the bit was not set for that reason. An
+ * object that a piece of a minor collection has promoted and left to the next piece looks
+ * like a grey one. */
 static bool is_only_grey(Domain *d, const GCObject *o) {
-  bool only = is_marked(d, o) && (o->type == LUA_TTHREAD || !is_logged(o));
+  bool left = d->gc.minor_begun && d->gc.overflow_minor; /* there may be such objects */
+  bool only = !left && is_marked(d, o) && (o->type == LUA_TTHREAD || !is_logged(o));
   if (!only) d->gc.overflow_minor = 1;
   return only;
 }

@@ -157,16 +157,17 @@ static void run_domains(bool all) {
 
 /* ---- records without room --------------------------------------------------------- */
 
-static void run_without_records(uint64_t each) {
+/* Runs a program of the folder with the size as its argument. */
+static void run_without_records(uint64_t each, const char *name, int size, bool verify) {
   char path[4096];
   lua_State *L = luaL_newstate();
   if (L == NULL) die("new state", 0, NULL);
   luaL_openlibs(L);
-  L->domain->gc.verify = each % 2 != 0; /* takes most of the time */
-  snprintf(path, sizeof path, "%s/faults/records.lua", folder);
+  L->domain->gc.verify = verify;
+  snprintf(path, sizeof path, "%s/faults/%s.lua", folder, name);
   stress_fail_records(each);
   if (luaL_loadfile(L, path) != LUA_OK) die("loading", each, lua_tostring(L, -1));
-  lua_pushinteger(L, 40);
+  lua_pushinteger(L, size);
   if (lua_pcall(L, 1, 1, 0) != LUA_OK)
     die("without room for each n-th record", each, lua_tostring(L, -1));
   gc_verify(L->domain, "without room for records");
@@ -187,9 +188,14 @@ int main(int argc, char **argv) {
   }
   for (int all = 0; all <= 1; all++) run_domains(all);
   /* A collection at each allocation leaves few objects without a record at once. */
-  for (uint64_t each = 1; each <= 3; each++) run_without_records(each);
+  for (uint64_t each = 1; each <= 3; each++)
+    run_without_records(each, "records", 40, each % 2 != 0);
   stress_collect(true);
-  for (uint64_t each = 1; each <= 9; each++) run_without_records(each);
+  /* the verifier takes most of the time */
+  for (uint64_t each = 1; each <= 9; each++)
+    run_without_records(each, "records", 40, each % 2 != 0);
+  for (uint64_t each = 7; each <= 13; each++)
+    run_without_records(each, "records_in_pieces", 80, false);
   printf("%lu failures raised, %lu absorbed\n", raised, absorbed);
   free(expected);
   return 0;
