@@ -6,12 +6,12 @@
  * bounded by what the thread did since the last one, not by the depth of its stack:
  *
  *   The watermark. Each scan sets CALL_SCANNED in the frames in use. Activating a frame
- *   sets its status again, and moving its function up, above extra arguments, clears the
- *   flag. So the highest frame with the flag was there at the last scan. Only this frame
- *   and the frames above it can have run since, and all slots below it still refer to old
- *   objects. Slots below it can be written from elsewhere in two ways: through an open
- *   upvalue, which has a write barrier of its own, and by debug.setlocal, which clears
- *   the flags (gc_frame_changed).
+ *   gives it a new status, without the flag, and so does moving its function up, above
+ *   extra arguments. So the highest frame with the flag was there at the last scan. Only
+ *   this frame and the frames above it can have run since, and all slots below it still
+ *   refer to old objects. Slots below it can be written from elsewhere in two ways:
+ *   through an open upvalue, which has a write barrier of its own, and by debug.setlocal,
+ *   which clears the flags (gc_frame_changed).
  *
  *   Pieces. A thread may have put much on its stack since the last scan: a piece of a
  *   minor collection notes a slot and leaves the slots above it to the next piece, which
@@ -22,19 +22,19 @@
  *   Short-lived large strings. A large string in a variable of the running function has
  *   usually been replaced by the next minor collection. If such strings were promoted,
  *   the program would need a major cycle for each few megabytes of them. So a string that
- *   nothing else refers to stays young. Its frame is above the watermark of the next
- *   scan, which promotes it unless the function still runs, or runs again.
+ *   nothing else refers to stays young. The next scan examines the frame with the
+ *   variable again, and promotes the string unless the same function is running then.
  *
- *   The window. All slots from stack_last + EXTRA_STACK on are nil. Each scan sets the
- *   slots between the top and there to nil, so that no slot of any stack ever refers to
- *   reclaimed memory, and narrows the window to a little more than what the frames may
- *   use without asking.
+ *   The window is the part of the stack up to stack_last + EXTRA_STACK; all slots behind
+ *   it are nil. Each scan sets the slots from the top to the window's end to nil, so that
+ *   no slot of any stack ever refers to reclaimed memory. Then it narrows the window
+ *   (lowers stack_last) to a little more than what the frames may use without a check.
  *
  * A minor scan while a major cycle marks leaves the slots below the watermark to the
  * major marking, which goes through the whole thread in pieces: slots upwards, frames
  * downwards from the current one, open upvalues downwards. References that get into the
- * part already passed are in the active frames, which the minor scans examine; the
- * undivided step begins with a minor scan.
+ * part already passed are in the active frames, which the minor scans examine; the step
+ * that ends the marking (gc_mark_atomic) begins with a minor scan.
  *
  * A few frames beyond the current one are kept for reuse.
  *
@@ -54,10 +54,11 @@
 #define NIL_WORK 2       /* to set a slot to nil, a store to the next address */
 #define SPARE_FRAMES 64  /* frames kept beyond the current one */
 #define PIECE_FRAMES 256
-/* The least slots that a piece of a minor collection scans, and the most in a step that
- * is bounded in time: 0.1 to 0.2 ms. */
+/* A piece of a minor collection scans at least that many slots, which takes 0.1 to 0.2
+ * ms; in a step that is bounded in time it scans no more. */
 #define SLOTS_AT_ONCE 16384
-/* pieces of one collection: a program that always changes more is not followed */
+/* successive pieces that leave slots: after that many the rest is scanned at once, since
+ * the program may go on to fill more slots than a piece scans */
 #define MOST_PIECES 64
 #define NIL_AT_ONCE 65536   /* slots that a piece sets to nil */
 #define SMALL_THREAD 256 /* slots, frames: scanned at once by the major marking */
@@ -97,8 +98,9 @@ static void scan_spare_frames(Domain *d, lua_State *co, ScanKind kind) {
   last->next = NULL;
 }
 
-/* Raises the thread's reach to the frame's top. A hook pushes onto the frame of the Lua
- * function it was called for. */
+/* Raises the thread's reach to the top of a frame that may use slots beyond the registers
+ * of a Lua function: that of a C function, and that of a Lua function while a hook runs
+ * for it or its variables are closed, since both push onto its frame. */
 static void note_reach(lua_State *co, const CallInfo *ci) {
   if (is_lua_frame(ci) && !(ci->status & (CALL_CLOSING | CALL_HOOKED))) return;
   uint32_t reach = (uint32_t)(ci->top - co->stack);
@@ -139,9 +141,11 @@ static void leave_rest(Domain *d, lua_State *co) {
 }
 
 /* Sets the slots between the top and the window's end to nil and narrows the window;
- * returns the work. A Lua frame calls from within its registers, so Lua frames below the
- * watermark reach no further than UINT8_MAX + 1 slots from the function there; other
- * frames have noted what they asked for (`reach`). A piece does some of the slots. */
+ * returns the work. `limit` covers the frames from the watermark on. A Lua frame calls
+ * from within its registers, so the Lua frames below the watermark use no slot that is
+ * more than UINT8_MAX + 1 beyond the watermark's function; other frames have noted what
+ * they asked for (`reach`). A piece of a collection that finds many slots does the last
+ * NIL_AT_ONCE of them. */
 static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallInfo *watermark) {
   TValue *end = co->stack_last + EXTRA_STACK, *from = co->top;
   if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;
@@ -156,8 +160,8 @@ static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallI
   return (size_t)(end - from) * NIL_WORK;
 }
 
-/* Returns how many slots below the watermark are verified: all with the verifier; else
- * none, but in debug builds the next VERIFIED_SLOTS. */
+/* Returns how many slots below the watermark are verified: all if the verifier is on.
+ * Otherwise none, except in debug builds, which verify the next VERIFIED_SLOTS. */
 static size_t slots_to_verify(const Domain *d, size_t below) {
 #ifdef SAROS_DEBUG
   return d->gc.verify || below < VERIFIED_SLOTS ? below : VERIFIED_SLOTS;
@@ -166,8 +170,8 @@ static size_t slots_to_verify(const Domain *d, size_t below) {
 #endif
 }
 
-/* Returns where a scan from `from` ends: at co->top, or in a piece of a collection at a
- * slot below the current frame, which is noted. */
+/* Returns where a scan from `from` ends: at co->top, or, in a piece of a collection, at
+ * an earlier slot below the current frame. That slot is noted in co->unscanned. */
 static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   size_t most = d->gc.minor_most, done = d->gc.step_work;
   size_t slots = done < most ? (most - done) / sizeof(TValue) : 0;

@@ -61,8 +61,8 @@ static int load_text(lua_State *L, int index) {
   return luaL_loadbuffer(L, text, length, "=stdin");
 }
 
-/* Tries the line at index 1 as an expression; pushes the function if it is one, otherwise
- * nothing. */
+/* Tries to load the line at index 1 as an expression. If it is one, pushes the function
+ * that evaluates it; otherwise pushes nothing. */
 static bool load_expression(lua_State *L) {
   const char *line = lua_tostring(L, 1);
   lua_pushfstring(L, "return %s", line);

@@ -2,10 +2,10 @@
 /* vm/varinfo.c: names for values, found in the bytecode.
  *
  * An error message names the variable that a value came from. The code before the failing
- * instruction is walked backwards, without branching, to find the instruction that loaded
- * the register last, mostly a few words before. A load inside code that a forward jump
- * may have skipped proves nothing, so all code before it is searched for such a jump. The
- * operand of the loading instruction has the name. Only strings of the prototype are
+ * instruction is searched backwards for the instruction that loaded the register last,
+ * mostly a few words before. Jumps are not followed: if a forward jump may have skipped
+ * the load, the load proves nothing, so all code before it is searched for such a jump.
+ * The operand of the loading instruction has the name. Only strings of the prototype are
  * returned, so the names live as long as it does.
  */
 #include "varinfo.h"
@@ -37,9 +37,10 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
          (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
-/* Returns an index at or before pc where an instruction certainly begins: behind the
- * nearest word that cannot be the first word of an instruction of two words. To find it,
- * skips backwards over words that can. */
+/* Returns an index at or before pc where an instruction certainly begins. A word is the
+ * second one of an instruction only if the word before it has the opcode of an
+ * instruction of two words. The nearest word for which that is not so begins an
+ * instruction. */
 static int run_start(const Prototype *p, int pc) {
   while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
   return pc;
@@ -52,7 +53,7 @@ static int instruction_start(const Prototype *p, int pc) {
   return start;
 }
 
-/* Tells whether a jump leads from before `at` to behind it, though not behind pc. */
+/* Tells whether a jump before `at` leads over it: to a target after `at`, up to pc. */
 static bool may_be_skipped(const Prototype *p, int at, int pc) {
   for (int from = 0; from < at;) {
     int end = from + 16 < at ? from + 16 : at;
@@ -77,7 +78,7 @@ ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
 }
 
 /* Returns the instruction before pc that set the register, or -1 if that is not certain.
- * Each run (run_start) is passed over once, whatever its length. */
+ * The code is examined in runs (run_start), each of them once, whatever its length. */
 static int find_setter(const Prototype *p, int pc, int reg) {
   for (int end = pc, start; end > 0; end = start) {
     start = run_start(p, end - 1);

@@ -2,13 +2,13 @@
 /* link_order.c: pairs begins and ends of async spans when events come ring by ring, not
  * in the order of their times.
  *
- * The outcome of a begin or an end also depends on the events of its span that were
- * written earlier in other rings. A span nearly always has one begin and one end, which
- * may come in either order: they belong together if the end is not earlier. So the two
- * are paired in the table at once, and nothing is sorted. The pair is held in its entry
- * as long as an event of the span that is earlier than the pair's end may still come. It
- * is reported when its entry is needed again or the table is full, provided that nothing
- * earlier can come any more.
+ * What becomes of a begin or an end (its *outcome*: it is paired, or found to be torn)
+ * also depends on the events of its span that were written earlier in other rings. A span
+ * nearly always has one begin and one end, which may come in either order: they belong
+ * together if the end is not earlier. So the two are paired in the table at once, and
+ * nothing is sorted. The pair is held in its entry as long as an event of the span that
+ * is earlier than the pair's end may still come. It is reported when its entry is needed
+ * again or the table is full, provided that nothing earlier can come any more.
  *
  * The events of a span wait in a sorted queue in two cases only: a third event of the
  * span comes before the outcome of the others is known, or an event has an earlier time
@@ -137,8 +137,8 @@ static int settle_held(struct eva_link_order *order, uint64_t before) {
 }
 
 /* Makes room for another span: reports the pairs that can be reported. If at least a
-   quarter of the entries are in use even then, enlarges the table. (It is full when half
-   of them are, and would soon have to be searched again.) */
+   quarter of the entries are in use even then, enlarges the table. (It counts as full
+   when half of its entries are in use, so it would soon be full and searched again.) */
 static __attribute__((noinline)) int make_room(struct eva_link_order *order, uint64_t before) {
   struct eva_links *links = &order->links;
   int status = settle_held(order, before);
@@ -164,8 +164,8 @@ static int queue_point(struct eva_link_order *order, struct eva_link *entry, uin
 }
 
 /* Puts an event into the queue, and with it the begin and the end that wait in the entry
-   of its span, unless they are earlier than `before`, and so than all events still to
-   come. */
+   of its span. A begin or an end that is earlier than `before` stays in the entry: all
+   events still to come are later. */
 static __attribute__((noinline)) int wait_for_others(struct eva_link_order *order,
                                                      struct eva_link *entry,
                                                      const struct eva_link_event *event,

@@ -4,15 +4,19 @@
  * Two sums of 64-bit words, the second weighted by position, as in Fletcher's checksum
  * (J. G. Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), but modulo
  * 2^64: 16 words are added at once, and no multiplication is needed in the loop. The
- * weights of single words follow from sums of each of the 16 columns:
+ * words stand in K rows of 16 (what is left after the last whole row is added at the end,
+ * word by word), and each of the 16 columns has two sums. Of n words, word i has the
+ * weight n - i. In row k and column j, where i = 16 k + j, this is
  *
- *   word i = 16 k + j, of K rows:  n - i = 16 (K - k) + (n - 16 K - j)
+ *   n - i = 16 (K - k) + (n - 16 K - j)
  *
- * A column's weighted sum counts row k (K - k) times, its plain sum counts the row once.
- * At the end the sums of all columns are multiplied by their weights and added. One of
- * the two resulting sums is rotated before they are added, because a change of a high bit
- * changes both sums alike and would cancel out. The result is the upper half of a product
- * with an odd constant, which depends on each bit of the sum.
+ * After each row the plain sum of a column is added to its weighted sum, which therefore
+ * has the word of row k with the factor K - k at the end. All that is left of the weight
+ * is the same in the whole column, and is multiplied in once, when the columns are added.
+ * One of the two resulting sums is rotated before they are added, because a change of a
+ * high bit changes both sums alike and would cancel out. Their total is multiplied by an
+ * odd constant. The result is the upper half of the product, which depends on each bit of
+ * the total.
  */
 #include "format/checksum.h"
 

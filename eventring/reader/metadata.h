@@ -22,14 +22,16 @@ struct evr_places { /* the places of a ring; all zero if the ring is not made */
   uint32_t runs;
   struct evr_run run[1 + FORMAT_MORE_RUNS];
   uint64_t floor; /* blocks before this sequence are gone */
-  uint64_t sure;  /* the list of runs is complete while the head is at most this */
+  /* the ring can have grown by further runs only when its head is above this; then the
+     list of runs is read again */
+  uint64_t sure;
 };
 
 /* A log of switches (struct format_switch): the log of the control page, or of a process
    whose recording is part of this recording. */
 struct evr_log {
   const struct format_switch *entry; /* entry n is at index n % FORMAT_LOG_ENTRIES */
-  uint32_t told;    /* number of the next entry */
+  uint32_t told;    /* number that the next switch will have in the log */
   uint32_t written; /* entries 0 .. written-1 are written */
 };
 
@@ -53,8 +55,8 @@ struct evr_metadata {
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   /* the places of the rings, as last read and checked */
   struct evr_places places[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
-  /* indices into ring[0] of the rings that exist, in the order in which they were
-     found */
+  /* the rings that exist, each as slot * EVENTRING_RINGS + ring, in the order in which
+     they were found */
   uint16_t made[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
   unsigned made_count;
   unsigned run_count; /* number of runs of all rings */
@@ -111,8 +113,8 @@ static inline bool evr_metadata_is_stream(const struct evr_metadata *meta, unsig
                                           unsigned ring) {
   return meta->places[slot][ring].count == EVR_STREAM_PLACES;
 }
-/* Returns the next block of a stream that may be present, if block `sequence` is not at
-   its place. */
+/* Returns the first sequence after `sequence` whose block a stream may have. To be called
+   when block `sequence` is not at its place. */
 uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                             uint64_t sequence);
 /* Returns the greatest sequence below `sequence` whose block may be present, or 0 if
@@ -164,8 +166,8 @@ static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t 
 /* Notes damage, unless damage has been noted already. */
 void evr_note_damage(struct eventring_error *damage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Notes as damage that block `sequence` of `slot` counts fewer events before it than
-   there were in the blocks before it. */
+/* Notes as damage that block `sequence` of `slot` has too small a number of preceding
+   events: the blocks before it had more. */
 void evr_note_backwards(struct eventring_error *damage, unsigned slot, uint64_t sequence);
 
 #pragma GCC visibility pop

@@ -64,7 +64,7 @@ static VIEW(list_view, struct row,
     {"no_room", NULL, VIEW_COUNT, ROW(found.no_room), SOUND,
      .help = "rings that found no room on the disk for their next block"},
     {"unrecorded", NULL, VIEW_COUNT, ROW(found.unrecorded), SOUND,
-     .help = "domains that found all slots in use, so far: nothing of them is recorded"},
+     .help = "domains so far that found all slots in use: nothing of them is recorded"},
     {"start_ns", NULL, VIEW_MOMENT, ROW(found.start_ns), SOUND},
     {"start_wall_ns", NULL, VIEW_WALL, ROW(found.start_wall_ns), SOUND},
     {NULL, "<started", VIEW_PLAIN, VIEW_GET(TEXT, started), VIEW_IF(is_sound)},
@@ -124,7 +124,7 @@ static void free_rows(struct listing *listing) {
 }
 
 static void say_where(const struct search_path *where) {
-  fputs("no recordings found: no process records, and there are none in", stderr);
+  fputs("no recordings found: no process is recording, and no file of one is in", stderr);
   for (size_t i = 0; i < where->count; i++) {
     fputs(i ? ", " : " ", stderr);
     print_foreign_text(stderr, where->directories[i]);

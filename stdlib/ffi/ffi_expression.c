@@ -115,7 +115,7 @@ static CType *member_type(CParser *c, CType *t) {
   clexer_expect(x, CT_NAME);
   const Field *f = t->kind == CKIND_RECORD ? ctype_field(t, name) : NULL;
   if (f == NULL) clexer_error_at(x, position, "no member '%s'", name->data);
-  if (f->is_bits) clexer_error_at(x, position, "the size of a bit-field");
+  if (f->is_bits) clexer_error_at(x, position, "a bit-field ('%s') has no size", name->data);
   return f->type;
 }
 

@@ -100,9 +100,9 @@ static inline bool eventring_condition_holds(const struct eventring_condition *c
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* A measured value. For a span or a pause, off_cpu is for how many ns of it the thread
-   was not on a processor (eventring_event_off_cpu), or below 0 if not known. For all
-   other subjects off_cpu is 0. */
+/* A measured value. For a span or a pause, off_cpu is the time in ns in which its thread
+   was not on a processor (eventring_event_off_cpu), or below 0 if that is not known. For
+   all other subjects off_cpu is 0. */
 struct eventring_measured {
   double value, off_cpu;
 };
@@ -152,9 +152,9 @@ static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t d
 
    dir: the directory of the copies, which is made if it is missing (its parent must
    exist); the path may be in quotes; default: the directory of the recording. cooldown:
-   the least time from one copy to the next, default 10s. max: copies made at most,
-   default 10. size: most bytes of all copies of the trigger on the disk together (K, M,
-   G), default 1G.
+   the least time from one copy to the next, default 10s. max: how many copies are made at
+   most, default 10. size: how many bytes on the disk all copies of the trigger together
+   take at most (K, M, G), default 1G.
 
    Conditions of triggers are about pause, span, heap, counter, error or signal, without a
    figure and without `within`. A trigger on pause or span fires at the end of each pause

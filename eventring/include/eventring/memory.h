@@ -95,10 +95,10 @@ enum eventring_memory_name {
   EVENTRING_MEMORY_KIND = 0,  /* kinds of blocks, 0 .. 63 */
   EVENTRING_MEMORY_ORIGIN = 1 /* origins of allocations, 0 .. 15 */
 };
-/* Gives a kind or an origin of this host its name for readers, which otherwise show the
-   number. Blocks of a kind whose name ends in " part" belong to an object: their bytes
-   count, but they do not count as objects. To be called before the recording starts.
-   Returns 0, E_ARGUMENT, E_NAME. Any thread. */
+/* Gives a name to a kind or an origin of this host. Readers show it, and the number where
+   there is none. Blocks of a kind whose name ends in " part" belong to an object: their
+   bytes count, but they do not count as objects. To be called before the recording
+   starts. Returns 0, E_ARGUMENT, E_NAME. Any thread. */
 int eventring_memory_name(enum eventring_memory_name of, unsigned number, const char *name);
 
 /* ---- What a recording asks for --------------------------------------------- */

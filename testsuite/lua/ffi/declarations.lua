@@ -150,6 +150,7 @@ for text, message in pairs {
   ["int f(int a[1"] = "without an end",
   ["int f(int a[2][n]);"] = "'n' is not declared",
   ["int a[sizeof(((struct sized *)0)->nothing)];"] = "no member 'nothing'",
+  ["int a[sizeof(((struct { int x : 3; } *)0)->x)];"] = "a bit-field ('x') has no size",
   ["int a[sizeof(nothing)];"] = "'nothing' is not declared",
   ["int a[sizeof(*5)];"] = "neither a pointer nor an array",
   ["struct s __attribute__((aligned(3))) { int x; };"] = "alignment is no power of two",
