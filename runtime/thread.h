@@ -51,8 +51,8 @@ struct lua_State {
   /* table of the interpreter's handlers in force (vm/watch.h); in effect volatile: read
    * again at every back-edge */
   const void *const *dispatch;
-  /* the context of the thread while it has INSTRUMENT_SPANS or INSTRUMENT_MAIN_SPANS,
-   * otherwise &context_none (vm/contexts.h) */
+  /* the context of the thread while it has INSTRUMENT_SPANS or INSTRUMENT_MAIN_SPANS, and
+   * not INSTRUMENT_LEFT, otherwise &context_none (vm/contexts.h) */
   struct Context *spans;
   ptrdiff_t errfunc;     /* stack offset of the message handler in force, or 0 */
   lua_Hook hook;

@@ -18,12 +18,14 @@
  *
  *   INSTRUMENT_SPANS  it has open spans: its yields are checked. No other instruction
  *                     becomes slower.
- *   INSTRUMENT_LEFT   it was left with open spans. When it continues, it first leaves the
- *                     native frame that yielded, which calls context_continue
- *                     (vm_call_left). If instead a C function continues in its
- *                     continuation, or an instruction in which a hook yielded, the next
- *                     call or return of a C function calls context_continue. To readers,
- *                     an event before that call has the same meaning.
+ *   INSTRUMENT_LEFT   it was left with open spans, or with spans that began unrecorded.
+ *                     When it continues, it first leaves the native frame that yielded,
+ *                     which calls context_continue (vm_call_left). If instead a C
+ *                     function continues in its continuation, or an instruction in which
+ *                     a hook yielded, the next call or return of a C function calls
+ *                     context_continue. To readers, an event before that call has the
+ *                     same meaning. Meanwhile a finalizer may have ended the spans, so
+ *                     no span begins or ends in place before that call.
  *   CALL_SPANS        in the status of its first frame: the end of that frame is checked.
  *
  * When a coroutine ends or is closed, its open spans end, the innermost first. The spans
@@ -68,7 +70,8 @@ Context *context_of_coroutine(lua_State *L) {
 void context_follow_marks(lua_State *L) {
   Context *c = context_find(L);
   const bool is_marked = L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS);
-  L->spans = is_marked && c != NULL ? c : (Context *)&context_none;
+  const bool is_left = L->instrumented & INSTRUMENT_LEFT;
+  L->spans = is_marked && !is_left && c != NULL ? c : (Context *)&context_none;
 }
 
 /* ---- open spans ---------------------------------------------------------- */
@@ -214,20 +217,26 @@ void context_leave(lua_State *co) {
   Domain *d = co->domain;
   const Context *c = context_find(co);
   if (co->instrumented & INSTRUMENT_LEFT) return;
-  if (c == NULL || !has_spans(c)) {
+  if (c == NULL || !awaits_ends(c)) {
     /* the mark may be inherited from the thread that made co */
-    if (c == NULL || !awaits_ends(c)) unmark_spans(co);
+    unmark_spans(co);
     return;
   }
   co->instrumented |= INSTRUMENT_LEFT;
-  eventring_suspend(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, c->id);
+  context_follow_marks(co);
+  if (has_spans(c)) eventring_suspend(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, c->id);
 }
 
 void context_continue(lua_State *co) {
   Domain *d = co->domain;
   const Context *c = context_find(co);
   co->instrumented &= (uint8_t)~INSTRUMENT_LEFT;
-  if (c != NULL && has_spans(c))
+  if (c == NULL || !awaits_ends(c)) {
+    unmark_spans(co); /* the finalizer has ended the spans */
+    return;
+  }
+  context_follow_marks(co);
+  if (has_spans(c))
     eventring_resume_context(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, c->id);
 }
 

@@ -214,6 +214,27 @@ kept = nil
 for _ = 1, 3 do collectgarbage() end
 assert(poll():find "^%-kept:%d+$")
 
+-- The same if the name is known, so that the span could begin in place.
+local function make_kept_again()
+  local c = coroutine.create(function()
+    begin_span "former"
+    yield()
+    begin_span "kept"
+    end_span "kept"
+    begin_span "kept"
+    yield()
+  end)
+  coroutine.resume(c)
+  setmetatable({ c }, { __gc = function(t) kept = t[1] end })
+end
+make_kept_again()
+for _ = 1, 3 do collectgarbage() end
+assert(coroutine.resume(kept))
+assert(poll():find "%+former:%d+ %-former:%d+ %+kept:%d+ %-kept:%d+ %+kept:%d+$")
+kept = nil
+for _ = 1, 3 do collectgarbage() end
+assert(poll():find "^%-kept:%d+$")
+
 local contexts = {}
 for _ = 1, 100 do
   coroutine.wrap(function() event "id" end)()
