@@ -42,7 +42,7 @@
 static struct format_switch *log_switch(struct format_control *control,
                                         enum format_clock clock, uint64_t classes) {
   /* acq_rel: pairs with the same operation in another process, which gets another number,
-     and with the acquire loads of `switches` in apply_switches (lane.c) and was_off
+     and with the acquire loads of `switches` in fold_block (lane.c) and was_off
      (traces.c). The entry itself is published by its number */
   uint32_t n = __atomic_fetch_add(&control->switches, 1, __ATOMIC_ACQ_REL);
   struct format_switch *entry = &control->log[n % FORMAT_LOG_ENTRIES];

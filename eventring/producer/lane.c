@@ -138,27 +138,39 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
 
 /* ---- Open spans ------------------------------------------------------------------ */
 
-/* Drops open spans of classes that were off in the meantime (control.c). */
-static void apply_switches(struct evr_writer *w, const struct format_control *control) {
-  /* acquire: pairs with the acq_rel of log_switch (control.c): all numbers below this one
-     are then taken. Each entry is acquired by its own number */
-  uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
-  if (__builtin_expect(now == w->switches_seen, 1)) return;
+/* Reads the entries of the log from w->switches_seen up to `now`. Returns the number of
+   the first one that must be read again later, because it is not complete yet. */
+static uint32_t read_switches(const struct evr_writer *w, const struct format_control *control,
+                              uint32_t now, struct evr_tears *tears) {
   uint32_t from = w->switches_seen;
   struct format_switch entry;
   if (now - from > FORMAT_LOG_ENTRIES) {
     /* entries are gone: any class may have been off before the oldest present one */
     from = now - FORMAT_LOG_ENTRIES;
     bool there = evr_control_entry(control, from, &entry);
-    evr_open_tear(&w->open, evr_class_of, UINT64_MAX, there ? entry.ticks : UINT64_MAX);
+    tears->entry[tears->count++] =
+        (struct format_switch){.classes = UINT64_MAX, .ticks = there ? entry.ticks : 0,
+                               .until = there ? entry.ticks : UINT64_MAX};
   }
   uint32_t seen = now;
   for (; from != now; from++) {
     bool there = evr_control_entry(control, from, &entry);
-    if (there) evr_open_tear(&w->open, evr_class_of, entry.classes, entry.until);
-    /* an entry that is not complete is read again later */
+    if (there) tears->entry[tears->count++] = entry;
     if ((!there || entry.until == UINT64_MAX) && seen == now) seen = from;
   }
+  return seen;
+}
+
+/* Walks the present block as fold_block does, after classes were switched on: tears their
+   spans at the events of that time, and those that are still open at the end. */
+static __attribute__((cold, noinline)) void fold_switched(struct evr_writer *w, size_t words,
+                                                          const struct format_control *control,
+                                                          uint32_t now) {
+  struct evr_tears tears = {.class_of = evr_class_of};
+  const uint32_t seen = read_switches(w, control, now, &tears);
+  evr_open_apply(&w->open, &w->totals, w->first, words, w->block_ticks, &tears);
+  for (unsigned i = 0; i < tears.count; i++)
+    evr_open_tear(&w->open, evr_class_of, tears.entry[i].classes, tears.entry[i].until);
   w->switches_seen = seen;
 }
 
@@ -170,10 +182,15 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
 static void fold_block(struct evr_writer *w, const uint64_t *next, uint32_t skipped,
                        const struct format_control *control) {
   if (!w->end) return;
+  const size_t words = (size_t)(next - w->first);
+  /* acquire: pairs with the acq_rel of log_switch (control.c): all numbers below this one
+     are then taken. Each entry is acquired by its own number */
+  const uint32_t switches = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   evr_totals_begin(&w->totals, w->source->head ? w->source->sequence + skipped : 0);
-  evr_open_apply(&w->open, &w->totals, w->first, (size_t)(next - w->first), w->block_ticks);
+  if (__builtin_expect(switches == w->switches_seen, 1))
+    evr_open_apply(&w->open, &w->totals, w->first, words, w->block_ticks, NULL);
+  else fold_switched(w, words, control, switches);
   evr_totals_end(&w->totals);
-  apply_switches(w, control);
 }
 
 /* Finishes the present block: the source counts its events, and the block gets its length
@@ -434,7 +451,7 @@ static int enter_ring(struct evr_lanes *l, enum eventring_ring r,
 int evr_lane_open(struct evr_lanes *l, enum eventring_ring r, struct evr_writer *w,
                   struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
-  /* acquire: as in apply_switches */
+  /* acquire: as in fold_block */
   if (!w->end) w->switches_seen = __atomic_load_n(&l->control->switches, __ATOMIC_ACQUIRE);
   l->writer[r] = w;
   lane->next = w->next;

@@ -285,28 +285,11 @@ static inline bool is_linked(const struct evr_open_spans *open) {
   return count == open->count && count <= EVR_MAX_OPEN && (count > 0) == (open->newest != 0);
 }
 
-/* Walks the words. Another process may have written over them: the walk stays within the
-   block. */
-void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
-                    size_t count, uint64_t base) {
-  struct walk walk;
-  const uint64_t *end = words + count;
-  walk.open = open; /* set without an initializer of `walk`, which would clear the large
-                       list */
-  walk.totals = totals;
-  walk.count = 0;
-  walk.position = (struct format_position){.base = base, .context = open->context};
-  walk.asleep = is_suspended(open, open->context);
-  while (words < end) {
-    if (!walk.asleep) words = pass_simple(&walk, words, end);
-    if (words >= end) break;
-    if (word_is_event(*words)) apply_event(&walk, words, end);
-    else apply_remark(&walk, words, end);
-    words += 1 + word_length(*words);
-  }
-  keep_begun(&walk);
-  EVR_LAW(is_linked(open));
-}
+/* ---- Classes switched off and on again ---------------------------------------------
+
+   What a class did while it was off is unknown: an end after such a gap may be that of
+   another span than the begin before it. So spans are torn before the first event after
+   the gap, and are not counted in the totals. */
 
 void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_t classes,
                    uint64_t ticks) {
@@ -316,6 +299,67 @@ void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_
     if (classes >> class_of[word_id(span->tail)] & 1 && span->ticks < ticks)
       remove_span(open, i);
   }
+}
+
+/* Applies the entries to an event, up to the first event after each of them: then the
+   entry is one of `passed`. Returns whether there are others. */
+static bool tear_at(struct evr_open_spans *open, const struct evr_tears *tears, bool *passed,
+                    uint64_t ticks) {
+  bool is_left = false;
+  for (unsigned i = 0; i < tears->count; i++) {
+    const struct format_switch *entry = &tears->entry[i];
+    if (passed[i]) continue;
+    if (entry->ticks <= ticks) evr_open_tear(open, tears->class_of, entry->classes, entry->until);
+    passed[i] = entry->ticks <= ticks && entry->until <= ticks;
+    is_left |= !passed[i];
+  }
+  return is_left;
+}
+
+/* Walks the words to which entries of the control log apply, one by one. Returns where
+   these words end. */
+static __attribute__((cold, noinline)) const uint64_t *
+pass_torn(struct walk *walk, const uint64_t *words, const uint64_t *end,
+          const struct evr_tears *tears) {
+  bool passed[FORMAT_LOG_ENTRIES + 1] = {false}, is_left = true;
+  while (words < end && is_left) {
+    if (word_is_event(*words)) {
+      const uint64_t ticks = word_ticks(*words, walk->position.base);
+      keep_begun(walk);
+      if (walk->asleep) resume_context(walk->open, walk->open->context, ticks);
+      walk->asleep = false;
+      is_left = tear_at(walk->open, tears, passed, ticks);
+      apply_event(walk, words, end);
+    } else {
+      apply_remark(walk, words, end);
+    }
+    words += 1 + word_length(*words);
+  }
+  return words;
+}
+
+/* Walks the words. Another process may have written over them: the walk stays within the
+   block. */
+void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
+                    size_t count, uint64_t base, const struct evr_tears *tears) {
+  struct walk walk;
+  const uint64_t *end = words + count;
+  walk.open = open; /* set without an initializer of `walk`, which would clear the large
+                       list */
+  walk.totals = totals;
+  walk.count = 0;
+  walk.position = (struct format_position){.base = base, .context = open->context};
+  walk.asleep = is_suspended(open, open->context);
+  if (__builtin_expect(tears != NULL, 0)) words = pass_torn(&walk, words, end, tears);
+  while (words < end) {
+    if (!walk.asleep) words = pass_simple(&walk, words, end);
+    if (words >= end) break;
+    if (word_is_event(*words)) apply_event(&walk, words, end);
+    else apply_remark(&walk, words, end);
+    words += 1 + word_length(*words);
+  }
+  keep_begun(&walk);
+  EVR_LAW(is_linked(open));
 }
 
 void evr_open_clear(struct evr_open_spans *open) {

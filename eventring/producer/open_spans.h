@@ -54,10 +54,19 @@ struct evr_open_spans {
   struct evr_open_span spans[EVR_MAX_OPEN + 1];
 };
 
+/* Entries of the control log that tear spans (doc/FORMAT.md, section 4), in their order.
+   `class_of` has the class of each id. */
+struct evr_tears {
+  const uint8_t *class_of;
+  unsigned count;
+  struct format_switch entry[FORMAT_LOG_ENTRIES + 1];
+};
+
 /* Applies the events in words[0 .. count-1] of a block and adds them to the totals.
-   `base` is the base of the block's times. */
+   `base` is the base of the block's times. `tears` are applied before the events to which
+   they belong; NULL if there are none. */
 void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
-                    size_t count, uint64_t base);
+                    size_t count, uint64_t base, const struct evr_tears *tears);
 /* Drops the spans of these classes that began before `ticks`. `class_of` has the class of
    each id. */
 void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_t classes,

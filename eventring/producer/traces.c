@@ -175,7 +175,7 @@ int eventring_span_trace(eventring_domain *domain, const struct eventring_trace 
    the control log. */
 static bool was_off(struct evr_traces *t, const struct format_control *control) {
   /* acquire: pairs with the acq_rel of log_switch (format/control.c), as in
-     apply_switches (lane.c) */
+     fold_block (lane.c) */
   const uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   bool off = now - t->switches > FORMAT_LOG_ENTRIES;
   for (uint32_t n = off ? now : t->switches; n != now; n++) {

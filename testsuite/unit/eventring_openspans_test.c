@@ -2,7 +2,8 @@
 /* eventring_openspans_test.c: the open spans that a full block leaves (open_spans.c),
  * whose walk passes over runs of begin-end pairs at once (leaf_spans.c). The open spans
  * are compared with the result of the rules of FORMAT.md, section 9, applied word by word
- * to a plain list of all spans. Also checks the list in a block's header. */
+ * to a plain list of all spans, also where classes were switched on meanwhile. The list in
+ * a block's header is compared, too. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +121,27 @@ static uint64_t plain_remark(const uint64_t *words, const uint64_t *end, uint64_
   return base;
 }
 
-static void by_the_rules(const uint64_t *words, size_t count) {
+static uint8_t class_of[EVENTRING_MAX_EVENTS];
+
+static void plain_tear(uint64_t classes, uint64_t ticks) {
+  for (uint32_t i = plain.count; i-- > 0;)
+    if (classes >> class_of[plain.span[i].id] & 1 && plain.span[i].ticks < ticks)
+      plain_remove(i);
+}
+
+/* Applies the entries of the control log before an event. */
+static void plain_switch(const struct evr_tears *tears, bool *passed, uint64_t ticks) {
+  for (unsigned i = 0; i < tears->count; i++) {
+    const struct format_switch *entry = &tears->entry[i];
+    if (passed[i] || entry->ticks > ticks) continue;
+    plain_keep_begun();
+    plain_tear(entry->classes, entry->until);
+    passed[i] = entry->until <= ticks;
+  }
+}
+
+static void by_the_rules(const uint64_t *words, size_t count, const struct evr_tears *tears) {
+  bool passed[FORMAT_LOG_ENTRIES + 1] = {false};
   uint64_t base = BASE;
   for (const uint64_t *end = words + count; words < end; words += 1 + word_length(*words)) {
     if (word_kind(*words) == FORMAT_WORD_REMARK) {
@@ -130,6 +151,7 @@ static void by_the_rules(const uint64_t *words, size_t count) {
     }
     uint64_t ticks = word_ticks(*words, base);
     plain_resume(plain.context, ticks); /* an event of the context ends its suspension */
+    if (tears) plain_switch(tears, passed, ticks);
     if (word_kind(*words) == EVENTRING_BEGIN) plain_begin(word_id(*words), ticks);
     if (word_kind(*words) == EVENTRING_END) plain_end(word_id(*words));
   }
@@ -193,11 +215,13 @@ static void compare_lists(uint64_t ticks) {
 /* This has no room, because totals are counted elsewhere. */
 static struct evr_totals totals;
 
-static void apply_both(const uint64_t *words, size_t count) {
-  by_the_rules(words, count);
+static void apply_both_with(const uint64_t *words, size_t count, const struct evr_tears *tears) {
+  by_the_rules(words, count, tears);
   evr_totals_begin(&totals, 1);
-  evr_open_apply(&found, &totals, words, count, BASE);
+  evr_open_apply(&found, &totals, words, count, BASE, tears);
 }
+
+static void apply_both(const uint64_t *words, size_t count) { apply_both_with(words, count, NULL); }
 
 static void check(const uint64_t *words, size_t count) {
   clear();
@@ -321,13 +345,22 @@ static size_t fill_stretch(uint64_t *words, size_t at, bool deep) {
   return at;
 }
 
-static uint8_t class_of[EVENTRING_MAX_EVENTS];
-
 static void tear_both(uint64_t classes, uint64_t ticks) {
-  for (uint32_t i = plain.count; i-- > 0;)
-    if (classes >> class_of[plain.span[i].id] & 1 && plain.span[i].ticks < ticks)
-      plain_remove(i);
+  plain_tear(classes, ticks);
   evr_open_tear(&found, class_of, classes, ticks);
+}
+
+/* Draws entries of the control log, with times in the block and around it. */
+static const struct evr_tears *draw_tears(void) {
+  static struct evr_tears tears;
+  tears = (struct evr_tears){.class_of = class_of, .count = draw(4)};
+  for (unsigned i = 0; i < tears.count; i++) {
+    const uint64_t ticks = BASE + draw(3) * draw(1000) * (FORMAT_TIME_SPAN / 2) + draw(WORDS);
+    tears.entry[i] = (struct format_switch){
+        .ticks = ticks, .classes = random_bits(),
+        .until = draw(4) ? ticks + draw(100) : UINT64_MAX};
+  }
+  return &tears;
 }
 
 /* Compares the open spans with the rules, block after block. Each block begins with the
@@ -341,7 +374,7 @@ static void agree_on_anything(unsigned of_contexts, bool deep, int rounds) {
     size_t count = 0;
     while (count < WORDS - 10)
       count = draw(8) ? fill_stretch(words, count, deep) : fill_remark(words, count);
-    apply_both(words, count);
+    apply_both_with(words, count, deep || draw(3) ? NULL : draw_tears());
     compare_spans();
     compare_lists(BASE + draw(1000) * (FORMAT_TIME_SPAN / 2));
     if (plain.count > most) most = plain.count;

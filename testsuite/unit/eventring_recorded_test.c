@@ -246,6 +246,33 @@ static void test_same(void **state) {
   unlink(file);
 }
 
+/* Checks that the begin of a span and the end of another one do not count as a span, if
+   what lies between them was not recorded: the recording was paused, or the class was
+   off. */
+static void test_gaps(void **state) {
+  struct sums sums = {0}, is;
+  start(false, 0);
+  eventring_domain *d = start_domain("gaps");
+  eventring_cursor *cursor = open_self(0);
+  for (int i = 0; i < 200; i++) {
+    write_leaves(d, (int)below(20), &sums);
+    eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    if (i % 2) eventring_pause();
+    else eventring_switch_classes(EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER), false);
+    eventring_end(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    if (i % 2) eventring_resume();
+    else eventring_switch_classes(EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER), true);
+    if (i % 3) write_leaves(d, (int)below(20), &sums);
+    eventring_end(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    is = recorded_of(cursor);
+    compare(&is, &sums);
+  }
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 struct many { unsigned first, seen; };
 
 static int check_one_of_many(void *context, const struct eventring_recorded *r) {
@@ -559,6 +586,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses), cmocka_unit_test(test_same),
                                      cmocka_unit_test(test_killed), cmocka_unit_test(test_live),
                                      cmocka_unit_test(test_many), cmocka_unit_test(test_tries),
+                                     cmocka_unit_test(test_gaps),
                                      cmocka_unit_test(test_histograms)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
