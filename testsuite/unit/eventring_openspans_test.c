@@ -2,8 +2,8 @@
 /* eventring_openspans_test.c: the open spans that a full block leaves (open_spans.c),
  * whose walk passes over runs of begin-end pairs at once (leaf_spans.c). The open spans
  * are compared with the result of the rules of FORMAT.md, section 9, applied word by word
- * to a plain list of all spans, also where classes were switched on meanwhile. The list in
- * a block's header is compared, too. */
+ * to a plain list of all spans, also where classes were switched on meanwhile. The list
+ * in a block's header is compared, too. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
