@@ -154,8 +154,8 @@ TABLE = [
      "callee; 32 callees", "make bench-profile", profile),
     ("`eventring stats`, `spans` and `pauses` of a recording against `cat` of it",
      "make bench-answers", answers),
-    ("an event for `stats` or `spans`, processor time, the worst kind of recordings", "the same",
-     worst),
+    ("processor time of `stats` or `spans` for an event, in the slowest kind of recordings",
+     "the same", worst),
     ("two tracepoints of LTTng-UST against two bare clock reads", "make bench-eventring", lttng),
 ]
 
