@@ -432,8 +432,8 @@ static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
 }
 
 /* Settles ephemerons until nothing more is reached; returns false if the piece ends
- * before. New ranges may be noted on the way. All stay noted, for their dead keys to be
- * cleared. */
+ * before, or has left slots of a thread that was reached on the way. New ranges may be
+ * noted. All stay noted, for their dead keys to be cleared. */
 bool gc_settle_ephemerons_minor(Domain *d) {
   GcWeakRanges *noted = &d->gc.minor_weak.ephemerons;
   size_t work;
@@ -444,7 +444,7 @@ bool gc_settle_ephemerons_minor(Domain *d) {
       continue;
     }
     size_t *settled = &d->gc.minor_ephemerons_settled;
-    if (*settled == noted->n) return true;
+    if (*settled == noted->n) return !d->gc.minor_thread_left;
     if (gc_piece_is_over(&d->gc)) return false;
     GcWeakRange r = noted->items[(*settled)++];
     noted->closed = *settled;
