@@ -28,6 +28,7 @@
 #include "debug_error.h"
 #include "debuginfo.h"
 #include "execute.h"
+#include "gc.h"
 #include "gc_inline.h"
 #include "known_names.h"
 #include "meta.h"
@@ -125,6 +126,13 @@ static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
   return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
 }
 
+/* Makes L the current thread, and has it remembered: while other threads ran, a
+ * collection may have made it clean. A thread that runs has no write barrier. */
+ALWAYS_INLINE void switch_to(Domain *d, lua_State *L) {
+  vm_set_current(d, L);
+  if (likely(L != NULL) && unlikely(L->gc & GC_CLEAN)) gc_thread_resumed(L, L);
+}
+
 /* Passes the error of run->jump.L, which no frame of this Run catches, on to the next
  * ErrorJump, in the thread that called. */
 _Noreturn static void pass_on(Run *run, int status) {
@@ -132,7 +140,7 @@ _Noreturn static void pass_on(Run *run, int status) {
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
   if (d->error_jump != NULL && caller == L) d->error_jump->searched = run->boundary;
-  vm_set_current(d, caller);
+  switch_to(d, caller);
   /* the code that catches such an error pushes its value itself */
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   else if (caller != L) value_copy(caller->top++, L->top - 1);
@@ -239,13 +247,13 @@ ALWAYS_INLINE void open_run(lua_State *L, Run *run, bool is_resume) {
   run->jump.status = LUA_OK;
   run->jump.searched = NULL;
   d->error_jump = &run->jump;
-  vm_set_current(d, L);
+  switch_to(d, L);
   if (is_resume) L->run = run;
 }
 
 ALWAYS_INLINE void close_run(Domain *d, const Run *run) {
   d->error_jump = run->jump.prev;
-  vm_set_current(d, run->jump.caller);
+  switch_to(d, run->jump.caller);
 }
 
 /* Runs the loop in a Run of its own. */
@@ -330,7 +338,7 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
   jump.prev = d->error_jump;
   jump.status = LUA_OK;
   d->error_jump = &jump;
-  vm_set_current(d, L);
+  switch_to(d, L);
   if (_setjmp(jump.buf) == 0) {
     f(L, ud);
   } else {
@@ -339,7 +347,7 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
     L->npcalls = npcalls;
   }
   d->error_jump = jump.prev;
-  vm_set_current(d, jump.caller);
+  switch_to(d, jump.caller);
   return jump.status;
 }
 

@@ -387,6 +387,44 @@ static void failed_on_another_thread(void **state) {
   lua_gc(L, LUA_GCCOLLECT);
 }
 
+static int make_table(lua_State *L) {
+  lua_createtable(L, 1, 0);
+  lua_pushinteger(L, lua_tointeger(L, 1));
+  lua_rawseti(L, -2, 1);
+  return 1;
+}
+
+static void churn(lua_State *L) {
+  for (int i = 0; i < 1000; i++) {
+    lua_createtable(L, 8, 8);
+    lua_pop(L, 1);
+  }
+}
+
+static int churn_there(lua_State *L) {
+  lua_gc(L, LUA_GCCOLLECT);
+  churn(L);
+  return 0;
+}
+
+/* Checks that a value stays alive which a call leaves on the stack of a thread, although
+ * a collection on another thread has found nothing new on that stack before. */
+static void results_on_idle_threads(void **state) {
+  lua_State *L = *state, *co = lua_newthread(L);
+  for (int i = 0; i < 20; i++) {
+    lua_settop(L, 1);
+    assert_int_equal(luaL_loadstring(L, "local n = ... return {n}"), LUA_OK);
+    lua_pushinteger(L, i);
+    lua_pushcfunction(co, churn_there);
+    lua_call(co, 0, 0);
+    lua_call(L, 1, 1);
+    lua_pushcfunction(co, churn_there);
+    lua_call(co, 0, 0);
+    assert_int_equal(lua_rawgeti(L, 2, 1), LUA_TNUMBER);
+    assert_int_equal(lua_tointeger(L, -1), i);
+  }
+}
+
 static void yield_at_line(lua_State *L, lua_Debug *ar) {
   lua_yield(L, 0);
 }
@@ -734,6 +772,7 @@ int main(void) {
       cmocka_unit_test(closing_c_frames),
       cmocka_unit_test(continuations),
       cmocka_unit_test_setup_teardown(failed_on_another_thread, open_state, close_state),
+      cmocka_unit_test_setup_teardown(results_on_idle_threads, open_state, close_state),
       cmocka_unit_test(panic),
       cmocka_unit_test(not_closable),
       cmocka_unit_test(room_of_a_hook),
