@@ -71,6 +71,7 @@ static void insert_top(TValue *at, TValue *last) {
 void lua_rotate(lua_State *L, int idx, int n) {
   TValue *first = api_stack_slot(L, idx), *last = L->top - 1;
   rt_assert((n >= 0 ? n : -n) <= last - first + 1);
+  api_note_write(L); /* a marking may have passed some of the slots */
   if (n == 1) {
     insert_top(first, last);
     return;

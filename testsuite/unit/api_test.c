@@ -425,6 +425,35 @@ static void results_on_idle_threads(void **state) {
   }
 }
 
+/* Checks values that are moved about on the stack of a suspended thread while a cycle
+ * marks it in pieces. */
+static void rotated_while_marked(void **state) {
+  enum { VALUES = 4000 };
+  lua_State *L = *state, *co = lua_newthread(L);
+  assert_true(lua_checkstack(co, VALUES + 1));
+  for (int round = 0; round < 40; round++) {
+    lua_settop(L, 1);
+    lua_settop(co, 0);
+    lua_gc(L, LUA_GCSTOP);
+    for (int i = 0; i < VALUES; i++) {
+      lua_pushcfunction(co, make_table);
+      lua_pushinteger(co, i);
+      lua_call(co, 1, 1);
+    }
+    lua_gc(L, LUA_GCCOLLECT);
+    for (int i = 0; i < round; i++) lua_gc(L, LUA_GCSTEP, 16);
+    lua_rotate(co, 1, VALUES / 2);
+    while (!lua_gc(L, LUA_GCSTEP, 16)) continue;
+    lua_gc(L, LUA_GCRESTART);
+    churn(L);
+    for (int i = 0; i < VALUES; i++) {
+      assert_int_equal(lua_rawgeti(co, i + 1, 1), LUA_TNUMBER);
+      assert_int_equal(lua_tointeger(co, -1), (i + VALUES / 2) % VALUES);
+      lua_pop(co, 1);
+    }
+  }
+}
+
 static void yield_at_line(lua_State *L, lua_Debug *ar) {
   lua_yield(L, 0);
 }
@@ -773,6 +802,7 @@ int main(void) {
       cmocka_unit_test(continuations),
       cmocka_unit_test_setup_teardown(failed_on_another_thread, open_state, close_state),
       cmocka_unit_test_setup_teardown(results_on_idle_threads, open_state, close_state),
+      cmocka_unit_test_setup_teardown(rotated_while_marked, open_state, close_state),
       cmocka_unit_test(panic),
       cmocka_unit_test(not_closable),
       cmocka_unit_test(room_of_a_hook),
