@@ -176,7 +176,7 @@ static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   size_t most = d->gc.minor_most, done = d->gc.step_work;
   size_t slots = done < most ? (most - done) / sizeof(TValue) : 0;
   if (slots < SLOTS_AT_ONCE || d->gc.step_until != 0) slots = SLOTS_AT_ONCE;
-  if (d->gc.thread_pieces >= MOST_PIECES) slots = SIZE_MAX / sizeof(TValue);
+  if (most == SIZE_MAX || d->gc.thread_pieces >= MOST_PIECES) slots = SIZE_MAX / sizeof(TValue);
   co->unscanned = 0;
   if (co->ci->func <= from || (size_t)(co->ci->func - from) <= slots) return co->top;
   co->unscanned = (uint32_t)(from + slots - co->stack);

@@ -55,6 +55,23 @@ local function check_finalizer()
   assert(called)
 end
 
+-- Collects where the running coroutine has put very many slots on its stack: in a stress build
+-- by undivided collections, too, within steps that are bounded in time.
+local function check_running(frames)
+  local function run(level, f)
+    local a, b, c, d, e, f1, g, h, i, j, k, l, m, n, o, p
+    if level > 0 then run(level - 1, f) else f() end
+    return a, b, c, d, e, f1, g, h, i, j, k, l, m, n, o, p
+  end
+  for round = 1, 100 do
+    run(frames, function()
+      local others = {}
+      for i = 1, 40 + round % 7 do others[i] = {} end
+    end)
+  end
+end
+
+check_running(1100)
 for _, mode in ipairs {"incremental", "generational"} do
   collectgarbage(mode)
   for _ = 1, 3 do
