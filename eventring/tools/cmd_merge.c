@@ -21,7 +21,7 @@ static void print_result(const char *output, const struct merge_result *r) {
             eva_count(r->missed), eva_count(r->lost));
   if (r->recordings == 1) return;
   table_say(out, 0, 0,
-            "ordered by the %s clock: the starts relate it to the %s clock with %s between them",
+            "ordered by the %s clock; its offset to the %s clock differs by %s between the starts",
             r->by_wall_clock ? "wall" : "monotonic", r->by_wall_clock ? "monotonic" : "wall",
             eva_duration(r->apart_ns));
 }

@@ -209,12 +209,12 @@ moved() {
 moved killed 3600 later.eventring
 ends 0 "" "$EVENTRING" merge -o wall.eventring later.eventring producer.eventring
 has "clock" "ordered by the wall clock" "$(cat stdout.txt)"
-has "clock" "3600 s between them" "$(cat stdout.txt)"
+has "clock" "differs by 3600 s" "$(cat stdout.txt)"
 { events killed.eventring "$(label killed.eventring)" |
     jq -c '.ns += 3600000000000 | if .begin_ns then .begin_ns += 3600000000000 else . end'
   events producer.eventring "$(label producer.eventring)"; } | jq -cS . | sort >expected
 events wall.eventring | jq -cS . | sort >actual
-# the starts of two processes relate the clocks with some ns between them
+# the offset between the clocks differs by some ns at the starts of two processes
 rounded() { jq -c '.ns = (.ns / 1000000 | floor) | del(.begin_ns)' "$1" | sort; }
 rounded expected >expected.ms
 rounded actual >actual.ms
