@@ -42,7 +42,9 @@
  * other, in finalizers, in hooks, in the collector, or below a C function. When a profile
  * stops, entries whose allocation was not called back yet are dropped.
  *
- * Failure. If there is no memory for an entry, the sample is lost, and counted.
+ * Failure. If there is no memory for an entry, or for its place in a list or in the
+ * queue, its samples are lost, and counted. So with callbacks, the samples called back and
+ * those that are lost add up to all samples.
  */
 #include "memprof_internal.h"
 
@@ -57,6 +59,7 @@
 #include "gc_inline.h"
 #include "heap.h"
 #include "peer.h"
+#include "stress.h"
 #include "thread.h"
 
 #define LEAST_PARTS 2048 /* buckets at least; several for each part, most of them empty */
@@ -64,6 +67,7 @@
 /* ---- memory -------------------------------------------------------------- */
 
 SAMPLE_PATH bool ids_push(Ids *ids, uint32_t id) {
+  if (stress_record_fails()) return false;
   if (ids->n == ids->capacity) {
     size_t capacity = ids->capacity == 0 ? 256 : 2 * ids->capacity;
     uint32_t *grown = realloc(ids->items, capacity * sizeof *grown);
@@ -323,19 +327,15 @@ void memprof_call_for_attention(Domain *d) {
   if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
 }
 
-void memprof_enqueue(Domain *d, uint32_t id) {
+bool memprof_enqueue(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
-  if (t->flags & TRACKED_QUEUED) return;
-  if (!ids_push(&m->queue, id)) {
-    m->profiles[t->guest.profile].lost++;
-    return;
-  }
+  if (t->flags & TRACKED_QUEUED) return true;
+  if (!ids_push(&m->queue, id)) return false;
   t->flags |= TRACKED_QUEUED;
   if (!m->calling && !d->gc.running) memprof_call_for_attention(d);
+  return true;
 }
-
-static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
 /* Puts a new entry without a sample into its list. Returns NULL if out of memory. The
  * entry has no stack until the caller captures it: capturing may forget stacks, for which
@@ -384,7 +384,7 @@ static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t wor
   }
   enter_guest(L, t, samples, words, kind);
   note_if_part(d, t, id);
-  if (has_callbacks(p)) memprof_enqueue(d, id);
+  if (profile_has_callbacks(p) && !memprof_enqueue(d, id)) tracked_lose(d, id);
 }
 
 /* Tracks a block for the recording. If there is no memory for an entry, the block counts
@@ -600,7 +600,8 @@ void memprof_figures(const Domain *d, uint32_t profile, MemprofFigures *figures)
 
 static bool is_to_be_dropped(const Memprof *m, const Tracked *t) {
   const Profile *p = &m->profiles[t->guest.profile];
-  return p->discarded || (!p->sampling && has_callbacks(p) && !(t->flags & TRACKED_CALLED));
+  return p->discarded || (t->flags & TRACKED_LOST) ||
+         (!p->sampling && profile_has_callbacks(p) && !(t->flags & TRACKED_CALLED));
 }
 
 void memprof_each(Domain *d, uint32_t profile,
@@ -673,7 +674,8 @@ void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value) {
   if (!(t->flags & TRACKED_CALLED)) t->flags |= TRACKED_CALLED;
   else if (t->flags & TRACKED_PROMOTED) t->flags &= (uint16_t)~TRACKED_PROMOTED;
   if (!keep) drop(d, id);
-  if (!keep || callback_of(m, t) == MEMPROF_NOTHING) leave_queue(d, id);
+  if (!keep || (t->flags & TRACKED_LOST) || callback_of(m, t) == MEMPROF_NOTHING)
+    leave_queue(d, id);
 }
 
 /* Tells whether callbacks may run now: not in hooks, finalizers and C functions. */

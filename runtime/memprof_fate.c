@@ -99,13 +99,15 @@ ALWAYS_INLINE void unlist(Memprof *m, uint32_t id) {
   release(m, id);
 }
 
-/* Ends the tracking of a block for lack of memory. */
-static NOINLINE void lose(Memprof *m, uint32_t id) {
+NOINLINE void tracked_lose(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
   if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
-  t->flags |= TRACKED_GONE;
-  if (t->subscriber == SUBSCRIBER_GUEST) m->profiles[t->guest.profile].lost += t->guest.samples;
-  unlist(m, id);
+  t->flags |= TRACKED_GONE | TRACKED_LOST;
+  if (t->subscriber == SUBSCRIBER_RECORDING) return;
+  Profile *p = &m->profiles[t->guest.profile];
+  bool called = (t->flags & TRACKED_CALLED) || m->called == id;
+  if (!profile_has_callbacks(p) || !called) p->lost += t->guest.samples;
 }
 
 /* Finds out what has become of a young block. Returns whether its entry stays in the
@@ -119,8 +121,12 @@ ALWAYS_INLINE bool settle_young(Domain *d, uint32_t id) {
   Fate fate = minor_fate(&m->tracked[id]);
   if (fate == FATE_YOUNG) return true;
   if (fate == FATE_OLD) {
-    if (ids_push(&m->old, id)) promote(d, id);
-    else lose(m, id);
+    if (ids_push(&m->old, id)) {
+      promote(d, id);
+    } else {
+      tracked_lose(d, id);
+      unlist(m, id);
+    }
     return false;
   }
   die(d, id);

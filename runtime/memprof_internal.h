@@ -160,7 +160,8 @@ enum {
   TRACKED_BORN_OLD = 16,
   TRACKED_GONE = 32,     /* the block is dead, or not tracked any more */
   TRACKED_CALLED = 64,   /* the allocation has been called back */
-  TRACKED_PROMOTED = 128 /* the promotion is to be called back as well */
+  TRACKED_PROMOTED = 128, /* the promotion is to be called back as well */
+  TRACKED_LOST = 256      /* gone for lack of memory: nothing is called back any more */
 };
 
 typedef struct Tracked {
@@ -199,6 +200,8 @@ typedef struct Profile {
   uint64_t from;     /* memprof_asked when it began */
   uint64_t words, samples, lost;
 } Profile;
+
+ALWAYS_INLINE bool profile_has_callbacks(const Profile *p) { return p->wants != 0; }
 
 #define FATES_AT_ONCE 32 /* fates that are written with one reading of the clock */
 
@@ -270,7 +273,8 @@ Memprof *memprof_of(Domain *d);
 uint64_t memprof_asked(const Domain *d); /* sum of heap_asked and external, in bytes */
 /* Returns 1 + the id of the innermost open span, or 0. */
 uint16_t memprof_span(const lua_State *L);
-void memprof_enqueue(Domain *d, uint32_t id);
+/* Makes a callback due for the entry. Returns false if out of memory. */
+bool memprof_enqueue(Domain *d, uint32_t id);
 /* Frees the memory of tracked blocks and stacks when the recording has stopped sampling,
    unless the guest has, or had, profiles. Stacks are freed in steps, since each has
    memory of its own. */
@@ -292,6 +296,9 @@ ALWAYS_INLINE void tracked_forget_part(Memprof *m, uint32_t id) {
   m->nparts--;
 }
 void tracked_die(Domain *d, uint32_t id);
+/* Ends the tracking of a block for lack of memory. Its samples are lost, unless their
+   callback has run. */
+void tracked_lose(Domain *d, uint32_t id);
 bool ids_push(Ids *ids, uint32_t id);
 
 #endif

@@ -196,6 +196,8 @@ int main(int argc, char **argv) {
     run_without_records(each, "records", 40, each % 2 != 0);
   for (uint64_t each = 7; each <= 13; each++)
     run_without_records(each, "records_in_pieces", 80, false);
+  for (uint64_t each = 3; each <= 9; each++)
+    run_without_records(each, "records_of_sampler", 300, false);
   printf("%lu failures raised, %lu absorbed\n", raised, absorbed);
   free(expected);
   return 0;
