@@ -43,8 +43,8 @@
  * stops, entries whose allocation was not called back yet are dropped.
  *
  * Failure. If there is no memory for an entry, or for its place in a list or in the
- * queue, its samples are lost, and counted. So with callbacks, the samples called back and
- * those that are lost add up to all samples.
+ * queue, its samples are lost, and counted. So with callbacks, the samples called back
+ * and those that are lost add up to all samples.
  */
 #include "memprof_internal.h"
 
