@@ -50,6 +50,9 @@ static bool is_raw_child(void) {
 
 static void follow_parent(bool now);
 
+/* How often this thread is in on_deleted: the host, which is told there, may fork. */
+static __thread unsigned telling;
+
 /* Renews the state in the child, which has only the forking thread, holding the mutex. */
 static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
@@ -65,6 +68,7 @@ static void after_fork_in_child(void) {
   }
   for (unsigned i = 0; i < evr_producer.ended_count; i++)
     evr_recording_disown(evr_producer.ended[i]);
+  evr_producer.telling = telling; /* the parent's other threads are not here */
   evr_domains_drop_ended_locked();
   /* release: pairs with the acquire loads of `follow` in producer.c, domains.c and below:
      a thread that sees it sees the renewed state */
@@ -255,8 +259,10 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   return status;
 }
 
-static bool may_end_one_locked(void) {
-  return evr_producer.ended_count < sizeof evr_producer.ended / sizeof evr_producer.ended[0];
+/* Tells whether `count` more recordings can end before the other domains have run. */
+static bool may_end_locked(unsigned count) {
+  enum { MOST = sizeof evr_producer.ended / sizeof evr_producer.ended[0] };
+  return evr_producer.ended_count + count <= MOST;
 }
 
 static int begin_locked(const struct eventring_config *config,
@@ -270,7 +276,7 @@ static int begin_locked(const struct eventring_config *config,
     evr_producer.joined++;
     return EVENTRING_JOINED;
   }
-  if (!may_end_one_locked())
+  if (!may_end_locked(1))
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "started and stopped too often while other domains run");
   return begin_recording_locked(config, 0, error);
@@ -322,7 +328,7 @@ static void carry_over_locked(struct evr_recording *next, struct evr_recording *
    everything in it, and why it ended. */
 static int replace_locked(struct evr_recording *r, struct eventring_error *error) {
   struct evr_recording *next;
-  if (!may_end_one_locked())
+  if (!may_end_locked(2)) /* the next one must be able to end, too */
     return evr_fail(error, EVENTRING_E_STATE, 0, "there were too many before");
   evr_recording_drop_rescued(r);
   int status = make_recording_locked(&next, evr_follow_own_locked(r), r->elsewhere, error);
@@ -367,6 +373,7 @@ static bool is_to_be_replaced_locked(struct evr_recording *r, enum evr_look look
 static void on_deleted(enum evr_look look) {
   struct eventring_error news;
   bool is_news = false;
+  telling++;
   evr_lock();
   evr_producer.telling++;
   struct evr_listener listener = evr_producer.listener;
@@ -379,6 +386,7 @@ static void on_deleted(enum evr_look look) {
   evr_lock();
   evr_producer.telling--;
   evr_unlock();
+  telling--;
 }
 
 /* ---- Start and stop, again --------------------------------------------------------- */

@@ -397,6 +397,94 @@ static void the_129th_domain(void **state) {
   pthread_barrier_destroy(&barrier);
 }
 
+/* ---- Recordings that have ended, while another thread may still use them ----------- */
+
+/* Starts a domain and sleeps until `barrier` is passed a second time. */
+static void *sleeper(void *barrier) {
+  eventring_domain *d = start_domain("sleeper");
+  pthread_barrier_wait(barrier);
+  pthread_barrier_wait(barrier);
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+static int start_again(void) {
+  const struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  return eventring_start(&config, NULL);
+}
+
+/* Checks that a recording can always end: there is no new file for a deleted one if it
+   would be one too many. */
+static void too_many_ended(void **state) {
+  enum { PATIENCE_MS = 2000 };
+  pthread_t thread;
+  pthread_barrier_t barrier;
+  unsigned started = 0;
+  pthread_barrier_init(&barrier, NULL, 2);
+  assert_int_equal(pthread_create(&thread, NULL, sleeper, &barrier), 0);
+  pthread_barrier_wait(&barrier);
+  while (start_again() == EVENTRING_OK && ++started < 8) eventring_stop();
+  assert_int_equal(started, 8);
+  eventring_domain *d = start_domain("main");
+  unlink(own_path());
+  for (int ms = 0; ms < PATIENCE_MS && !exists(own_path()); ms++, usleep(1000))
+    eventring_domain_check(d);
+  eventring_domain_stop(d);
+  assert_int_equal(eventring_stop(), EVENTRING_OK);
+  assert_int_equal(start_again(), EVENTRING_E_STATE);
+  pthread_barrier_wait(&barrier);
+  pthread_join(thread, NULL);
+  pthread_barrier_destroy(&barrier);
+  assert_int_equal(start_again(), EVENTRING_OK);
+  assert_int_equal(eventring_stop(), EVENTRING_OK);
+}
+
+static pthread_barrier_t telling;
+
+static void wait_while_told(void *unused, const struct eventring_error *error) {
+  if (error->code != EVENTRING_DELETED) return;
+  pthread_barrier_wait(&telling);
+  pthread_barrier_wait(&telling);
+}
+
+static void *see_deletion(void *unused) {
+  eventring_domain *d = start_domain("main");
+  char path[4096];
+  snprintf(path, sizeof path, "%s", own_path());
+  unlink(path);
+  while (!exists(path)) {
+    eventring_domain_check(d);
+    usleep(1000);
+  }
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+/* Checks that a child frees ended recordings although another thread of its parent was
+   telling the host of a deleted file at the fork. */
+static void forked_while_told(void **state) {
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  pthread_t thread;
+  int status;
+  config.warn = wait_while_told;
+  pthread_barrier_init(&telling, NULL, 2);
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  assert_int_equal(pthread_create(&thread, NULL, see_deletion, NULL), 0);
+  pthread_barrier_wait(&telling);
+  pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 20; i++)
+      if (start_again() != EVENTRING_OK || eventring_stop() != EVENTRING_OK) _exit(1);
+    _exit(0);
+  }
+  pthread_barrier_wait(&telling);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  pthread_join(thread, NULL);
+  pthread_barrier_destroy(&telling);
+  eventring_stop();
+}
+
 /* ---- Fork ------------------------------------------------------------------------- */
 
 static int child_status(pid_t child) {
@@ -984,6 +1072,7 @@ int main(void) {
       cmocka_unit_test(one_warning_where_there_is_no_room_later),
       cmocka_unit_test(one_warning_for_a_ring_that_has_no_room_to_grow),
       cmocka_unit_test(the_129th_domain),
+      cmocka_unit_test(too_many_ended), cmocka_unit_test(forked_while_told),
       cmocka_unit_test(forked_children),
       cmocka_unit_test(killed_at_random_moments),
       cmocka_unit_test(an_ending_process_tells_its_last_event),
