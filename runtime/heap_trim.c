@@ -58,25 +58,6 @@ static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
   return i == c->nblocks;
 }
 
-/* Returns how many blocks, from `i` on, may be given back together. */
-static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
-  uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
-  while (n < most && i + n < c->nblocks && !c->blocks[i + n].released &&
-         is_idle(h, &c->blocks[i + n], now))
-    n++;
-  return n;
-}
-
-static void release_pages(Heap *h, Chunk *c, uint32_t i, uint32_t n) {
-  if (c->hosted) {
-    for (uint32_t k = i; k < i + n; k++) heap_hosted_vacate(h, &c->blocks[k]);
-    return;
-  }
-  madvise(block_start(&c->blocks[i]), (size_t)n << HEAP_BLOCK_SHIFT, MADV_DONTNEED);
-  for (uint32_t k = i; k < i + n; k++) c->blocks[k].released = 1;
-  h->nheld -= n;
-}
-
 #define PAGE 4096
 #define PAGE_LINES (PAGE / HEAP_LINE_SIZE)
 
@@ -101,40 +82,42 @@ static void release_parts(Block *b) {
   }
 }
 
-/* Gives back idle blocks of the chunk; returns their bytes. */
+/* Gives back the idle blocks of a chunk, beyond those that are kept, and notes which of
+ * the others are free; returns the bytes given back. */
 static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
   for (uint32_t i = 1, n; i < c->nblocks; i += n > 0 ? n : 1) {
-    if ((n = count_idle(h, c, i, now)) > 0) release_pages(h, c, i, n);
-    else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0)
-      c->blocks[i].idle = h->idle_mark;
+    Block *b = &c->blocks[i];
+    uint32_t most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
+    for (n = 0; n < most && i + n < c->nblocks && !b[n].released && is_idle(h, &b[n], now);) n++;
+    if (n == 0) {
+      if (b->state == BLOCK_FREE && b->idle == 0) b->idle = h->idle_mark;
+    } else if (c->hosted) {
+      for (uint32_t k = 0; k < n; k++) heap_hosted_vacate(h, &b[k]);
+    } else {
+      madvise(block_start(b), (size_t)n << HEAP_BLOCK_SHIFT, MADV_DONTNEED);
+      for (uint32_t k = 0; k < n; k++) b[k].released = 1;
+      h->nheld -= n;
+    }
     done += (size_t)n << HEAP_BLOCK_SHIFT;
   }
   return done;
 }
 
-/* Trims a hosted chunk: its blocks are given back one by one, the header when none is
- * left. */
-static size_t trim_hosted(Heap *h, bool now) {
-  Chunk *c = *h->trim_link;
-  size_t done = trim_blocks(h, c, now);
-  if (c->vacant_blocks == HEAP_CHUNK_BLOCKS - 1) heap_hosted_drop(h, h->trim_link);
-  else h->trim_link = &c->next;
-  return done + TRIM_LOOK;
-}
-
 /* Trims the next chunk; returns the bytes given back and the cost. The first of the list
- * is never unmapped. */
+ * is never unmapped. Of a hosted chunk only the blocks are given back, and the header
+ * when none is left. */
 static size_t trim_chunk(Heap *h, bool now) {
   Chunk *c = *h->trim_link;
-  if (c->hosted) return trim_hosted(h, now);
-  if (h->trim_link != &h->chunks && c != h->home && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS &&
-      is_all_idle(h, c, now)) {
+  bool may_go = !c->hosted && h->trim_link != &h->chunks && c != h->home &&
+                h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS;
+  if (may_go && is_all_idle(h, c, now)) {
     unmap_chunk(h, h->trim_link);
     return HEAP_CHUNK_SIZE;
   }
   size_t done = trim_blocks(h, c, now);
-  h->trim_link = &c->next;
+  if (c->hosted && c->vacant_blocks == HEAP_CHUNK_BLOCKS - 1) heap_hosted_drop(h, h->trim_link);
+  else h->trim_link = &c->next;
   return done + TRIM_LOOK;
 }
 
@@ -152,14 +135,12 @@ void heap_trim_parts(Heap *h) {
       if (c->blocks[i].state == BLOCK_RECYCLABLE) release_parts(&c->blocks[i]);
 }
 
-static void unmap_twin(Heap *h) {
-  if (h->twin != NULL) mapping_unmap(h->twin, HEAP_CHUNK_SIZE);
-  h->twin = NULL;
-}
-
 bool heap_trim(Heap *h, size_t most) {
   bool all = most == SIZE_MAX;
-  if (all) unmap_twin(h);
+  if (all && h->twin != NULL) {
+    mapping_unmap(h->twin, HEAP_CHUNK_SIZE);
+    h->twin = NULL;
+  }
   for (size_t done = 0; *h->trim_link != NULL; done += trim_chunk(h, all || is_impatient(h)))
     if (done >= most) return false;
   for (size_t done = 0; *h->trim_extent != NULL; done += extent_trim(h, all || has_many_extents(h)))

@@ -30,12 +30,6 @@ static uint64_t *weigh_stacks(const struct export_profile *p) {
   return bytes;
 }
 
-static uint64_t sum_rows(const struct export_profile *p, const uint64_t *bytes) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < p->row_count; i++) sum = eva_add(sum, bytes[p->rows[i].stack]);
-  return sum;
-}
-
 static int largest_first(const void *left, const void *right) {
   const struct weighed *a = left, *b = right;
   if (a->value != b->value) return a->value < b->value ? 1 : -1;
@@ -63,13 +57,11 @@ static struct weighed *choose(const struct export_profile *p, const uint64_t *by
   return list;
 }
 
-static void add_values(struct export_row *to, const struct export_row *from) {
-  for (size_t v = 0; v < EXPORT_VALUES; v++) to->value[v] += from->value[v];
-}
-
-/* Copies the tables, with room for one more element in each, and adds the function and
-   the stack of "(others)". Returns false when out of memory. */
-static bool copy_tables(struct export_bounded *b, const struct export_profile *p, size_t kept) {
+/* Replaces the tables of the profile by copies with the rows that are kept, and with a
+   function, a stack and a row "(others)", which has the sums of all other rows. Returns
+   false when out of memory. */
+static bool replace_tables(struct export_bounded *b, const struct weighed *list, size_t kept) {
+  struct export_profile *p = &b->profile;
   b->functions = calloc(p->function_count + 1, sizeof *b->functions);
   b->stacks = calloc(p->stack_count + 1, sizeof *b->stacks);
   b->rows = calloc(kept + 1, sizeof *b->rows);
@@ -78,41 +70,37 @@ static bool copy_tables(struct export_bounded *b, const struct export_profile *p
   memcpy(b->stacks, p->stacks, p->stack_count * sizeof *b->stacks);
   b->functions[p->function_count] = (struct export_function){"(others)", "", 0};
   b->stacks[p->stack_count] = (struct export_stack){.function = (uint32_t)p->function_count};
-  return true;
-}
-
-static void fill(struct export_bounded *b, const struct weighed *list, size_t kept) {
-  const struct export_profile *p = &b->profile;
   struct export_row *others = &b->rows[kept];
-  for (size_t i = 0; i < kept; i++) b->rows[i] = p->rows[list[i].row];
-  for (size_t i = kept; i < p->row_count; i++) add_values(others, &p->rows[list[i].row]);
   others->stack = (uint32_t)p->stack_count;
+  for (size_t i = 0; i < kept; i++) b->rows[i] = p->rows[list[i].row];
+  for (size_t i = kept; i < p->row_count; i++)
+    for (size_t v = 0; v < EXPORT_VALUES; v++)
+      others->value[v] += p->rows[list[i].row].value[v];
   b->others = p->row_count - kept;
-  b->profile.functions = b->functions;
-  b->profile.function_count++;
-  b->profile.stacks = b->stacks;
-  b->profile.stack_count++;
-  b->profile.rows = b->rows;
-  b->profile.row_count = kept + 1;
-}
-
-static int bound(struct export_bounded *b, const uint64_t *bytes, uint64_t allowed) {
-  size_t kept;
-  struct weighed *list = choose(&b->profile, bytes, allowed, &kept);
-  const bool done = list && copy_tables(b, &b->profile, kept);
-  if (done) fill(b, list, kept);
-  free(list);
-  return done ? 0 : -1;
+  p->functions = b->functions;
+  p->function_count++;
+  p->stacks = b->stacks;
+  p->stack_count++;
+  p->rows = b->rows;
+  p->row_count = kept + 1;
+  return true;
 }
 
 int export_bound(struct export_bounded *b, const struct export_profile *p) {
   const uint64_t allowed = EXPORT_FREE_BYTES + (uint64_t)EXPORT_ROW_BYTES * p->row_count;
   *b = (struct export_bounded){.profile = *p};
-  uint64_t *bytes = weigh_stacks(p);
-  int status = bytes ? 0 : -1;
-  if (bytes && sum_rows(p, bytes) > allowed) status = bound(b, bytes, allowed);
+  uint64_t *bytes = weigh_stacks(p), sum = 0;
+  if (!bytes) return -1;
+  for (size_t i = 0; i < p->row_count; i++) sum = eva_add(sum, bytes[p->rows[i].stack]);
+  bool done = true;
+  if (sum > allowed) {
+    size_t kept;
+    struct weighed *list = choose(p, bytes, allowed, &kept);
+    done = list && replace_tables(b, list, kept);
+    free(list);
+  }
   free(bytes);
-  return status;
+  return done ? 0 : -1;
 }
 
 void export_bounded_free(struct export_bounded *b) {

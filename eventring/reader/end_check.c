@@ -190,8 +190,6 @@ static bool is_blank(const struct format_domain *d) {
   return !any;
 }
 
-/* Tells whether the times of an entry are possible. (A process that was killed while it
-   changed the entry left the version odd; such entries are not checked.) */
 static bool times_are_possible(const struct evr_metadata *meta, const struct format_domain *d) {
   bool alive = d->state == FORMAT_SLOT_ALIVE;
   return d->state <= FORMAT_SLOT_ALIVE && d->start_ticks >= meta->header.start_ticks &&
@@ -208,23 +206,23 @@ static bool agrees(const struct format_domain *d, const struct evr_life *life) {
   return start && (!life->stop_ticks || !d->stop_ticks || life->stop_ticks == d->stop_ticks);
 }
 
-static void check_entry(eventring_cursor *c, unsigned slot, const struct format_domain *d) {
-  if (slot >= c->meta.status.slots) {
-    if (!is_blank(d)) note(c, slot, "its entry is in use, beyond the last");
-    return;
-  }
-  if (!d->incarnation || d->version & 1) return;
-  if (!times_are_possible(&c->meta, d)) note(c, slot, "its times are not possible");
-  else if (!agrees(d, evr_definitions_life(&c->definitions, slot, d->incarnation)))
-    note(c, slot, "its entry and its record differ");
-}
-
 static void check_table(eventring_cursor *c) {
   struct format_domain table[EVENTRING_MAX_DOMAINS];
   if (evr_source_read(&c->meta.source, FORMAT_DOMAINS_OFFSET, table, sizeof table, NULL) !=
       EVENTRING_OK)
     return;
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) check_entry(c, slot, &table[slot]);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    const struct format_domain *d = &table[slot];
+    if (slot >= c->meta.status.slots) {
+      if (!is_blank(d)) note(c, slot, "its entry is in use, beyond the last");
+      continue;
+    }
+    /* a process that was killed while it changed the entry left the version odd */
+    if (!d->incarnation || d->version & 1) continue;
+    if (!times_are_possible(&c->meta, d)) note(c, slot, "its times are not possible");
+    else if (!agrees(d, evr_definitions_life(&c->definitions, slot, d->incarnation)))
+      note(c, slot, "its entry and its record differ");
+  }
 }
 
 /* ---- All of it --------------------------------------------------------------------- */

@@ -108,14 +108,6 @@ static size_t count_failed(const struct check *c) {
   return failed;
 }
 
-/* Returns the exit status. A rule that no recording can fulfil outweighs one that this
-   recording does not fulfil. */
-static int status_of_rules(const struct check *c) {
-  for (size_t i = 0; i < c->rules.count; i++)
-    if (c->rules.rule[i].is_wrong) return STATUS_USAGE;
-  return count_failed(c) ? STATUS_FAILED : STATUS_OK;
-}
-
 static size_t count_undecided(const struct check *c) {
   size_t undecided = 0;
   for (size_t i = 0; i < c->rules.count; i++) undecided += c->rules.rule[i].undecided;
@@ -177,30 +169,30 @@ static void add_class(FILE *list, const char *name, size_t size, const char *suf
   fprintf(list, "%s\"", suffix);
 }
 
-static void add_classes(FILE *list, const struct eventring_condition *condition) {
-  const char *name = condition->name, *within = condition->within;
-  size_t size = strlen(name), bytes = strlen("_bytes");
-  bool is_bytes = size > bytes && strcmp(name + size - bytes, "_bytes") == 0;
-  bool gc = condition->subject == EVENTRING_SUBJECT_PAUSE ||
-            condition->subject == EVENTRING_SUBJECT_HEAP;
-  add_class(list, "gc", gc ? 2 : 0, "");
-  add_class(list, name, size, "");
-  add_class(list, name, is_bytes ? size - bytes : 0, "_words");
-  add_class(list, name, condition->figure == EVENTRING_FIGURE_COUNT ? size : 0, "_begin");
-  add_class(list, within, strlen(within), "");
-  /* the counter that is written at the borders of spans */
-  add_class(list, name, within[0] ? size : 0, "_total");
-  add_class(list, name, within[0] && is_bytes ? size - bytes : 0, "_words_total");
-}
-
+/* Makes PROGRAM switch on the classes of all events that the rules name. */
 static void record_what_rules_name(const struct check *c) {
   char *text = NULL;
-  size_t size = 0;
-  FILE *list = open_memstream(&text, &size);
+  size_t text_size = 0;
+  FILE *list = open_memstream(&text, &text_size);
   if (!list) no_memory();
-  for (size_t i = 0; i < c->rules.count; i++) add_classes(list, &c->rules.rule[i].condition);
+  for (size_t i = 0; i < c->rules.count; i++) {
+    const struct eventring_condition *condition = &c->rules.rule[i].condition;
+    const char *name = condition->name, *within = condition->within;
+    size_t size = strlen(name), bytes = strlen("_bytes");
+    bool is_bytes = size > bytes && strcmp(name + size - bytes, "_bytes") == 0;
+    bool gc = condition->subject == EVENTRING_SUBJECT_PAUSE ||
+              condition->subject == EVENTRING_SUBJECT_HEAP;
+    add_class(list, "gc", gc ? 2 : 0, "");
+    add_class(list, name, size, "");
+    add_class(list, name, is_bytes ? size - bytes : 0, "_words");
+    add_class(list, name, condition->figure == EVENTRING_FIGURE_COUNT ? size : 0, "_begin");
+    add_class(list, within, strlen(within), "");
+    /* the counter that is written at the borders of spans */
+    add_class(list, name, within[0] ? size : 0, "_total");
+    add_class(list, name, within[0] && is_bytes ? size - bytes : 0, "_words_total");
+  }
   if (fclose(list) != 0) no_memory();
-  if (size) launch_add_classes(c->q.prefix, text);
+  if (text_size) launch_add_classes(c->q.prefix, text);
   free(text);
 }
 
@@ -214,12 +206,6 @@ static int on_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Returns the number of events that were lost. For a PROGRAM that was watched from its
-   start, events that were overwritten early (missed) count as lost, too. */
-static uint64_t lost_of(const struct query *q) {
-  return q->totals.lost + (q->reader.launched ? q->totals.missed : 0);
-}
-
 static int check(struct check *c, const struct operands *operands) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   if (operands->command) record_what_rules_name(c);
@@ -227,11 +213,19 @@ static int check(struct check *c, const struct operands *operands) {
   if (!goes_on(status)) return status;
   c->rules.since = c->q.window.since;
   query_read(&c->q, &callbacks, NULL, c);
-  eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q), c->q.window.until);
+  /* for a PROGRAM that was watched from its start, events that were overwritten early
+     count as lost, too */
+  const uint64_t lost = c->q.totals.lost + (c->q.reader.launched ? c->q.totals.missed : 0);
+  eva_rules_finish(&c->rules, c->q.reader.cursor, lost, c->q.window.until);
   if (view_wants_text(&c->q.as)) print_text(c);
   else query_put(&c->q, &check_view, c);
   status = reader_close(&c->q.reader, STATUS_OK);
-  return status == STATUS_OK ? status_of_rules(c) : status;
+  if (status != STATUS_OK) return status;
+  /* a rule that no recording can fulfil outweighs one that this recording does not
+     fulfil */
+  for (size_t i = 0; i < c->rules.count; i++)
+    if (c->rules.rule[i].is_wrong) return STATUS_USAGE;
+  return count_failed(c) ? STATUS_FAILED : STATUS_OK;
 }
 
 /* Reads the rules: those given with --expression, or else those in the file that the

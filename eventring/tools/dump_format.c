@@ -648,12 +648,6 @@ static char *put_common_value(char *to, const struct eventring_event *event) {
   }
 }
 
-static char *put_common_link(char *to, const struct eventring_event *event) {
-  const char *role = eva_role_name(event->role);
-  to = export_copy(EXPORT_TEXT(to, ",\"role\":\""), role, strlen(role));
-  return PUT_NUMBER(EXPORT_TEXT(to, "\""), "link", event->link);
-}
-
 /* Writes a time. The times of one tenth of a second share their first digits. */
 static inline char *put_time(struct dump_faces *faces, char *to, uint64_t ns) {
   enum { LOW = 100000000 };
@@ -665,15 +659,6 @@ static inline char *put_time(struct dump_faces *faces, char *to, uint64_t ns) {
   }
   memcpy(to, faces->high_text, sizeof faces->high_text);
   return export_padded(to + faces->high_size, (uint32_t)(ns % LOW), 8);
-}
-
-static char *put_common_end(struct dump_faces *faces, char *to,
-                            const struct eventring_event *event) {
-  const int64_t off_cpu = eventring_event_off_cpu(event);
-  to = put_time(faces, EXPORT_TEXT(to, ",\"begin_ns\":"), event->begin_ns);
-  to = PUT_NUMBER(to, "duration_ns", event->ns - event->begin_ns);
-  if (event->suspended_ns) to = PUT_NUMBER(to, "suspended_ns", event->suspended_ns);
-  return off_cpu >= 0 ? PUT_NUMBER(to, "off_cpu_ns", (uint64_t)off_cpu) : to;
 }
 
 static void put_common(const struct dump_format *format, const struct eventring_event *event) {
@@ -689,9 +674,20 @@ static void put_common(const struct dump_format *format, const struct eventring_
   to = export_copy(to, identity->text, identity->size);
   to = PUT_NUMBER(to, "depth", event->depth);
   if (event->context) to = PUT_NUMBER(to, "context", event->context);
-  if (event->kind == EVENTRING_LINKED) to = put_common_link(to, event);
-  to = event->kind == EVENTRING_END ? put_common_end(faces, to, event)
-                                    : put_common_value(to, event);
+  if (event->kind == EVENTRING_LINKED) {
+    const char *role = eva_role_name(event->role);
+    to = export_copy(EXPORT_TEXT(to, ",\"role\":\""), role, strlen(role));
+    to = PUT_NUMBER(EXPORT_TEXT(to, "\""), "link", event->link);
+  }
+  if (event->kind == EVENTRING_END) {
+    const int64_t off_cpu = eventring_event_off_cpu(event);
+    to = put_time(faces, EXPORT_TEXT(to, ",\"begin_ns\":"), event->begin_ns);
+    to = PUT_NUMBER(to, "duration_ns", event->ns - event->begin_ns);
+    if (event->suspended_ns) to = PUT_NUMBER(to, "suspended_ns", event->suspended_ns);
+    if (off_cpu >= 0) to = PUT_NUMBER(to, "off_cpu_ns", (uint64_t)off_cpu);
+  } else {
+    to = put_common_value(to, event);
+  }
   to = EXPORT_TEXT(to, "}\n");
   faces->size = (size_t)(to - faces->lines);
   if (faces->size > LINES) dump_write_lines(format);

@@ -312,38 +312,25 @@ static int take_option(const struct command *self,
 
 /* ---- Values of options, for completion ---------------------------------------- */
 
-static void print_formats(const struct command *self) {
-  printf("%s\n", formats_of_profiles());
-  if (strcmp(self->name, "export") == 0) printf("%s\n", formats_of_events());
-}
-
-/* Prints the library's classes. (Only its recordings know the classes of a host.) */
-static void print_classes(void) {
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    if (eventring_class_name(i)) puts(eventring_class_name(i));
-}
-
-static void print_choice(const struct option_choice *choice) {
-  for (unsigned i = 0; choice->names[i]; i++) puts(choice->names[i]);
-}
-
-/* Prints the lower-case words of "on|RATE|off". */
-static void print_words(const char *argument) {
-  if (!argument || !strchr(argument, '|')) return;
-  for (const char *at = argument; *at;) {
-    size_t size = strcspn(at, "|");
-    if (islower((unsigned char)*at)) printf("%.*s\n", (int)size, at);
-    at += size + (at[size] == '|');
-  }
-}
-
 static void print_values(const struct command *self, const struct option_spec *spec) {
-  static const char *const classes[] = {"class", "enable", "disable"};
-  if (spec->kind == OPTION_CHOICE) return print_choice(spec->target);
-  if (strcmp(spec->name, "to") == 0) return print_formats(self);
-  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
-    if (strcmp(spec->name, classes[i]) == 0) return print_classes();
-  print_words(spec->argument);
+  const char *name = spec->name, *argument = spec->argument;
+  if (spec->kind == OPTION_CHOICE) {
+    const struct option_choice *choice = spec->target;
+    for (unsigned i = 0; choice->names[i]; i++) puts(choice->names[i]);
+  } else if (strcmp(name, "to") == 0) {
+    puts(formats_of_profiles());
+    if (strcmp(self->name, "export") == 0) puts(formats_of_events());
+  } else if (!strcmp(name, "class") || !strcmp(name, "enable") || !strcmp(name, "disable")) {
+    /* the library's classes: those of a host only its recordings have */
+    for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
+      if (eventring_class_name(i)) puts(eventring_class_name(i));
+  } else if (argument && strchr(argument, '|')) {
+    /* the lower-case words, as in "on|RATE|off" */
+    for (size_t size; *argument; argument += size + (argument[size] == '|')) {
+      size = strcspn(argument, "|");
+      if (islower((unsigned char)*argument)) printf("%.*s\n", (int)size, argument);
+    }
+  }
 }
 
 /* Handles `--values-of OPTION` (with dashes): prints the values of the option that are

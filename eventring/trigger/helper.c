@@ -98,20 +98,16 @@ static bool would_see_that_it_is_alone(void) { return is_there("/proc/thread-sel
 
 /* ---- The thread -------------------------------------------------------------------- */
 
-static void report(const struct evr_watch_job *job, const struct eventring_error *cause) {
-  struct eventring_error error;
-  evr_fail(&error, EVENTRING_UNSAVED, 0, "trigger %d: no copy: %.300s", job->number, cause->text);
-  evr_producer_warn(evr_producer_listener(), &error);
-}
-
-static void work(void) {
+static void make_copies(void) {
   struct evr_watch_job job;
   while (evr_watch_take(&job)) {
-    struct eventring_error error;
+    struct eventring_error cause, error;
     uint64_t bytes = 0;
-    int status = evr_save(&job, &bytes, &error);
+    int status = evr_save(&job, &bytes, &cause);
     bool over = status == EVENTRING_E_STATE; /* nothing is recorded any more */
-    if (evr_watch_done(&job, bytes, status) && !over) report(&job, &error);
+    if (!evr_watch_done(&job, bytes, status) || over) continue;
+    evr_fail(&error, EVENTRING_UNSAVED, 0, "trigger %d: no copy: %.300s", job.number, cause.text);
+    evr_producer_warn(evr_producer_listener(), &error);
   }
 }
 
@@ -123,8 +119,8 @@ static void yield_to_others(void) {
   if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-/* Sleeps until evr_watch_work differs from `seen`, at most `ns`. The caller has set the
-   state to ASLEEP. Returns false if the helper must not go on. */
+/* Sleeps until evr_watch_work differs from `seen`, at most `ns`. The state must be
+   ASLEEP. Returns false if the helper must not go on. */
 static bool sleep_on(uint32_t seen, uint64_t ns) {
   const struct timespec time = {.tv_nsec = (long)ns};
   uint32_t state = ASLEEP;
@@ -134,14 +130,6 @@ static bool sleep_on(uint32_t seen, uint64_t ns) {
                                       false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     continue;
   return state == ASLEEP;
-}
-
-/* Sets the state to ASLEEP and sleeps as sleep_on does. */
-static bool rest(uint32_t seen, uint64_t ns) {
-  /* release: pairs with the acquire in leave_asleep, after which the exiting thread sees
-     all that the helper did */
-  __atomic_store_n(&helper.sleep, ASLEEP, __ATOMIC_RELEASE);
-  return sleep_on(seen, ns);
 }
 
 /* Returns the number of changes of the work. acquire: pairs with the releases in
@@ -154,27 +142,8 @@ static uint32_t work_seen(void) {
    which passes nothing else on. */
 static bool is_stopped(void) { return __atomic_load_n(&helper.stopped, __ATOMIC_ACQUIRE); }
 
-static void look(void) {
-  evr_off_cpu_find();
-  evr_triggers_look();
-  evr_questions_aside();
-  evr_on_deleted(EVR_LOOK_ASIDE);
-}
-
-/* Makes the checks of the helper and its requests for stacks if they are due. Returns for
-   how many ns the helper may sleep. */
-static uint64_t take_turn(uint64_t *look_at) {
-  uint64_t now = evr_monotonic_ns();
-  if (now >= *look_at) {
-    look();
-    *look_at = now + LOOK_NS;
-  }
-  const uint64_t due = evr_stack_turn(), until_look = *look_at - now;
-  return due < until_look ? due : until_look;
-}
-
-/* Makes copies and checks until the helper is to end. Its state is ASLEEP at first.
-   Returns false if the helper must not do anything any more. */
+/* Makes copies, checks and requests for stacks until the helper is to end. Its state is
+   ASLEEP at first. Returns false if the helper must not do anything any more. */
 static bool help_on(void) {
   uint64_t look_at = 0;
   uint32_t seen = work_seen();
@@ -184,9 +153,21 @@ static bool help_on(void) {
   if (!would_see_that_it_is_alone()) return true;
   while (true) {
     seen = work_seen();
-    work();
+    make_copies();
     if (is_stopped() || is_alone()) return true;
-    if (!rest(seen, take_turn(&look_at))) return false;
+    const uint64_t now = evr_monotonic_ns();
+    if (now >= look_at) {
+      evr_off_cpu_find();
+      evr_triggers_look();
+      evr_questions_aside();
+      evr_on_deleted(EVR_LOOK_ASIDE);
+      look_at = now + LOOK_NS;
+    }
+    const uint64_t stacks_due = evr_stack_turn(), until_look = look_at - now;
+    /* release: pairs with the acquire in leave_asleep, after which the exiting thread
+       sees all that the helper did */
+    __atomic_store_n(&helper.sleep, ASLEEP, __ATOMIC_RELEASE);
+    if (!sleep_on(seen, stacks_due < until_look ? stacks_due : until_look)) return false;
   }
 }
 
@@ -295,7 +276,7 @@ static void end_helper(void) {
    whether it did. */
 static bool leave_asleep(void) {
   uint32_t asleep = ASLEEP;
-  /* acquire: pairs with the release in rest */
+  /* acquire: pairs with the release in help_on */
   return !evr_watch_is_busy() &&
          __atomic_compare_exchange_n(&helper.sleep, &asleep, FOR_GOOD, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED);
