@@ -858,6 +858,7 @@ void evr_domains_after_fork(uint64_t gate) {
     for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
       d->lanes.hot.lane[ring] = (struct eventring_lane){.gate = &fork_gate};
       d->lanes.writer[ring] = NULL;
+      d->lanes.dropped_seen[ring] = d->lanes.dropped[ring]; /* the parent's */
     }
     if (d->recording) evr_recording_release_locked(d->recording);
     if (d->heap) evr_heap_after_fork(d->heap, pthread_equal(d->owner, pthread_self()));

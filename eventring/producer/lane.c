@@ -468,7 +468,10 @@ int evr_lane_open(struct evr_lanes *l, enum eventring_ring r, struct evr_writer 
 void evr_lane_close(struct evr_lanes *l, enum eventring_ring r) {
   struct eventring_lane *lane = lane_of(l, r);
   struct evr_writer *w = l->writer[r];
-  if (!w) return;
+  if (!w) {
+    take_dropped(l, r); /* they are not events of the next recording */
+    return;
+  }
   __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
   if (w->end && !is_in_block(lane, w)) find_position(lane, w);
   w->dropped += take_dropped(l, r);

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { PERIOD_US = 50, RUN_MS = 1500, PER_SIGNAL = 2 };
@@ -128,6 +129,43 @@ static void a_count_that_a_handler_spoilt(void **state) {
   eventring_stop();
 }
 
+/* Drops events, as probes of a signal handler do that has interrupted the producer. */
+static void drop_events(eventring_domain *d, int count) {
+  ((struct evr_domain *)d)->lanes.hot.lane[EVENTRING_USER].limit = NULL;
+  evr_lock();
+  for (int i = 0; i < count; i++) eventring_user_counter(d, T_COUNT, i);
+  evr_unlock();
+}
+
+/* Writes so many events that the block changes. Returns how many the ring counts. */
+static uint64_t counted_of(eventring_domain *d, int events) {
+  for (int i = 0; i < events; i++) eventring_user_counter(d, T_COUNT, i);
+  return evr_domain_emitted(d, EVENTRING_USER);
+}
+
+/* Checks that dropped events count only in the recording from which they were dropped:
+   not in the next one, and not in that of a forked child. */
+static void dropped_events_count_once(void **state) {
+  enum { EVENTS = 600, DROPPED = 3 };
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  int status;
+  config.follow_forks = true;
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("main");
+  drop_events(d, DROPPED); /* nothing was written into the ring yet */
+  eventring_stop();
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  assert_int_equal(counted_of(d, EVENTS), EVENTS);
+  drop_events(d, DROPPED);
+  pid_t child = fork();
+  if (child == 0) _exit(counted_of(d, EVENTS) != EVENTS);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(counted_of(d, EVENTS), 2 * EVENTS + DROPPED);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 static int deferrals, deliveries;
 
 static void on_deferrable(int number) {
@@ -161,6 +199,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_domain_of_its_own),
                                      cmocka_unit_test(the_domain_of_the_thread),
                                      cmocka_unit_test(a_count_that_a_handler_spoilt),
+                                     cmocka_unit_test(dropped_events_count_once),
                                      cmocka_unit_test(a_signal_is_deferred)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
