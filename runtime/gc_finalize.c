@@ -12,8 +12,8 @@
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection examines
  * only the objects after them. The major marking, when nothing else is grey, goes through
- * the old ones in pieces and notes those that it has not reached as candidates. Only
- * candidates are examined in the undivided steps that follow, a bounded number in each.
+ * the old ones in pieces and notes those that it has not reached as candidates. The steps
+ * that end the marking examine candidates only, each step a bounded number of them.
  * The dead are in Gc.found until all that they refer to is marked, in slices. Their
  * slots stay empty until the next cycle closes the gaps.
  *
@@ -230,8 +230,8 @@ void gc_queue_found(Domain *d) {
 
 /* ---- calling ------------------------------------------------------------- */
 
-/* Takes the first object from the queue. Objects that are in Gc.found while nothing is
- * marked are left from earlier cycles and become the queue when it is empty. */
+/* Takes the first object from the queue. Objects that are in Gc.found while no cycle is
+ * marking are left from earlier cycles; they become the queue when it is empty. */
 static GCObject *next_in_queue(Domain *d) {
   Gc *gc = &d->gc;
   GCObject *o = gc->finalizers.items[gc->finalizers_first++];

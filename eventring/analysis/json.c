@@ -9,8 +9,9 @@
 
 #include "eventring/types.h"
 
-/* A dump writes millions of lines and the command has one thread: the streams
-   need no locks, and most text is plain. */
+/* A dump writes millions of lines. Streams are not locked, since the command has one
+   thread, and runs of plain characters, which most text consists of, are written at
+   once. */
 
 static void put_char(FILE *out, char c) { fputc_unlocked(c, out); }
 

@@ -50,7 +50,7 @@ static inline uint64_t evr_hash_seed(void) {
   return none;
 }
 
-/* Continues a hash by a word; the next function, by a text with its terminating 0. */
+/* Adds a word to a hash; evr_hash_text adds a text with its terminating 0. */
 static inline uint64_t evr_hash_word(uint64_t hash, uint64_t word) {
   __extension__ typedef unsigned __int128 Wide;
   const Wide product = (Wide)(hash ^ word) * 0x9e3779b97f4a7c15;

@@ -146,8 +146,8 @@ int eventring_memory_parse_rate(const char *text, double *rate, struct eventring
   else value = -1;
   if ((end && *end) || !(value >= 0 && value <= 1))
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
-                    "%.100s: a rate of samples must be on, off, or a number from 0 to 1 (samples "
-                    "a word; 1e-4 is usual)", text ? text : "");
+                    "%.100s: a rate of samples must be on, off, or a number from 0 to 1 (the "
+                    "samples for each word; 1e-4 is usual)", text ? text : "");
   *rate = value;
   return EVENTRING_OK;
 }

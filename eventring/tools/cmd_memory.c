@@ -335,7 +335,7 @@ int command_memory(const struct command *self, int count, char **words) {
       VIEW_SPECS(&c.as, memory_view, "one JSON object"),
       DOMAIN_SPEC(&c.domain),
       {"wait", 'w', OPTION_SECONDS, &c.patience.ns, "N",
-       "for a domain to answer, at most N seconds (3; until it is seen to be asleep)"}};
+       "for a domain to answer, at most N seconds (3, but not for one that is asleep)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (goes_on(status)) status = require_target(self, &operands, false);
   if (goes_on(status))

@@ -52,9 +52,9 @@ struct retain {
 
 /* ---- what is asked for -------------------------------------------------------- */
 
-/* Sets the weight by which a kind is ordered: its bytes. With --name, drops the ways in
-   which the kind is held that do not have that name, and the weight is the bytes held in
-   the ways that stay. */
+/* Sets the weight by which a kind is ordered: its bytes. With --name, keeps only those
+   ways in which the kind is held whose path has that name; the weight is then the bytes
+   that are held in these ways. */
 static void choose_ways(const struct retain *r, struct retain_kind *k) {
   size_t kept = 0;
   k->weight = k->bytes;
@@ -264,7 +264,7 @@ static void print_answer(const struct retain *r, const struct answer *a) {
   print_cut(&a->said);
   print_list(r, a, false);
   print_list(r, a, true);
-  if (!a->said.chosen) puts("nothing of what is asked for");
+  if (!a->said.chosen) puts("nothing that was asked for is in this domain");
 }
 
 static void print_text(const struct retain *r) {
@@ -385,7 +385,7 @@ int command_retain(const struct command *self, int count, char **words) {
       {"name", 'n', OPTION_TEXT, &r.name, "TEXT", "what is held by a path that contains TEXT"},
       DOMAIN_SPEC(&r.domain),
       {"wait", 'w', OPTION_SECONDS, &r.patience.ns, "N",
-       "for an answer, at most N seconds (10; until it is seen to be asleep)"},
+       "for an answer, at most N seconds (10, but not for a domain that is asleep)"},
       {"seconds", 's', OPTION_SECONDS, &r.run_ns, "N",
        "let PROGRAM run for N seconds before it is asked (2)"},
       ENV_PREFIX_SPEC(&r.prefix)};

@@ -47,7 +47,7 @@ VIEW_GETTER(ticks, struct eventring_info) {
 }
 
 VIEW_GETTER(ring_size, struct eventring_info) {
-  return view_printf(to, "%u blocks of %u words (wsize %u), %s each that is used", row->blocks,
+  return view_printf(to, "%u blocks of %u words (wsize %u), %s for each ring in use", row->blocks,
                      row->block_words, row->wsize,
                      eva_bytes((uint64_t)row->blocks * row->block_words * 8));
 }
