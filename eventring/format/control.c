@@ -233,6 +233,27 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
   return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == entry->number;
 }
 
+uint32_t evr_control_switches(const struct format_control *control, uint32_t from, uint32_t now,
+                              struct evr_switches *switches) {
+  struct format_switch entry;
+  uint32_t seen = now;
+  switches->count = 0;
+  if (now - from > FORMAT_LOG_ENTRIES) {
+    /* entries are gone: any class may have been off before the oldest present one */
+    from = now - FORMAT_LOG_ENTRIES;
+    bool there = evr_control_entry(control, from, &entry);
+    switches->entry[switches->count++] =
+        (struct format_switch){.classes = UINT64_MAX, .ticks = there ? entry.ticks : 0,
+                               .until = there ? entry.ticks : UINT64_MAX};
+  }
+  for (; from != now; from++) {
+    bool there = evr_control_entry(control, from, &entry);
+    if (there) switches->entry[switches->count++] = entry;
+    if ((!there || entry.until == UINT64_MAX) && seen == now) seen = from;
+  }
+  return seen;
+}
+
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]) {
   uint64_t classes = 0;

@@ -28,6 +28,18 @@ bool evr_control_repair(struct format_control *control, enum format_clock clock,
    replaced. */
 bool evr_control_entry(const struct format_control *control, uint32_t n,
                        struct format_switch *entry);
+
+/* Entries of the log, in their order. If entries are gone, the first one here stands for
+   them; its number is 0. */
+struct evr_switches {
+  unsigned count;
+  struct format_switch entry[FORMAT_LOG_ENTRIES + 1];
+};
+/* Reads entries `from` to `now` - 1. Returns the number of the first of them that is not
+   complete yet, and so is to be read again later, or `now`. `now` was loaded with
+   acquire. */
+uint32_t evr_control_switches(const struct format_control *control, uint32_t from, uint32_t now,
+                              struct evr_switches *switches);
 /* Returns the classes that have a name in a header's table of them. */
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);

@@ -441,6 +441,10 @@ static __attribute__((cold, noinline)) void report_fired(struct evr_domain *d, u
 static __attribute__((noinline)) uint64_t watch(struct evr_domain *d, enum eventring_ring ring,
                                                 const struct entry *entry) {
   if (entry->what != ENTRY_EVENT) return 0;
+  /* acquire: as in fold_block (lane.c) */
+  const uint32_t switches = __atomic_load_n(&d->lanes.control->switches, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(switches != d->watching.switches_seen, 0))
+    evr_watch_switched(&d->watching, d->lanes.control, switches, entry->ticks);
   const struct evr_watched event = {
       .context = d->lanes.hot.lane[ring].context, .tail = entry->tail, .ticks = entry->ticks,
       .payload = entry->payload, .no_cpu_time = d->recording->no_cpu_time,

@@ -138,39 +138,18 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
 
 /* ---- Open spans ------------------------------------------------------------------ */
 
-/* Reads the entries of the log from w->switches_seen up to `now`. Returns the number of
-   the first one that must be read again later, because it is not complete yet. */
-static uint32_t read_switches(const struct evr_writer *w, const struct format_control *control,
-                              uint32_t now, struct evr_tears *tears) {
-  uint32_t from = w->switches_seen;
-  struct format_switch entry;
-  if (now - from > FORMAT_LOG_ENTRIES) {
-    /* entries are gone: any class may have been off before the oldest present one */
-    from = now - FORMAT_LOG_ENTRIES;
-    bool there = evr_control_entry(control, from, &entry);
-    tears->entry[tears->count++] =
-        (struct format_switch){.classes = UINT64_MAX, .ticks = there ? entry.ticks : 0,
-                               .until = there ? entry.ticks : UINT64_MAX};
-  }
-  uint32_t seen = now;
-  for (; from != now; from++) {
-    bool there = evr_control_entry(control, from, &entry);
-    if (there) tears->entry[tears->count++] = entry;
-    if ((!there || entry.until == UINT64_MAX) && seen == now) seen = from;
-  }
-  return seen;
-}
-
 /* Walks the present block as fold_block does, after classes were switched on: tears their
    spans at the events of that time, and those that are still open at the end. */
 static __attribute__((cold, noinline)) void fold_switched(struct evr_writer *w, size_t words,
                                                           const struct format_control *control,
                                                           uint32_t now) {
-  struct evr_tears tears = {.class_of = evr_class_of};
-  const uint32_t seen = read_switches(w, control, now, &tears);
+  struct evr_tears tears;
+  const struct evr_switches *switches = &tears.switches;
+  const uint32_t seen = evr_control_switches(control, w->switches_seen, now, &tears.switches);
+  tears.class_of = evr_class_of;
   evr_open_apply(&w->open, &w->totals, w->first, words, w->block_ticks, &tears);
-  for (unsigned i = 0; i < tears.count; i++)
-    evr_open_tear(&w->open, evr_class_of, tears.entry[i].classes, tears.entry[i].until);
+  for (unsigned i = 0; i < switches->count; i++)
+    evr_open_tear(&w->open, evr_class_of, switches->entry[i].classes, switches->entry[i].until);
   w->switches_seen = seen;
 }
 

@@ -306,8 +306,8 @@ void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_
 static bool tear_at(struct evr_open_spans *open, const struct evr_tears *tears, bool *passed,
                     uint64_t ticks) {
   bool is_left = false;
-  for (unsigned i = 0; i < tears->count; i++) {
-    const struct format_switch *entry = &tears->entry[i];
+  for (unsigned i = 0; i < tears->switches.count; i++) {
+    const struct format_switch *entry = &tears->switches.entry[i];
     if (passed[i]) continue;
     if (entry->ticks <= ticks) evr_open_tear(open, tears->class_of, entry->classes, entry->until);
     passed[i] = entry->ticks <= ticks && entry->until <= ticks;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/control.h"
 #include "format/format.h"
 #include "producer/totals.h"
 
@@ -58,8 +59,7 @@ struct evr_open_spans {
    `class_of` has the class of each id. */
 struct evr_tears {
   const uint8_t *class_of;
-  unsigned count;
-  struct format_switch entry[FORMAT_LOG_ENTRIES + 1];
+  struct evr_switches switches;
 };
 
 /* Applies the events in words[0 .. count-1] of a block and adds them to the totals.

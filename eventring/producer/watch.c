@@ -12,6 +12,7 @@
 
 #include "eventring/probe.h"
 #include "format/clock.h"
+#include "format/control.h"
 #include "format/error.h"
 #include "producer/classes.h"
 #include "producer/lock.h"
@@ -306,6 +307,34 @@ uint64_t evr_watch_event(struct evr_watching *w, const struct evr_watched *event
     default:
       return 0;
   }
+}
+
+/* Drops the spans of these classes that began before `until`. */
+static void drop_spans(struct evr_watching *w, uint64_t classes, uint64_t until) {
+  for (unsigned i = w->open_count; i-- > 0;)
+    if (classes >> evr_class_of[w->open[i].id] & 1 && w->open[i].since < until) remove_open(w, i);
+  if (classes >> EVENTRING_CLASS_GC & 1 && w->pause.open && w->pause.since < until) {
+    w->pause.open = false;
+    w->depth = 0;
+  }
+}
+
+__attribute__((cold, noinline)) void evr_watch_switched(struct evr_watching *w,
+                                                        const struct format_control *control,
+                                                        uint32_t now, uint64_t ticks) {
+  struct evr_switches switches;
+  const uint32_t from = w->switches_seen;
+  uint32_t seen = evr_control_switches(control, from, now, &switches);
+  for (unsigned i = 0; i < switches.count; i++) {
+    const struct format_switch *entry = &switches.entry[i];
+    const uint32_t number = (uint32_t)entry->number - 1;
+    if (entry->ticks <= ticks) drop_spans(w, entry->classes, entry->until);
+    /* an entry that applies to later events, too, is read again */
+    if (entry->number && (entry->ticks > ticks || entry->until > ticks) &&
+        number - from < seen - from)
+      seen = number;
+  }
+  w->switches_seen = seen;
 }
 
 void evr_watch_forget(struct evr_watching *w) {

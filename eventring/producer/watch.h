@@ -25,6 +25,7 @@ struct evr_watching { /* all zero: nothing seen */
   struct eventring_pause pause; /* the pause so far, in ticks */
   uint32_t depth;      /* spans of class gc that are open */
   uint16_t open_count;
+  uint32_t switches_seen; /* entries of the control log that were applied */
   int64_t heap;         /* bytes; its share of the sum of all domains */
   struct {
     uint64_t context, since; /* ticks */
@@ -41,6 +42,12 @@ struct evr_watched { /* an event as it was written */
 /* Compares an event. Returns the entries that fired, bit n for entry n. Uses the times of
    the events, so durations agree with those that readers show. */
 uint64_t evr_watch_event(struct evr_watching *watching, const struct evr_watched *event);
+/* Drops the open spans that the entries of the control log up to `now` tear at an event
+   (doc/FORMAT.md, section 4): what followed their begins was not recorded. To be called
+   before the event is compared, if `now`, which was loaded with acquire, is not
+   `switches_seen`. */
+void evr_watch_switched(struct evr_watching *watching, const struct format_control *control,
+                        uint32_t now, uint64_t ticks);
 /* Resets the open spans and the heap of a domain. */
 void evr_watch_forget(struct evr_watching *watching);
 /* Returns the id of the event of an entry that has just fired, or 0 if it has none, and

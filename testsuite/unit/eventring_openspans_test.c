@@ -131,8 +131,8 @@ static void plain_tear(uint64_t classes, uint64_t ticks) {
 
 /* Applies the entries of the control log before an event. */
 static void plain_switch(const struct evr_tears *tears, bool *passed, uint64_t ticks) {
-  for (unsigned i = 0; i < tears->count; i++) {
-    const struct format_switch *entry = &tears->entry[i];
+  for (unsigned i = 0; i < tears->switches.count; i++) {
+    const struct format_switch *entry = &tears->switches.entry[i];
     if (passed[i] || entry->ticks > ticks) continue;
     plain_keep_begun();
     plain_tear(entry->classes, entry->until);
@@ -353,10 +353,10 @@ static void tear_both(uint64_t classes, uint64_t ticks) {
 /* Draws entries of the control log, with times in the block and around it. */
 static const struct evr_tears *draw_tears(void) {
   static struct evr_tears tears;
-  tears = (struct evr_tears){.class_of = class_of, .count = draw(4)};
-  for (unsigned i = 0; i < tears.count; i++) {
+  tears = (struct evr_tears){.class_of = class_of, .switches.count = draw(4)};
+  for (unsigned i = 0; i < tears.switches.count; i++) {
     const uint64_t ticks = BASE + draw(3) * draw(1000) * (FORMAT_TIME_SPAN / 2) + draw(WORDS);
-    tears.entry[i] = (struct format_switch){
+    tears.switches.entry[i] = (struct format_switch){
         .ticks = ticks, .classes = random_bits(),
         .until = draw(4) ? ticks + draw(100) : UINT64_MAX};
   }

@@ -108,6 +108,25 @@ static void test_counter(void **state) {
   assert_int_equal(copies(".", ".part", NULL), 0);
 }
 
+/* Checks that the begin of a span and the end of another one, between which nothing was
+   recorded, fire no trigger, as readers take them for no span. */
+static void test_gaps(void **state) {
+  enum { GAP_US = 40000 };
+  int span = set("span(\"flood\") > 30ms, cooldown=0s");
+  int pause = set("pause > 30ms, cooldown=0s");
+  for (int i = 0; i < 2; i++) {
+    eventring_begin_int(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, 1);
+    eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    if (i == 0) eventring_pause();
+    usleep(GAP_US);
+    if (i == 0) eventring_resume();
+    eventring_end(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    eventring_end(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+    assert_int_equal(look(span).fired, i);
+    assert_int_equal(look(pause).fired, i);
+  }
+}
+
 static int find_event(void *context, const struct eventring_event *event) {
   int64_t *value = context;
   if (strncmp(event->name, "trigger ", 8) == 0) *value = event->value.i;
@@ -462,7 +481,7 @@ int main(int count, char **words) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_texts), TEST(test_counter), TEST(test_copy),
       TEST(test_spans_and_pauses), TEST(test_spans_that_never_end), TEST(test_contexts),
-      TEST(test_names_that_come_later), TEST(test_error_and_signal),
+      TEST(test_names_that_come_later), TEST(test_gaps), TEST(test_error_and_signal),
       TEST(test_cooldown_and_limits), TEST(test_many), TEST(test_directory),
       TEST(test_no_directory), TEST(test_parts), TEST(test_of_the_configuration),
       TEST(test_at_the_end), TEST(test_from_outside), TEST(test_in_a_child),
