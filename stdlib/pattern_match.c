@@ -23,7 +23,7 @@ static const char *match_from(Match *m, const char *s, const PatternNode *node);
 /* Notes work done, for safepoints. A unit of work is a byte of the subject or a node of
  * the pattern that is examined. Code that scans bytes notes them afterwards. Each attempt
  * to match (a part of) the pattern notes all its nodes in advance. */
-static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
+static inline void note_work(Match *m, size_t units) { vm_work_alone(m->L, &m->work_left, units); }
 
 static inline const char *attempt_match(Match *m, const char *s, const PatternNode *node) {
   note_work(m, m->pattern->size);

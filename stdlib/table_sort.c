@@ -97,7 +97,8 @@ static bool before_by_bytes(Sorter *s, uint32_t a, uint32_t b) {
 /* ---- sorting indices ----------------------------------------------------- */
 
 static inline bool is_before(Sorter *s, uint32_t a, uint32_t b) {
-  vm_work(s->L, &s->work_left, ELEMENT_WORK);
+  if (s->strings != NULL) vm_work_alone(s->L, &s->work_left, ELEMENT_WORK);
+  else vm_work(s->L, &s->work_left, ELEMENT_WORK);
   return s->before(s, a, b);
 }
 
@@ -320,12 +321,13 @@ static uint64_t head_of(const char *s, size_t length) {
   return head;
 }
 
-/* Makes keys that point to the strings. The table keeps the strings alive, and no other
- * code runs until the sorting is done. Returns false if an element is not a string. */
+/* Makes keys that point to the strings. The table keeps the strings alive: no guest code,
+ * not even a finalizer, runs until the sorting is done. Returns false if an element is
+ * not a string. */
 static bool read_strings(Sorter *s, StringKey *keys) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {
-    vm_work(L, &s->work_left, ELEMENT_WORK);
+    vm_work_alone(L, &s->work_left, ELEMENT_WORK);
     bool fits = lua_rawgeti(L, TABLE_INDEX, (lua_Integer)i + 1) == LUA_TSTRING;
     if (fits) {
       keys[i].bytes = lua_tolstring(L, -1, &keys[i].length);

@@ -40,8 +40,12 @@ void vm_take_up(lua_State *L) {
   if (L->allow_hook && peer_asked(L->domain->peer) != 0 && !is_handing_over(L)) peer_take_up(L);
 }
 
-void vm_safe_point(lua_State *L) {
+void vm_request_point(lua_State *L) {
   probes_safe_point(L->domain);
   if (vm_is_asked(L->domain)) vm_take_up(L);
+}
+
+void vm_safe_point(lua_State *L) {
+  vm_request_point(L);
   if (gc_is_wanted(L->domain)) gc_step(L);
 }

@@ -25,12 +25,23 @@ void vm_take_up(lua_State *L);
 
 void vm_safe_point(lua_State *L); /* L->ci is the frame of a C function; may raise */
 
+/* Obeys requests and does not collect, so no finalizer runs. For functions that refer to
+ * something that guest code could change or free, and allocate nothing meanwhile, so that
+ * nothing becomes due. */
+void vm_request_point(lua_State *L);
+
 /* Counts work. *left is the number of units until the next safepoint; it begins as
    SAFE_POINT_WORK or 0. */
 ALWAYS_INLINE void vm_work(lua_State *L, ptrdiff_t *left, size_t units) {
   if (likely((*left -= (ptrdiff_t)units) >= 0)) return;
   *left = SAFE_POINT_WORK;
   vm_safe_point(L);
+}
+/* Counts work like vm_work, up to the next vm_request_point. */
+ALWAYS_INLINE void vm_work_alone(lua_State *L, ptrdiff_t *left, size_t units) {
+  if (likely((*left -= (ptrdiff_t)units) >= 0)) return;
+  *left = SAFE_POINT_WORK;
+  vm_request_point(L);
 }
 
 #endif
