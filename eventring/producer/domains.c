@@ -344,7 +344,7 @@ struct entry {
 };
 
 static inline __attribute__((always_inline)) int
-write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct entry *entry,
+write_into_lane(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
                 struct eventring_error *error) {
   switch (entry->what) {
     case ENTRY_CONTEXT:
@@ -356,7 +356,7 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
       return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_RESUME, *entry->payload,
                                      entry->ticks, error);
     default:
-      return evr_lane_write(&d->lanes, ring, entry->tail, entry->ticks, entry->payload,
+      return evr_lane_write(&d->lanes, ring, entry->tail, &entry->ticks, entry->payload,
                             entry->words, error);
   }
 }

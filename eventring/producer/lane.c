@@ -355,15 +355,15 @@ static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uin
 }
 
 int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
-                   uint64_t ticks, const uint64_t *payload, size_t words,
+                   uint64_t *ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
-  int status = prepare(l, r, 1 + words, ticks, error);
+  int status = prepare(l, r, 1 + words, *ticks, error);
   if (status < 0) return status;
   /* the time of a span does not include the change of blocks before it */
   if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
-    ticks = evr_clock_ticks(l->clock);
-  put_event(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
+    *ticks = evr_clock_ticks(l->clock);
+  put_event(lane, *ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
   EVR_LAW(is_in_block(lane, l->writer[r]));
   lane->expires = expiry(l, l->writer[r]);
   return status;

@@ -74,11 +74,12 @@ void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
 void evr_writer_finish(struct evr_writer *writer);
 /* Writes an event into an open lane, with a time of its clock. Returns EVENTRING_OK,
    EVR_NEW_BLOCK when the event began a block, or the error with which the source gave no
-   block; the event is then lost. To be called between evr_lane_begin_writing and
+   block; the event is then lost. The begin of a span that begins a block gets a later
+   time, and *ticks is set to it. To be called between evr_lane_begin_writing and
    evr_lane_end_writing. Owner. */
 enum { EVR_NEW_BLOCK = 1 };
 int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,
-                   uint64_t ticks, const uint64_t *payload, size_t words,
+                   uint64_t *ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error);
 /* Makes `context` the context of the events that follow. Returns what evr_lane_write
    does. */

@@ -122,8 +122,9 @@ static bool probe(enum eventring_ring ring, uint64_t tail, const uint64_t *paylo
   if ((uintptr_t)(lane->next + 1 + words) > (uintptr_t)lane->limit ||
       now > lane->expires) {
     struct eventring_error error;
+    uint64_t ticks = now;
     bool outermost = evr_lane_begin_writing(&lanes, ring);
-    int status = evr_lane_write(&lanes, ring, tail, now, payload, words, &error);
+    int status = evr_lane_write(&lanes, ring, tail, &ticks, payload, words, &error);
     evr_lane_end_writing(&lanes, ring, outermost);
     assert_true(status >= 0 || status == EVENTRING_E_SPACE);
     return status >= 0;

@@ -127,6 +127,22 @@ static void test_gaps(void **state) {
   }
 }
 
+/* Checks that spans have the same times for triggers as in the recording, also where the
+   begin of a span is the first event of a block. */
+static void test_times(void **state) {
+  const struct evr_domain *d = (struct evr_domain *)domain;
+  const struct eventring_lane *lane = &d->lanes.hot.lane[EVENTRING_USER];
+  set("span(\"flood\") > 3600s");
+  for (int i = 0; i < 2000; i++) {
+    eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    assert_int_equal(d->watching.open_count, 1);
+    assert_true(lane->next[-1] >> EVENTRING_WORD_TIME_SHIFT ==
+                d->watching.open[0].since << EVENTRING_WORD_TIME_SHIFT >>
+                    EVENTRING_WORD_TIME_SHIFT);
+    eventring_end(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+  }
+}
+
 static int find_event(void *context, const struct eventring_event *event) {
   int64_t *value = context;
   if (strncmp(event->name, "trigger ", 8) == 0) *value = event->value.i;
@@ -481,11 +497,11 @@ int main(int count, char **words) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_texts), TEST(test_counter), TEST(test_copy),
       TEST(test_spans_and_pauses), TEST(test_spans_that_never_end), TEST(test_contexts),
-      TEST(test_names_that_come_later), TEST(test_gaps), TEST(test_error_and_signal),
-      TEST(test_cooldown_and_limits), TEST(test_many), TEST(test_directory),
-      TEST(test_no_directory), TEST(test_parts), TEST(test_of_the_configuration),
-      TEST(test_at_the_end), TEST(test_from_outside), TEST(test_in_a_child),
-      TEST(test_after_the_exit)};
+      TEST(test_names_that_come_later), TEST(test_gaps), TEST(test_times),
+      TEST(test_error_and_signal), TEST(test_cooldown_and_limits), TEST(test_many),
+      TEST(test_directory), TEST(test_no_directory), TEST(test_parts),
+      TEST(test_of_the_configuration), TEST(test_at_the_end), TEST(test_from_outside),
+      TEST(test_in_a_child), TEST(test_after_the_exit)};
   register_test_events();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
