@@ -177,13 +177,25 @@ static int free_name(struct evr_recording *r, struct eventring_error *error) {
                   r->path);
 }
 
+/* Creates a file. Returns a descriptor above the standard ones, or -1 with errno; then
+   there is no file. Async-signal-safe. */
+static int create_new(int directory, const char *name) {
+  const int made = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                          0600);
+  const int fd = evr_above_standard(made);
+  if (made < 0 || fd >= 0) return fd;
+  const int failure = errno;
+  unlinkat(directory, name, 0);
+  errno = failure;
+  return -1;
+}
+
 static int create_file(struct evr_recording *r, const struct eventring_config *config,
                        struct eventring_error *error) {
   unsigned copy = 1;
   int fd = -1;
   for (int attempt = 0; attempt < 3 + MOST_COPIES; attempt++) {
-    fd = evr_above_standard(openat(r->directory.fd, r->name,
-                                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    fd = create_new(r->directory.fd, r->name);
     if (fd >= 0) break;
     if (errno != EEXIST) {
       int code = errno == ENOENT ? EVENTRING_E_DIRECTORY : evr_code_of_errno(errno);
@@ -240,9 +252,8 @@ int evr_recording_unlink(const struct evr_recording *r) {
 /* Creates the file again at its name. The directory may have been deleted, too, and made
    again. */
 int evr_recording_create_again(const struct evr_recording *r) {
-  enum { NEW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
   const struct name_at at = name_of(r);
-  int fd = openat(at.directory, at.name, NEW, 0600);
-  if (fd < 0 && errno == ENOENT) fd = open(r->path, NEW, 0600);
-  return evr_above_standard(fd);
+  int fd = create_new(at.directory, at.name);
+  if (fd < 0 && errno == ENOENT) fd = create_new(AT_FDCWD, r->path);
+  return fd;
 }

@@ -320,6 +320,25 @@ static void one_warning_where_there_is_no_room_later(void **state) {
   eventring_stop();
 }
 
+/* Checks that no file is left where there is a descriptor for it only among the standard
+   ones, which the library does not use. */
+static void no_descriptor(void **state) {
+  enum { MOST = STDERR_FILENO + 2 }; /* one for the directory */
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    const struct rlimit limit = {MOST, MOST};
+    const struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+    for (int fd = MOST - 1; fd < 1024; fd++) close(fd);
+    close(STDIN_FILENO);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const int started = eventring_start(&config, NULL);
+    _exit(started >= EVENTRING_OK ? 1 : exists(file_name()) ? 2 : 0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 /* ---- Domains ---------------------------------------------------------------------- */
 
 static void *own_domain(void *argument) {
@@ -1072,6 +1091,7 @@ int main(void) {
       cmocka_unit_test(one_warning_where_there_is_no_room_later),
       cmocka_unit_test(one_warning_for_a_ring_that_has_no_room_to_grow),
       cmocka_unit_test(the_129th_domain),
+      cmocka_unit_test(no_descriptor),
       cmocka_unit_test(too_many_ended), cmocka_unit_test(forked_while_told),
       cmocka_unit_test(forked_children),
       cmocka_unit_test(killed_at_random_moments),
