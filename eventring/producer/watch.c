@@ -108,8 +108,9 @@ static bool holds(const struct eventring_condition *c, const struct eventring_me
   return eventring_condition_value(c, measured, &value) && eventring_condition_holds(c, value);
 }
 
-/* Tells whether the condition seems to hold, by the present values of the entry, which
-   mix two texts if it is being changed. */
+/* Tells whether the condition of the entry seems to hold. Its members are read without
+   the lock: if the entry is being changed, some of them may be of the former trigger, and
+   some of the new one. */
 static bool seems_to_hold(const struct entry *e, const struct eventring_measured *measured) {
   struct eventring_condition c = {
       .comparison = (uint8_t)__atomic_load_n(&e->comparison, __ATOMIC_RELAXED),
@@ -185,10 +186,10 @@ unsigned evr_watch_fired(unsigned entry, int64_t *value) {
 void evr_watch_post(uint64_t which) {
   int saved = errno;
   for (unsigned i = 0; i < EVENTRING_MAX_TRIGGERS; i++)
-    /* release: pairs with the acquire load in evr_watch_take; below: with that of
-       evr_watch_work in help (trigger/helper.c), which then finds the entries that are
-       due */
+    /* release: pairs with the acquire load in evr_watch_take */
     if (which >> i & 1) __atomic_store_n(&entries[i].work, DUE, __ATOMIC_RELEASE);
+  /* release: pairs with the acquire load in work_seen (trigger/helper.c); the helper then
+     finds the entries that are due */
   __atomic_fetch_add(&evr_watch_work, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &evr_watch_work, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
   errno = saved;

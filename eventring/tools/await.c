@@ -12,7 +12,7 @@ int await_check(const struct command *self, struct await *await) {
   const struct eventring_condition *c = &await->condition;
   if (!await->text)
     return await->before_ns == UINT64_MAX ? STATUS_GO_ON
-                                          : usage_error(self, "--before: without --on");
+                                          : usage_error(self, "--before needs --on");
   if (eventring_condition_parse(&await->condition, await->text, strlen(await->text), NULL,
                                 &error) != EVENTRING_OK)
     return usage_error(self, "--on: %s", error.text);

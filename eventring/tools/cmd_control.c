@@ -119,10 +119,11 @@ static int check_span_words(const struct command *self, const struct request *re
   const char *list = request->spans;
   size_t size;
   if (has_name(list, "all", 3))
-    return usage_error(self, "--span: `all' is no function (--enable calls: spans of all)");
+    return usage_error(self, "--span: `all' is no function (--enable calls records spans of all "
+                             "functions)");
   for (const char *name; (name = next_name(&list, &size));)
     if (has_name(request->no_spans, name, size))
-      return usage_error(self, "`%.*s' both in --span and --no-span", (int)size, name);
+      return usage_error(self, "`%.*s' is given both in --span and in --no-span", (int)size, name);
   return STATUS_GO_ON;
 }
 
@@ -134,27 +135,27 @@ static int check_words(const struct command *self, struct request *request,
     if (!read_process_number(operands->words[i], &pid))
       return usage_error(self, "%s is not the number of a process", operands->words[i]);
   if (request->snapshot && operands->count > 1)
-    return usage_error(self, "--snapshot: of one PID or FILE");
+    return usage_error(self, "--snapshot needs one PID or FILE, no more");
   if (request->snapshot && is_standard_output(request->snapshot) && request->status)
-    return usage_error(self, "--snapshot - and --status: both to standard output");
+    return usage_error(self, "--snapshot - and --status cannot both write to standard output");
   if (request->memprof &&
       eventring_memory_parse_rate(request->memprof, &request->rate, &error) != 0)
     return usage_error(self, "--memprof %s", error.text);
   if (request->pause && request->resume)
-    return usage_error(self, "both --pause and --resume");
+    return usage_error(self, "--pause and --resume cannot be combined");
   if (request->profile && strcmp(request->profile, "calls") && strcmp(request->profile, "off"))
-    return usage_error(self, "--profile: calls or off");
+    return usage_error(self, "--profile: must be calls or off");
   if (request->triggers && strcmp(request->triggers, "off") != 0) {
     int count = eventring_triggers_check(request->triggers, strlen(request->triggers), &error);
     if (count < 0) return usage_error(self, "--trigger: %s", error.text);
-    if (!count) return usage_error(self, "--trigger: there is none");
+    if (!count) return usage_error(self, "--trigger: the text contains no trigger");
   }
   if (request->as.json && !request->status)
-    return usage_error(self, "--json is for --status");
+    return usage_error(self, "--json needs --status");
   if (request->directory && !request->start)
-    return usage_error(self, "--directory is for --start");
+    return usage_error(self, "--directory needs --start");
   if (!request->start && !asks_more(request))
-    return usage_error(self, "nothing is asked for");
+    return usage_error(self, "nothing to do: no option says what to change or show");
   return check_span_words(self, request);
 }
 

@@ -552,10 +552,10 @@ int command_coroutines(const struct command *self, int count, char **words) {
     return usage_error(self, "`--to %s': must be one of %s", l.format, formats_of_profiles());
   if (l.output && !l.format) return usage_error(self, "-o goes with --to");
   if (l.format && (!view_wants_text(&l.request.as) || l.leaked_ns))
-    return usage_error(self, "one of --to, --json, --csv, --leaked");
+    return usage_error(self, "only one of --to, --json, --csv, --leaked");
   if (l.leaked_ns > l.request.least_ns) l.request.least_ns = l.leaked_ns;
   if (!read_process_number(operands.words[0], &l.pid) && l.format)
-    return usage_error(self, "--to is of a PID: a FILE knows only coroutines with spans open");
+    return usage_error(self, "--to needs a PID: a FILE knows only coroutines with open spans");
   if (!l.pid)
     return coroutines_file_show(operands.words[0], &l.request);
   return list_process(&l, operands.words[0]);

@@ -235,7 +235,7 @@ static const char *const *const bys = &heap_by_names[BY_LINE];
 static int check_programs(const struct command *self, struct asked *asked,
                           const struct operands *operands) {
   if (operands->count)
-    return usage_error(self, "`%s' and a command to launch", operands->words[0]);
+    return usage_error(self, "either `%s' or a command to launch, not both", operands->words[0]);
   if (asked->heap || asked->profile)
     return usage_error(self, "--heap and --profile compare recordings");
   if (asked->by != UINT_MAX) return usage_error(self, "--by goes with --heap");
@@ -266,10 +266,10 @@ static int read_words(const struct command *self, int count, char **words, struc
   if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
   if (asked->heap && operands->count > 2)
     return usage_error(self, "--heap compares two recordings");
-  if (asked->heap && asked->profile) return usage_error(self, "one of --heap and --profile");
+  if (asked->heap && asked->profile) return usage_error(self, "only one of --heap and --profile");
   if (asked->by != UINT_MAX && !asked->heap) return usage_error(self, "--by goes with --heap");
   if (operands->count % 2)
-    return usage_error(self, "`%s' has no counterpart: runs of A and B in turn",
+    return usage_error(self, "`%s' has no counterpart: A and B are run in turn",
                        operands->words[operands->count - 1]);
   return STATUS_GO_ON;
 }

@@ -48,8 +48,8 @@ static int check_options(const struct command *self, struct dump_options *option
   if (!goes_on(status)) return status;
   bool goes_on = options->follow || options->limit_ns || options->from_now || operands->command;
   if (filter->window.backwards && goes_on)
-    return usage_error(self, "--backwards with what is still to come: --follow, --seconds, "
-                             "--from-now or a PROGRAM");
+    return usage_error(self, "--backwards cannot show what is still to come: no --follow, "
+                             "--seconds, --from-now or a PROGRAM");
   if (options->limit_ns > 0 || operands->command) options->follow = true;
   return require_target(self, operands, true);
 }

@@ -55,7 +55,7 @@ static int read_words(const struct command *self, int count, char **words,
     status = usage_error(self, "`--to %s': must be one of %s, %s", c->to, formats_of_profiles(),
                          formats_of_events());
   if (goes_on(status) && format_of_events(c->to) && asks_for_heap(&c->h))
-    status = usage_error(self, "`--to %s' has all events: no --live, --allocated, --peak, "
+    status = usage_error(self, "`--to %s' exports all events: no --live, --allocated, --peak, "
                          "--temporary, --survived or --top", c->to);
   if (goes_on(status) && c->every_ns != NOT_SAID && !has_series(c->to))
     status = usage_error(self, "--every goes with --to openmetrics");
@@ -71,7 +71,7 @@ static int read_words(const struct command *self, int count, char **words,
   if (goes_on(status) && c->resource && !otlp_resource_is_valid(c->resource))
     status = usage_error(self, "--resource: must be %s", OTLP_RESOURCE_FORM);
   if (goes_on(status) && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)
-    status = usage_error(self, "--every: less than 1ms");
+    status = usage_error(self, "--every: must be at least 1ms");
   if (goes_on(status) && c->every_ns == NOT_SAID) c->every_ns = EVERY_NS;
   if (goes_on(status) && !c->output) status = usage_error(self, "-o FILE is missing");
   return goes_on(status) ? require_target(self, operands, true) : status;

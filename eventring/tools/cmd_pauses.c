@@ -458,8 +458,9 @@ static void print_text(const struct pauses *p) {
 static int check_frames(const struct command *self, const struct pauses *p,
                         const struct frame_choice *frames) {
   const bool asked = frames->limit_ns != UINT64_MAX;
-  if (asked && p->over_ns) return usage_error(self, "--over with --frames, which has a limit");
-  if (!asked && frames->span) return usage_error(self, "--frame-span without --frames");
+  if (asked && p->over_ns)
+    return usage_error(self, "--over cannot be combined with --frames, which has its own limit");
+  if (!asked && frames->span) return usage_error(self, "--frame-span needs --frames");
   return STATUS_GO_ON;
 }
 

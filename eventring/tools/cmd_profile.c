@@ -54,22 +54,23 @@ static int check_words(const struct command *self, struct profile_options *o,
   struct profile_view *view = &o->view;
   if (o->perf.below && !o->perf.path) return usage_error(self, "--native-below goes with --perf");
   if (o->perf.event && !o->perf.path) return usage_error(self, "--perf-event goes with --perf");
-  if (o->perf.event && !*o->perf.event) return usage_error(self, "--perf-event: a name");
+  if (o->perf.event && !*o->perf.event) return usage_error(self, "--perf-event: the name is empty");
   if (o->perf.path && (o->samples || o->cpu))
-    return usage_error(self, "--perf has samples of its own");
-  if (o->perf.path && operands->command) return usage_error(self, "--perf is of a PID or FILE");
+    return usage_error(self, "--perf reads samples: no --cpu, and no option that takes samples");
+  if (o->perf.path && operands->command)
+    return usage_error(self, "--perf needs a PID or FILE, not a PROGRAM");
   if (o->samples && o->wall + o->cpu + o->sample.idle > 1)
-    return usage_error(self, "one of --wall, --cpu, --idle");
+    return usage_error(self, "only one of --wall, --cpu, --idle");
   if (view->tree && (view->callers || !view_wants_text(&view->as) || view->by != EVA_BY_FUNCTION))
-    return usage_error(self, "--tree is alone");
+    return usage_error(self, "--tree cannot be combined with --by, --callers, --json or --csv");
   if (view->callers && view->by != EVA_BY_FUNCTION)
-    return usage_error(self, "both --callers and --by");
-  if (o->graph && o->to) return usage_error(self, "--graph is --to dot");
+    return usage_error(self, "--callers and --by cannot be combined");
+  if (o->graph && o->to) return usage_error(self, "--graph means --to dot: give only one of them");
   if (o->graph) o->to = "dot";
   if (o->to && !format_of_profiles(o->to))
     return usage_error(self, "`--to %s': must be one of %s", o->to, formats_of_profiles());
   if (o->to && (view->tree || !view_wants_text(&view->as) || view->callers))
-    return usage_error(self, "one of --to, --json, --tree, --callers");
+    return usage_error(self, "only one of --to, --json, --tree, --callers");
   if (o->output && !o->to) return usage_error(self, "-o goes with --to or --graph");
   return STATUS_GO_ON;
 }
@@ -97,19 +98,19 @@ static int read_words(const struct command *self, int count, char **words,
       {"hz", 0, OPTION_BETWEEN, BETWEEN(&o->sample.hz, 1, SAMPLE_MOST_HZ), "N",
        "take N samples a second (1000) from outside, instead of calls"},
       {"seconds", 's', OPTION_SECONDS, &o->sample.seconds_ns, "N",
-       "samples: for so long (else until it ends, or ^C; 10 s without a terminal)"},
+       "samples: for N seconds (else until it ends, or ^C; 10 s without a terminal)"},
       {"wall", 0, OPTION_FLAG, &o->wall, NULL, "samples: count all (default)"},
       {"cpu", 0, OPTION_FLAG, &o->cpu, NULL,
-       "samples: of threads that run; calls: a PROGRAM measures CPU time"},
-      {"idle", 0, OPTION_FLAG, &o->sample.idle, NULL, "samples: of threads that wait or sleep"},
+       "samples: only threads that run; calls: a PROGRAM measures CPU time, not wall time"},
+      {"idle", 0, OPTION_FLAG, &o->sample.idle, NULL, "samples: only threads that wait or sleep"},
       {"children", 0, OPTION_FLAG, &o->sample.children, NULL,
        "samples: of its descendants as well"},
       {"perf", 0, OPTION_TEXT, &o->perf.path, "FILE",
        "samples of perf: what `perf script --ns' printed, below the spans of a recording"},
       {"perf-event", 0, OPTION_TEXT, &o->perf.event, "NAME",
-       "--perf: samples of this event alone, where perf had several"},
+       "--perf: only samples of this event, if perf recorded several"},
       {"native-below", 0, OPTION_TEXT, &o->perf.below, "NAME",
-       "--perf: native frames within this one alone, such as the interpreter's"},
+       "--perf: only native frames within this one, such as the interpreter's"},
       ENV_PREFIX_SPEC(&o->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (goes_on(status)) status = require_target(self, operands, true);

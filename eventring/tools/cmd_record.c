@@ -53,16 +53,16 @@ static int check_words(const struct command *self, struct record_options *option
     return usage_error(self, "a recording that goes on is written in place, not to `-o -'");
   if (options->buffer_bytes < LEAST_BUFFER || options->buffer_bytes > MOST_BUFFER ||
       options->buffer_bytes % LEAST_BUFFER)
-    return usage_error(self, "--buffer-size: 64K to 4M, a multiple of 64K");
+    return usage_error(self, "--buffer-size: must be a multiple of 64K, from 64K to 4M");
   if (r->max_bytes && r->max_bytes < (1 << 20))
-    return usage_error(self, "--max-size: at least 1M");
+    return usage_error(self, "--max-size: must be at least 1M");
   if (r->rotate_bytes && r->rotate_bytes < 2 * options->buffer_bytes)
-    return usage_error(self, "--rotate-size: at least 2 buffers (--buffer-size)");
+    return usage_error(self, "--rotate-size: must be at least 2 buffers (--buffer-size)");
   if (r->rotate_ns && r->rotate_ns < 10000000)
-    return usage_error(self, "--rotate-time: at least 10ms");
-  if (!r->limit_ns) return usage_error(self, "--seconds: more than 0");
+    return usage_error(self, "--rotate-time: must be at least 10ms");
+  if (!r->limit_ns) return usage_error(self, "--seconds: must be more than 0");
   if (options->zstd_threads != UINT64_MAX && options->zstd == UINT64_MAX)
-    return usage_error(self, "--zstd-threads: without --zstd");
+    return usage_error(self, "--zstd-threads needs --zstd");
   if (options->zstd != UINT64_MAX && !pack_is_built())
     return usage_error(self, "--zstd: not in this build (it needs libzstd when eventring is built; "
                        "Debian package: libzstd-dev)");
@@ -89,9 +89,10 @@ static int check_merge(const struct command *self, struct record_options *option
   const struct recorder_options *r = &options->recorder;
   struct stat st;
   if (!options->merge) return STATUS_GO_ON;
-  if (r->numbered) return usage_error(self, "--merge: not with several files of one process");
+  if (r->numbered)
+    return usage_error(self, "--merge cannot be combined with several files of one process");
   if (file_name_has_process(r->path) || file_name_has_number(r->path))
-    return usage_error(self, "--merge: FILE has no %%p and no %%i, for it is one");
+    return usage_error(self, "--merge makes one file, so FILE must not contain %%p or %%i");
   options->merged = file_name(r->path, false, 1);
   if (lstat(options->merged, &st) != 0) return STATUS_GO_ON;
   return wrong("cannot create %s: %s", options->merged, strerror(EEXIST));
@@ -152,9 +153,9 @@ static int read_words(const struct command *self, int count, char **words,
   if (goes_on(status)) status = check_merge(self, options);
   if (goes_on(status)) status = await_check(self, &options->await);
   if (goes_on(status) && options->await.text && is_group(options, operands))
-    status = usage_error(self, "--on: for one process only");
+    status = usage_error(self, "--on needs one process, no more");
   if (goes_on(status) && options->fifos && is_group(options, operands))
-    status = usage_error(self, "--command-fifo: for one process only");
+    status = usage_error(self, "--command-fifo needs one process, no more");
   return status;
 }
 

@@ -258,6 +258,6 @@ int command_stack(const struct command *self, int count, char **words) {
   if (!goes_on(status)) return status;
   if (read_process_number(operands.words[0], &pid)) return show_process(pid, &request);
   if (request.locals || request.coroutines)
-    return usage_error(self, "--locals and --coroutines are of a live process: PID");
+    return usage_error(self, "--locals and --coroutines need a live process (PID)");
   return last_stacks_show(operands.words[0], request.domain, &request.as);
 }

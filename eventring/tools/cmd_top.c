@@ -49,7 +49,7 @@ static int read_words(const struct command *self, int count, char **words,
   if (!goes_on(status)) return status;
   if (operands->command) return usage_error(self, "cannot launch a command");
   if (o->interval_ns && o->interval_ns < LEAST_INTERVAL_NS)
-    return usage_error(self, "--interval: at least 50ms");
+    return usage_error(self, "--interval: must be at least 50ms");
   o->lines = o->once || o->interval_ns || o->json;
   return STATUS_GO_ON;
 }

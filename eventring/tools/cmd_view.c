@@ -83,9 +83,10 @@ static int read_words(const struct command *self, int count, char **words,
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (goes_on(status)) status = time_window_check(self, &v->q.window);
   if (goes_on(status) && v->open && v->output && is_standard_output(v->output))
-    status = usage_error(self, "--open with `-o -': there is no file");
-  if (goes_on(status) && v->wall && v->cpu) status = usage_error(self, "one of --wall, --cpu");
-  if (goes_on(status) && v->full && v->size) status = usage_error(self, "--full with --size");
+    status = usage_error(self, "--open cannot be combined with `-o -': there is no file to open");
+  if (goes_on(status) && v->wall && v->cpu) status = usage_error(self, "only one of --wall, --cpu");
+  if (goes_on(status) && v->full && v->size)
+    status = usage_error(self, "--full and --size cannot be combined");
   if (goes_on(status) && v->size && v->size < page_text_size() + 4096)
     status = usage_error(self, "--size: the page itself takes %zu bytes", page_text_size());
   return goes_on(status) ? require_target(self, operands, true) : status;

@@ -29,7 +29,7 @@ int usage_error(const struct command *self, const char *format, ...) {
 
 int require_targets(const struct command *self, const struct operands *operands) {
   if (operands->command && operands->count > 0)
-    return usage_error(self, "`%s' and a command to launch", operands->words[0]);
+    return usage_error(self, "either `%s' or a command to launch, not both", operands->words[0]);
   if (operands->command && !operands->command[0])
     return usage_error(self, "no command after `--'");
   if (!operands->command && operands->count == 0)

@@ -10,7 +10,7 @@ int time_window_check(const struct command *self, const struct time_window *wind
   const struct time_point *from = &window->from, *to = &window->to;
   bool is_before_end = from->base == TIME_BEFORE_END;
   if (window->last_ns && (from->base || to->base))
-    return usage_error(self, "--last with --since or --until");
+    return usage_error(self, "--last cannot be combined with --since or --until");
   if (from->base && from->base == to->base &&
       (is_before_end ? from->ns < to->ns : from->ns > to->ns))
     return usage_error(self, "--since is later than --until");

@@ -97,7 +97,7 @@ ends 2 "class \`calls' is of all functions: it cannot be switched together with 
 ends 2 "it cannot be switched together with --span" control --span bad --disable io,calls $pid
 ends 2 "it cannot be switched together with --no-span" control --no-span late --enable all $pid
 ends 2 "\`all' is no function" control --span late,all $pid
-ends 2 "\`x' both in --span and --no-span" control --span y,x --no-span x $pid
+ends 2 "\`x' is given both in --span and in --no-span" control --span y,x --no-span x $pid
 is "what is refused changes nothing" "$before" "$(state)"
 [ ! -e copy.eventring ] && [ ! -e copy.eventring.partial ] || fail "a copy was made"
 ends 1 "no span was asked for of \`nope'" control --no-span nope $pid

@@ -5,9 +5,9 @@
 
 dump() { "$EVENTRING" dump --json "$@"; }
 
-ends 2 "--backwards with what is still to come" dump --backwards --follow 1
-ends 2 "--backwards with what is still to come" dump --backwards --seconds 1 1
-ends 2 "--backwards with what is still to come" dump --backwards -- true
+ends 2 "--backwards cannot show what is still to come" dump --backwards --follow 1
+ends 2 "--backwards cannot show what is still to come" dump --backwards --seconds 1 1
+ends 2 "--backwards cannot show what is still to come" dump --backwards -- true
 ends 2 "--events x': not a whole number" dump --events x 1
 
 exact=cat

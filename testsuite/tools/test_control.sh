@@ -25,10 +25,10 @@ goes_on() {
 grows() { [ "$(emitted)" -gt "$1" ]; }
 
 # wrong usage
-ends 2 "nothing is asked for" control 1
+ends 2 "nothing to do" control 1
 ends 2 "no PID or FILE" control --pause
-ends 2 "both --pause and --resume" control --pause --resume 1
-ends 2 "--json is for --status" control --json --pause 1
+ends 2 "--pause and --resume cannot be combined" control --pause --resume 1
+ends 2 "--json needs --status" control --json --pause 1
 ends 2 "not a list of names" control --enable "" 1
 ends 2 "cannot launch" control --status -- true
 ends 1 "no process" control --pause 999999999

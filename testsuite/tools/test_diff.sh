@@ -106,7 +106,7 @@ ends 3 "run 1 of 2 of B ended with status 3" "$EVENTRING" diff --runs 2 -- "$SAR
   "$SAROS" -e "os.exit(3)"
 ends 2 "two programs" "$EVENTRING" diff -- "$SAROS" -e ""
 ends 2 "two programs" "$EVENTRING" diff -- "$SAROS" --
-ends 2 "and a command" "$EVENTRING" diff a1.eventring "${programs[@]}"
+ends 2 "or a command to launch, not both" "$EVENTRING" diff a1.eventring "${programs[@]}"
 for n in 0 1001; do ends 2 "not 1 to 1000" "$EVENTRING" diff --runs $n -- true -- true; done
 ends 2 "two PROGRAMs" "$EVENTRING" diff --runs 3 a1.eventring b1.eventring
 ends 2 "compare recordings" "$EVENTRING" diff --heap "${programs[@]}"

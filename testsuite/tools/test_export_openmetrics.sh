@@ -145,6 +145,6 @@ kill -9 $pid
 wait $pid 2>wait.txt
 "$EVENTRING" export --to openmetrics -o dead.om busy.eventring || fail "dead: $?"
 has "totals" 'eventring_events_total{name="tick"' "$(cat dead.om)"
-ends 2 "less than 1ms" "$EVENTRING" export --to openmetrics --every 0.1ms -o x.om whole.eventring
+ends 2 "must be at least 1ms" "$EVENTRING" export --to openmetrics --every 0.1ms -o x.om whole.eventring
 ends 2 "goes with --to openmetrics" "$EVENTRING" export --to csv --every 1 -o x.csv whole.eventring
 finish

@@ -293,7 +293,7 @@ done
 
 ends 2 "not a number of seconds" "$EVENTRING" pauses --frames soon causes.eventring
 ends 2 "--frames" "$EVENTRING" pauses causes.eventring --frames
-ends 2 "--frame-span without --frames" "$EVENTRING" pauses --frame-span tick causes.eventring
-ends 2 "--over with --frames" "$EVENTRING" pauses --frames 10ms --over 1ms causes.eventring
+ends 2 "--frame-span needs --frames" "$EVENTRING" pauses --frame-span tick causes.eventring
+ends 2 "--over cannot be combined with --frames" "$EVENTRING" pauses --frames 10ms --over 1ms causes.eventring
 ends 1 "" "$EVENTRING" pauses --frames 10ms no-such-file
 finish

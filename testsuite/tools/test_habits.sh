@@ -39,7 +39,7 @@ states() { "$EVENTRING" control --status --json "$one" "$two" | jq -s -c '[.[].s
 is "both pause" '["paused","paused"]' "$(states)"
 ends 1 "" "$EVENTRING" control --resume "$one" 999999999 "$two"
 is "both go on, the one that is not there apart" '["running","running"]' "$(states)"
-ends 2 "of one PID or FILE" "$EVENTRING" control --snapshot x.eventring "$one" "$two"
+ends 2 "needs one PID or FILE" "$EVENTRING" control --snapshot x.eventring "$one" "$two"
 ends 2 "not the number of a process" "$EVENTRING" control --start "$one" many/a.eventring
 kill -9 "$one" "$two"
 wait "$one" "$two" 2>/dev/null
@@ -67,7 +67,7 @@ has "the summary of merge" "2 recordings" "$(cat said.txt)"
 "$EVENTRING" show merged.eventring >/dev/null || fail "show of merge -o -: $?"
 is_same "stats -o -" "$("$EVENTRING" stats $file)" "$("$EVENTRING" stats -o - $file)"
 ends 2 "written in place" "$EVENTRING" record -o - $file
-ends 2 "both to standard output" "$EVENTRING" control --snapshot - --status $file
+ends 2 "cannot both write to standard output" "$EVENTRING" control --snapshot - --status $file
 is "no file is called -" "" "$(ls | grep -x -e - -e -.partial)"
 is "a full disk is an error" 1 "$("$EVENTRING" snapshot -o - $file >/dev/full 2>/dev/null; echo $?)"
 if command -v script >/dev/null; then

@@ -165,6 +165,6 @@ bad "saros $tid/$tid 1.000000001: 7f f (a)" "perf record -k CLOCK_MONOTONIC"
 ends 1 "No such file" "$EVENTRING" profile --perf none spans.eventring
 ends 1 "No such file" "$EVENTRING" profile --perf spans.perf none.eventring
 ends 2 "--native-below goes with --perf" "$EVENTRING" profile --native-below f spans.eventring
-ends 2 "--perf has samples of its own" "$EVENTRING" profile --perf spans.perf --hz 10 spans.eventring
-ends 2 "--perf is of a PID or FILE" "$EVENTRING" profile --perf spans.perf -- true
+ends 2 "--perf reads samples: no --cpu" "$EVENTRING" profile --perf spans.perf --hz 10 spans.eventring
+ends 2 "--perf needs a PID or FILE" "$EVENTRING" profile --perf spans.perf -- true
 finish

@@ -112,7 +112,7 @@ pid=$!
 await "$pid"
 ends 1 "no profile of calls in this recording" "$EVENTRING" profile endless.eventring
 "$EVENTRING" control "$pid" --profile calls || fail "control --profile calls: $?"
-ends 2 "--profile: calls or off" "$EVENTRING" control "$pid" --profile frob
+ends 2 "--profile: must be calls or off" "$EVENTRING" control "$pid" --profile frob
 calls=
 for ((i = 0; i < 600; i++)); do
   calls=$(row leaf count endless.eventring 2>/dev/null)

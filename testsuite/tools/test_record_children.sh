@@ -156,7 +156,7 @@ is "merged: files" merged.eventring "$(ls merged*.eventring)"
 is_same "merged: events" "$(emitted merged.1 merged.2)" "$(recorded merged.eventring)"
 is "merged: processes" 2 "$("$EVENTRING" show --json merged.eventring | jq '.processes | length')"
 ends 1 "File exists" "$EVENTRING" record -c --merge -o merged.eventring -- "$PRODUCER"
-ends 2 "not with several files" "$EVENTRING" record -c --merge --keep 2 -o x.eventring -- true
+ends 2 "cannot be combined with several files" "$EVENTRING" record -c --merge --keep 2 -o x.eventring -- true
 ends 1 "in a file of its own" "$EVENTRING" record -c --merge -o half.eventring -- bash -c \
   "\"$PRODUCER\" --rounds 5; touch half.eventring"
 is "not merged: files" 2 "$(ls half*.eventring | wc -l)"
@@ -164,7 +164,7 @@ is "not merged: files" 2 "$(ls half*.eventring | wc -l)"
 # A name with a percent sign; one that would be several; SIGUSR2 begins no further file.
 ends 0 "1 process" "$EVENTRING" record -c --merge -o 'half%%full.eventring' -- "$PRODUCER" --rounds 5
 [ -f half%full.eventring ] || fail "merge, percent: $(ls half*)"
-ends 2 "no %p and no %i" "$EVENTRING" record -c --merge -o '%i.eventring' -- "$PRODUCER"
+ends 2 "must not contain %p or %i" "$EVENTRING" record -c --merge -o '%i.eventring' -- "$PRODUCER"
 "$EVENTRING" record -q -c --merge -o single.eventring -- "$PRODUCER" --rounds 1000 --pause-us 500 \
   --report >single.1 &
 recorder=$!
@@ -192,6 +192,6 @@ is "late signal: status" 5 $?
   exit "$failures"
 ) || fail "many processes"
 
-ends 2 "for one process only" "$EVENTRING" record -c --command-fifo ctl -o x.eventring -- true
+ends 2 "needs one process, no more" "$EVENTRING" record -c --command-fifo ctl -o x.eventring -- true
 ends 1 "cannot create" "$EVENTRING" record -c -o /nonexistent/x.eventring -- "$PRODUCER" --rounds 1
 finish

@@ -15,5 +15,5 @@ ends 1 "has not come about" "$EVENTRING" record -o none.eventring --on 'counter(
 [ ! -e none.eventring ] || fail "a file without the condition"
 ends 2 "column 9: expected a number" "$EVENTRING" record -o x.eventring --on 'pause > x' 1
 ends 2 "without a figure" "$EVENTRING" record -o x.eventring --on 'p99(pause) > 1ms' 1
-ends 2 "without --on" "$EVENTRING" record -o x.eventring --before 1 1
+ends 2 "--before needs --on" "$EVENTRING" record -o x.eventring --before 1 1
 finish

@@ -240,7 +240,7 @@ rm -f ./*.eventring
 
 ends 2 "not 1 to 19" "$EVENTRING" record --zstd=20 -o x.eventring 1
 ends 2 "not a whole number" "$EVENTRING" record --zstd=fast -o x.eventring 1
-ends 2 "without --zstd" "$EVENTRING" record --zstd-threads 2 -o x.eventring 1
+ends 2 "--zstd-threads needs --zstd" "$EVENTRING" record --zstd-threads 2 -o x.eventring 1
 ends 2 "not 1 to 64" "$EVENTRING" record --zstd --zstd-threads 0 -o x.eventring 1
 "$EVENTRING" record -q --zstd -o /dev/null -- "$PRODUCER" --rounds 10 || fail "/dev/null: status $?"
 finish

@@ -43,7 +43,7 @@ control --status $pid >status.out
 grep -q '^state  *running' status.out || fail "--start of one that pauses: $(cat status.out)"
 ends 1 "no class" control --start --enable nothing $pid
 end_run
-ends 2 "--directory is for --start" control --directory there 1
+ends 2 "--directory needs --start" control --directory there 1
 
 run env SAROS_EVENTRING_REMOTE=0
 ends 1 "SAROS_EVENTRING_REMOTE=0" control --start --directory there $pid

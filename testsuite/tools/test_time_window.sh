@@ -10,8 +10,8 @@ seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); } # of n
 
 ends 2 "--since is later than --until" stats --since 2 --until 1 1
 ends 2 "--since is later than --until" dump --since 2 --until 1 1
-ends 2 "--last with --since or --until" dump --last 1 --until 1 1
-ends 2 "--last with --since or --until" stats --last 1 --since -1 1
+ends 2 "--last cannot be combined with --since or --until" dump --last 1 --until 1 1
+ends 2 "--last cannot be combined with --since or --until" stats --last 1 --since -1 1
 ends 2 "--since is later than --until" stats --since -1 --until -2 1
 for time in 1x -1x 2026-11-22 2026-11-22T10:00 2026-13-22T10:00:00 2026-11-22T10:00:00x \
     2026-11-22T10:00:00.5x; do

@@ -18,7 +18,7 @@ ends 2 "not a number of seconds" "$EVENTRING" stats --seconds nan 1
 ends 2 "not a number of seconds" "$EVENTRING" stats --seconds 1e300 1
 ends 2 "takes no argument" "$EVENTRING" stats --json=yes 1
 ends 2 "no command after" "$EVENTRING" stats --
-ends 2 "and a command to launch" "$EVENTRING" stats 1 -- true
+ends 2 "or a command to launch, not both" "$EVENTRING" stats 1 -- true
 ends 2 "cannot launch" "$EVENTRING" show -- true
 ends 2 "cannot launch" "$EVENTRING" list -- true
 ends 2 "no -o FILE" "$EVENTRING" snapshot 1

@@ -43,7 +43,7 @@ touch left.html.partial # by a command that was killed
 [ -e left.html.partial ] && fail "the part is there still"
 ends 1 "No such file" "$EVENTRING" view -o nowhere/page.html run.eventring
 ends 2 "the page itself takes" "$EVENTRING" view --size 1K run.eventring
-ends 2 "--full with --size" "$EVENTRING" view --size 1M --full run.eventring
+ends 2 "--full and --size cannot be combined" "$EVENTRING" view --size 1M --full run.eventring
 [ -e /dev/full ] && ln -s /dev/full full.html
 ends 1 "full.html: File exists" "$EVENTRING" view -o full.html run.eventring
 rm -f full.html
