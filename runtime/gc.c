@@ -32,6 +32,7 @@
  */
 #include "gc.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,21 +72,63 @@
 
 static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
-/* Tells whether an array of that many bytes is a mapping of its own, whose pages move and
- * are not copied. The C library copies up to 32 MiB, and touches as many fresh bytes,
+/* Tells whether a new array of that many bytes is a mapping of its own, whose pages move
+ * and are not copied. The C library copies up to 32 MiB, and touches as many fresh bytes,
  * when an array in its heap grows. */
-static bool is_mapping(const Domain *d, size_t bytes) {
+static bool becomes_mapping(const Domain *d, size_t bytes) {
   return bytes >= MAPPED_RECORDS && !heap_is_hosted(&d->heap);
 }
 
+/* Arrays that are mappings although their heaps are hosted: they were made before. Few
+ * states ever get another allocator, so this is one list for all. */
+typedef struct NotedMapping {
+  struct NotedMapping *next;
+  const void *items;
+} NotedMapping;
+static NotedMapping *noted_mappings;
+static pthread_mutex_t noted_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool note_mapping(const void *items) {
+  NotedMapping *noted = malloc(sizeof *noted);
+  if (noted == NULL) return false;
+  pthread_mutex_lock(&noted_lock);
+  *noted = (NotedMapping){noted_mappings, items};
+  noted_mappings = noted;
+  pthread_mutex_unlock(&noted_lock);
+  return true;
+}
+
+/* Returns whether the array is noted; with `forget`, it is no longer. */
+static bool is_noted(const void *items, bool forget) {
+  pthread_mutex_lock(&noted_lock);
+  NotedMapping **link = &noted_mappings, *noted;
+  while ((noted = *link) != NULL && noted->items != items) link = &noted->next;
+  bool found = noted != NULL;
+  if (found && forget) {
+    *link = noted->next;
+    free(noted);
+  }
+  pthread_mutex_unlock(&noted_lock);
+  return found;
+}
+
+static bool is_mapping(const Domain *d, const void *items, size_t bytes) {
+  if (bytes < MAPPED_RECORDS) return false;
+  return !heap_is_hosted(&d->heap) || is_noted(items, false);
+}
+
 static void free_records(Domain *d, void *items, size_t bytes) {
-  if (is_mapping(d, bytes)) mapping_unmap(items, mapping_round(bytes));
-  else heap_memory_free(d, items, bytes);
+  if (!is_mapping(d, items, bytes)) {
+    heap_memory_free(d, items, bytes);
+    return;
+  }
+  if (heap_is_hosted(&d->heap)) is_noted(items, true);
+  mapping_unmap(items, mapping_round(bytes));
 }
 
 static void *move_records(Domain *d, void *items, size_t old, size_t bytes) {
-  void *moved = is_mapping(d, bytes) ? mapping_new(mapping_round(bytes), 1)
-                                     : heap_memory_try_resize(d, NULL, 0, bytes);
+  void *moved = becomes_mapping(d, bytes) ? mapping_new(mapping_round(bytes), 1)
+                                          : heap_memory_try_resize(d, NULL, 0, bytes);
   if (moved == NULL) return NULL;
   if (old > 0) memcpy(moved, items, old < bytes ? old : bytes);
   free_records(d, items, old);
@@ -94,7 +137,7 @@ static void *move_records(Domain *d, void *items, size_t old, size_t bytes) {
 
 /* Resizes an array; returns NULL, with the array unchanged, when there is no memory. */
 static void *resize_records(Domain *d, void *items, size_t old, size_t bytes) {
-  bool was = is_mapping(d, old), will_be = is_mapping(d, bytes);
+  bool was = is_mapping(d, items, old), will_be = becomes_mapping(d, bytes);
   if (was != will_be) return move_records(d, items, old, bytes);
   if (!was) return heap_memory_try_resize(d, items, old, bytes);
   return mapping_move(items, mapping_round(old), mapping_round(bytes));
@@ -142,6 +185,20 @@ void gc_each_list(const Gc *gc, MemoryPart *part, void *context) {
 #define PART(v) part(context, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
   RECORDS(PART)
 #undef PART
+}
+
+bool gc_note_mappings(Domain *d) {
+  Gc *gc = &d->gc;
+  bool done = true;
+#define NOTE(v) \
+  if (becomes_mapping(d, gc->v.capacity * sizeof *gc->v.items)) \
+    done = done && note_mapping(gc->v.items);
+  RECORDS(NOTE)
+#undef NOTE
+#define FORGET(v) is_noted(gc->v.items, true);
+  if (!done) { RECORDS(FORGET) }
+#undef FORGET
+  return done;
 }
 
 /* Gives back, at most *most bytes, the unused end of an array except a little. */

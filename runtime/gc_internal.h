@@ -30,6 +30,9 @@ typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
 /* Calls `part` for each list of objects that the collector has room for. */
 void gc_each_list(const Gc *gc, MemoryPart *part, void *context);
+/* Notes which of them are mappings, before the heap becomes hosted. Returns false if out
+ * of memory. */
+bool gc_note_mappings(Domain *d);
 /* Makes room for one more item; returns false, with the array unchanged, when there is no
  * memory. */
 bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, size_t item_size);

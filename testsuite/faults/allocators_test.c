@@ -375,7 +375,11 @@ static void a_state_gets_another_allocator(int mapped) {
   luaL_openlibs(L);
   CHECK(luaL_dostring(L, "old = {} for i = 1, 50000 do old[i] = {i} end s = ('x'):rep(3000000) "
                          "arrays = {} for i = 1, 10 do local t = {} for k = 1, 3e5 do t[k] = k end "
-                         "arrays[i] = t end") == LUA_OK,
+                         "arrays[i] = t end "
+                         /* long records of the collector */
+                         "function finalized() for i = 1, 50000 do "
+                         "old[i] = setmetatable({i}, {__gc = function() end}) end end "
+                         "finalized()") == LUA_OK,
         "%s", lua_tostring(L, -1));
   a.f = lua_getallocf(L, &a.ud);
   lua_setallocf(L, around, &a);
@@ -387,6 +391,7 @@ static void a_state_gets_another_allocator(int mapped) {
   const char *text =
     "for i = 1, 10 do local t = arrays[i] for k = 3e5, 6e5 do t[k] = k end end "
     "for i = 1, 5 do local t = arrays[i] for k = 1, 6e5 do t[k] = nil end t.x = 1 end "
+    "for i = 1, 3 do finalized() end "
     "collectgarbage() old = nil arrays = nil collectgarbage() collectgarbage()";
   CHECK(luaL_dostring(L, text) == LUA_OK, "%s", lua_tostring(L, -1));
   CHECK(luaL_dostring(L, everything) == LUA_OK, "%s", lua_tostring(L, -1));
