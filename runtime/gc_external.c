@@ -124,6 +124,7 @@ void gc_follow_external(lua_State *L, Userdata *u, const size_t *bytes) {
   size_t now = __atomic_load_n(bytes, __ATOMIC_RELAXED);
   if (u->external != NULL && now <= u->external->size) return;
   if (now == 0 || !gc_try_set_external(L, u, now)) return;
+  if (unlikely(u->external == NULL)) return; /* others state MOST_IN_ALL */
   u->external->now = bytes;
   if (gc_is_wanted(d) && d->hooks.interrupt != NULL) d->hooks.interrupt(L);
 }

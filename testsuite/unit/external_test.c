@@ -254,6 +254,26 @@ static void many_user_values(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
+/* Checks an owner that follows a counter when others state as much as counts in all. */
+static void beyond_all(void **state) {
+  enum { MANY = 1 << 14 };
+  lua_State *L = *state;
+  size_t counter = 100;
+  lua_gc(L, LUA_GCSTOP);
+  lua_createtable(L, MANY, 0);
+  for (int i = 1; i <= MANY; i++) {
+    lua_newuserdatauv(L, 8, 0);
+    lua_external_memory(L, -1, SIZE_MAX);
+    lua_rawseti(L, -2, i);
+  }
+  lua_newuserdatauv(L, 8, 0);
+  gc_follow_external(L, as_userdata(L->top - 1), &counter);
+  lua_settop(L, 0);
+  lua_gc(L, LUA_GCRESTART);
+  lua_gc(L, LUA_GCCOLLECT);
+  assert_int_equal(heap_of(L)->external_bytes, 0);
+}
+
 /* Checks that the end of the state calls finalizers, and that owners without a finalizer
    are no leak. */
 static void at_the_end(void **state) {
@@ -272,7 +292,7 @@ int main(void) {
     TEST(dropped_generational), TEST(dropped_incremental), TEST(silent_finalizers),
     TEST(replaced_generational), TEST(replaced_incremental), TEST(dying_together),
     TEST(stated), TEST(given_back_at_once), TEST(old_owner), TEST(revived),
-    TEST(many_user_values), TEST(at_the_end),
+    TEST(many_user_values), TEST(beyond_all), TEST(at_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
