@@ -24,6 +24,7 @@
  */
 #include "gc_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "gc.h"
@@ -265,9 +266,12 @@ static void note_interlude(Domain *d, bool begins) {
     d->hooks.interlude(d, INTERLUDE_FINALIZERS, begins);
 }
 
+/* Keeps errno: a function of the library may collect between a call of the system that
+ * has failed and its report. */
 void gc_run_finalizers(lua_State *L, size_t most) {
   Gc *gc = &L->domain->gc;
   if (gc->finalizers.n == 0 || gc->running) return;
+  int error = errno;
   uint64_t before = gc->stats.finalizers;
   gc->running = gc->in_finalizers = 1;
   PROBE_BEGIN(L->domain, RUN_FINALIZERS);
@@ -277,6 +281,7 @@ void gc_run_finalizers(lua_State *L, size_t most) {
   PROBE_END(L->domain, RUN_FINALIZERS);
   gc->running = gc->in_finalizers = 0;
   PROBE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);
+  errno = error;
 }
 
 void gc_leave_finalizers(Domain *d) {

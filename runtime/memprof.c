@@ -720,7 +720,8 @@ static int run_callbacks(lua_State *L) {
 
 NOINLINE void memprof_safe_point(lua_State *L) {
   if (!may_call(L)) return;
-  int status = run_callbacks(L);
+  int error = errno, status = run_callbacks(L); /* as gc_run_finalizers */
+  errno = error;
   if (status != LUA_OK) L->domain->hooks.raise_again(L, status);
 }
 

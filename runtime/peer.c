@@ -687,6 +687,8 @@ static void begin_in_child(void) {
   unlock_peers();
   forget_others_locked();
   if (mine) __atomic_store_n(&own->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+  if (mine) own->joiners = (WaitQueue){0}; /* on stacks of threads of the parent */
+  __atomic_store_n(&registry.asking, 0, __ATOMIC_SEQ_CST); /* threads of the parent */
   introspection_keep_only(mine ? own->domain : NULL);
   __atomic_store_n(&registry.running, spawned, __ATOMIC_SEQ_CST);
   __atomic_store_n(&registry.threads, spawned, __ATOMIC_SEQ_CST);

@@ -111,6 +111,35 @@ for who in main domain; do
   done
 done
 
+# A domain forks while another one waits for its end. In the child that thread's stack is used
+# by the domains that the child spawns.
+cat >joined.lua <<'END'
+local domain = require "saros.domain"
+local function deep(n)
+  return (string.gsub("x", "x", function() return n > 0 and deep(n - 1) or "y" end))
+end
+local waits = domain.spawn(function(deep)
+  local domain = require "saros.domain"
+  local forks = domain.spawn(function(deep)
+    local domain, ffi = require "saros.domain", require "saros.ffi"
+    ffi.cdef "int fork(void); int waitpid(int, int *, int);"
+    domain.sleep(0.3) -- the other one waits by then
+    local pid = ffi.C.fork()
+    if pid == 0 then
+      for i = 1, 3 do domain.spawn(deep, 60):join() end
+      return "child"
+    end
+    local status = ffi.new "int[1]"
+    ffi.C.waitpid(pid, status, 0)
+    return status[0]
+  end, deep)
+  return forks:join()
+end, deep)
+print(waits:join())
+END
+output=$("$SAROS" joined.lua 2>&1)
+is "a fork by a domain that is joined" "0 0" "$? $output"
+
 # Shells that domains start, while others are busy.
 output=$("$SAROS" -e 'local domain = require "saros.domain"
   local function shells(i)
