@@ -54,6 +54,14 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
+/* Lets no gc_check collect or call finalizers until gc_release gets the result. */
+ALWAYS_INLINE uint8_t gc_hold(Domain *d) {
+  uint8_t before = d->gc.running;
+  d->gc.running = 1;
+  return before;
+}
+ALWAYS_INLINE void gc_release(Domain *d, uint8_t before) { d->gc.running = before; }
+
 /* Tells whether a step is due that should not wait for a new allocation; for code in
    which nothing new is made. */
 ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {

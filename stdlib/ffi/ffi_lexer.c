@@ -49,10 +49,13 @@ static int keyword_of(const String *name) {
 
 /* ---- errors -------------------------------------------------------------- */
 
+/* Raises an error. Making its message collects, but the types of the text exist only in
+ * part: finalizers must not run before they are undone (parse_or_undo). */
 _Noreturn static void raise_at(CLexer *x, CPosition position, const char *format, va_list arguments,
                                const char *near) {
   char message[256];
   vsnprintf(message, sizeof message, format, arguments);
+  gc_hold(x->L->domain);
   luaL_error(x->L, "%s:%d:%d: %s%s", x->what, (int)position.line, (int)position.column, message,
              near);
   __builtin_unreachable();

@@ -242,16 +242,26 @@ static void parse_text(lua_State *L, void *argument) {
   if (c->x.parameter <= c->x.last_parameter) clexer_error(&c->x, "more parameters than '$'");
 }
 
+/* Parses the text. If that fails, its types are undone before anything is collected. */
+static void parse_or_undo(lua_State *L, void *argument) {
+  Request *r = argument;
+  Domain *d = L->domain;
+  Journal journal;
+  uint8_t running = d->gc.running; /* set by an error of the lexer */
+  ffi_journal_begin(r->ffi, &journal);
+  int status = vm_protect_raw(L, parse_text, r);
+  if (status != LUA_OK) undo_all(&r->parser);
+  ffi_journal_end(L, r->ffi, status != LUA_OK);
+  gc_release(d, running);
+  if (status != LUA_OK) error_throw(L, status);
+}
+
 static void run_parser(lua_State *L, Request *r) {
   r->parser.undo = NULL;
   r->parser.depth = 0;
   r->parser.x.L = L;
   r->parser.x.ffi = r->ffi;
-  Journal journal;
-  ffi_journal_begin(r->ffi, &journal);
-  int status = vm_protect(L, parse_text, r, stack_save(L, L->top), L->errfunc);
-  if (status != LUA_OK) undo_all(&r->parser);
-  ffi_journal_end(L, r->ffi, status != LUA_OK);
+  int status = vm_protect(L, parse_or_undo, r, stack_save(L, L->top), L->errfunc);
   if (status == LUA_OK) return;
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   error_throw(L, status);
