@@ -125,7 +125,7 @@ static enum filled fill(struct recorder *r) {
   size_t room = room_left(r);
   if (!buffer || !output_may_submit(r->current)) return NO_BUFFER;
   if (room < EVENTRING_UNIT_BYTES) {
-    r->is_full = !r->current->coming_bytes;
+    r->is_full = !r->current->coming_bytes && !(r->closing && r->closing->coming_bytes);
     return r->is_full ? FILLED_NONE : NO_BUFFER;
   }
   int count = eventring_saver_fill(r->current->saver, buffer->bytes, room, pieces, PIECES, &used,

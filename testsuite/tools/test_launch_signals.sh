@@ -86,4 +86,9 @@ is "what was there" "precious precious" "$(cat wanted/"$name".eventring wanted/"
 has "the message" "wanted/$name-3.eventring" "$(cat errors.txt)"
 is "what was kept" "$name" "$("$EVENTRING" show --json wanted/"$name"-3.eventring | jq .pid)"
 is "left in TMPDIR" "" "$(ls tmp)"
+
+# The end of a program is seen although the command's parent ignores SIGCHLD.
+timeout -s KILL 60 env --ignore-signal=CHLD "$EVENTRING" record -q -o ignored.eventring -- \
+  "$SAROS" -e "os.exit(7)"
+is "status with SIGCHLD ignored" 7 $?
 finish
