@@ -155,7 +155,7 @@ void end_command(int status) { exit(check_output(status)); }
 
 int run_command_line(int argc, char **argv) {
   fail_at_file_limit();
-  signal(SIGCHLD, SIG_DFL); /* children of a process that ignores it cannot be waited for */
+  signal(SIGCHLD, SIG_DFL); /* where it is ignored, children cannot be waited for */
   setlocale(LC_CTYPE, "");
   take_line(argc - 1, argv + 1);
   return check_output(run(line.count, line.words));
