@@ -107,7 +107,7 @@ void domain_drop_spare(Domain *d) {
 }
 
 void domain_host(Domain *d, lua_Alloc f, void *ud) {
-  if (!heap_is_hosted(&d->heap) && !gc_note_mappings(d)) return; /* it stays as it is */
+  if (!heap_is_hosted(&d->heap) && !gc_leave_mappings(d)) return; /* it stays as it is */
   d->allocf = f;
   d->alloc_ud = ud;
   heap_host(&d->heap, f, ud);

@@ -11,7 +11,7 @@
  *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
  *   gc_sweep.c     strings, large ones, blocks    gc_weak.c  weak tables
  *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
- *   gc_external.c  memory outside the heap
+ *   gc_external.c  memory outside the heap       gc_records.c  the arrays of records
  *   gc_pace.c      when, and how much at once    gc_overflow.c  records without room
  *   gc_frame.c     as much as there is time for
  *   gc_verify.c    the invariants as a program
@@ -32,9 +32,7 @@
  */
 #include "gc.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "clock.h"
 #include "eventring/stack.h"
@@ -59,176 +57,9 @@
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
 #define PATIENCE 4 /* debt for which a collection waits, by the bytes of the wide frame */
 #define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
-#define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of records */
-#define MAPPED_RECORDS ((size_t)128 << 10) /* bytes; from then on a mapping */
-#define REFUSED_PAUSE 1000   /* records made without asking for memory after a refusal */
 #define LEAST_STEP_KIB 16    /* a step waits until the program has asked for as much */
 #define TIMED_STEP_KIB 512   /* up to this size a requested step is bounded in time */
 #define LEAST_MINOR_KIB 64   /* LEAST_STEP_KIB in generational mode */
-/* the first capacity of an array; Gc.promoted and Gc.grey have it from the beginning */
-#define LEAST_RECORDS 16
-
-/* ---- growing arrays ------------------------------------------------------ */
-
-static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
-
-/* Tells whether a new array of that many bytes is a mapping of its own, whose pages move
- * and are not copied. The C library copies up to 32 MiB, and touches as many fresh bytes,
- * when an array in its heap grows. */
-static bool becomes_mapping(const Domain *d, size_t bytes) {
-  return bytes >= MAPPED_RECORDS && !heap_is_hosted(&d->heap);
-}
-
-/* Arrays that are mappings although their heaps are hosted: they were made before. Few
- * states ever get another allocator, so this is one list for all. */
-typedef struct NotedMapping {
-  struct NotedMapping *next;
-  const void *items;
-} NotedMapping;
-static NotedMapping *noted_mappings;
-static pthread_mutex_t noted_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static bool note_mapping(const void *items) {
-  NotedMapping *noted = malloc(sizeof *noted);
-  if (noted == NULL) return false;
-  pthread_mutex_lock(&noted_lock);
-  *noted = (NotedMapping){noted_mappings, items};
-  noted_mappings = noted;
-  pthread_mutex_unlock(&noted_lock);
-  return true;
-}
-
-/* Returns whether the array is noted; with `forget`, it is no longer. */
-static bool is_noted(const void *items, bool forget) {
-  pthread_mutex_lock(&noted_lock);
-  NotedMapping **link = &noted_mappings, *noted;
-  while ((noted = *link) != NULL && noted->items != items) link = &noted->next;
-  bool found = noted != NULL;
-  if (found && forget) {
-    *link = noted->next;
-    free(noted);
-  }
-  pthread_mutex_unlock(&noted_lock);
-  return found;
-}
-
-static bool is_mapping(const Domain *d, const void *items, size_t bytes) {
-  if (bytes < MAPPED_RECORDS) return false;
-  return !heap_is_hosted(&d->heap) || is_noted(items, false);
-}
-
-static void free_records(Domain *d, void *items, size_t bytes) {
-  if (!is_mapping(d, items, bytes)) {
-    heap_memory_free(d, items, bytes);
-    return;
-  }
-  if (heap_is_hosted(&d->heap)) is_noted(items, true);
-  mapping_unmap(items, mapping_round(bytes));
-}
-
-static void *move_records(Domain *d, void *items, size_t old, size_t bytes) {
-  void *moved = becomes_mapping(d, bytes) ? mapping_new(mapping_round(bytes), 1)
-                                          : heap_memory_try_resize(d, NULL, 0, bytes);
-  if (moved == NULL) return NULL;
-  if (old > 0) memcpy(moved, items, old < bytes ? old : bytes);
-  free_records(d, items, old);
-  return moved;
-}
-
-/* Resizes an array; returns NULL, with the array unchanged, when there is no memory. */
-static void *resize_records(Domain *d, void *items, size_t old, size_t bytes) {
-  bool was = is_mapping(d, items, old), will_be = becomes_mapping(d, bytes);
-  if (was != will_be) return move_records(d, items, old, bytes);
-  if (!was) return heap_memory_try_resize(d, items, old, bytes);
-  return mapping_move(items, mapping_round(old), mapping_round(bytes));
-}
-
-static bool extend_array(Domain *d, void *items, size_t *capacity, size_t item_size) {
-  void *grown = resize_records(d, *(void **)items, *capacity * item_size,
-                               next_capacity(*capacity) * item_size);
-  if (grown == NULL) return false;
-  *(void **)items = grown;
-  *capacity = next_capacity(*capacity);
-  return true;
-}
-
-NOINLINE bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, size_t item_size) {
-  return !stress_allocation_fails() && extend_array(d, items, capacity, item_size);
-}
-
-/* Extends the array, but after a refusal does not ask the system for REFUSED_PAUSE calls.
- * For callers that can do without the record in less time than a refusal takes. */
-NOINLINE bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacity,
-                                         size_t item_size) {
-  static _Thread_local uint32_t pause;
-  if (pause > 0) {
-    pause--;
-    return false;
-  }
-  if (gc_vector_try_extend(d, items, capacity, item_size)) return true;
-  pause = REFUSED_PAUSE;
-  return false;
-}
-
-#define RECORDS(RECORD) \
-  RECORD(promoted) \
-  RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) \
-      RECORD(new_interned) RECORD(dead_strings) RECORD(finalizable) RECORD(finalizers) \
-          RECORD(candidates) RECORD(found) \
-          RECORD(clearing) RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) \
-              RECORD(minor_weak.all) RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) \
-                  RECORD(noted_weak.all) RECORD(weak_left.values) RECORD(weak_left.entries) \
-                      RECORD(minor_ephemerons) RECORD(minor_ephemerons.reached) \
-                          RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
-
-void gc_each_list(const Gc *gc, MemoryPart *part, void *context) {
-#define PART(v) part(context, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
-  RECORDS(PART)
-#undef PART
-}
-
-bool gc_note_mappings(Domain *d) {
-  Gc *gc = &d->gc;
-  bool done = true;
-#define NOTE(v) \
-  if (becomes_mapping(d, gc->v.capacity * sizeof *gc->v.items)) \
-    done = done && note_mapping(gc->v.items);
-  RECORDS(NOTE)
-#undef NOTE
-#define FORGET(v) is_noted(gc->v.items, true);
-  if (!done) { RECORDS(FORGET) }
-#undef FORGET
-  return done;
-}
-
-/* Gives back, at most *most bytes, the unused end of an array except a little. */
-static void shrink_array(Domain *d, void *items, size_t *capacity, size_t n, size_t item_size,
-                         size_t *most) {
-  size_t least = RECORDS_KEPT / item_size, cut;
-  if (least < n) least = n;
-  if (*capacity <= least) return;
-  cut = *capacity - least;
-  if (cut > *most / item_size) cut = *most / item_size;
-  void *shrunk = cut == 0 ? NULL
-                          : resize_records(d, *(void **)items, *capacity * item_size,
-                                           (*capacity - cut) * item_size);
-  if (shrunk == NULL) return;
-  *(void **)items = shrunk;
-  *capacity -= cut;
-  *most -= cut * item_size;
-}
-
-/* Shrinks the arrays by at most `most` bytes in all; returns true when none is left to
- * shrink. */
-static bool shrink_records(Domain *d, size_t most) {
-  Gc *gc = &d->gc;
-  size_t left = most;
-#define SHRINK(v) \
-  shrink_array(d, &gc->v.items, &gc->v.capacity, gc->v.n, sizeof *gc->v.items, &left);
-  RECORDS(SHRINK)
-#undef SHRINK
-  return left == most || most == SIZE_MAX;
-}
 
 /* ---- the phases ---------------------------------------------------------- */
 
@@ -345,7 +176,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   size_t most = undivided ? SIZE_MAX : gc->deadline != 0 ? RELEASE_IN_FRAME : RELEASE_BYTES;
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
-  done = shrink_records(d, most) && done;
+  done = gc_shrink_records(d, most) && done;
   done = heap_trim(&d->heap, most) && done;
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
@@ -915,9 +746,7 @@ bool gc_init(Domain *d) {
 
 void gc_close(Domain *d) {
   Gc *gc = &d->gc;
-#define FREE_RECORDS(v) free_records(d, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
-  RECORDS(FREE_RECORDS)
-#undef FREE_RECORDS
+  gc_free_records(d);
   gc_ephemerons_free(d, &gc->minor_ephemerons);
   gc_ephemerons_free(d, &gc->major_ephemerons);
 }

@@ -54,13 +54,9 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
-/* Lets no gc_check collect or call finalizers until gc_release gets the result. */
-ALWAYS_INLINE uint8_t gc_hold(Domain *d) {
-  uint8_t before = d->gc.running;
-  d->gc.running = 1;
-  return before;
-}
-ALWAYS_INLINE void gc_release(Domain *d, uint8_t before) { d->gc.running = before; }
+/* Lets no gc_check collect or call finalizers. Whoever catches the error for whose sake
+ * this is sets Gc.running to what it was before. */
+ALWAYS_INLINE void gc_hold(Domain *d) { d->gc.running = 1; }
 
 /* Tells whether a step is due that should not wait for a new allocation; for code in
    which nothing new is made. */

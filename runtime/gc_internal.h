@@ -26,13 +26,18 @@
 
 typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
-/* ---- growing arrays (gc.c) ----------------------------------------------- */
+/* ---- arrays of records (gc_records.c) ------------------------------------ */
 
 /* Calls `part` for each list of objects that the collector has room for. */
 void gc_each_list(const Gc *gc, MemoryPart *part, void *context);
-/* Notes which of them are mappings, before the heap becomes hosted. Returns false if out
- * of memory. */
-bool gc_note_mappings(Domain *d);
+/* Moves those that are mappings to the memory of malloc, before the heap becomes hosted:
+ * then its allocator takes them back. Returns false, with nothing moved, if out of
+ * memory. */
+bool gc_leave_mappings(Domain *d);
+/* Gives back unused ends of arrays, at most `most` bytes in all. Returns true when none
+ * is left to shrink. */
+bool gc_shrink_records(Domain *d, size_t most);
+void gc_free_records(Domain *d);
 /* Makes room for one more item; returns false, with the array unchanged, when there is no
  * memory. */
 bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, size_t item_size);

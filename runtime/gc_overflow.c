@@ -40,10 +40,10 @@
  * grey object that is clean or a thread; outside of marking no bit is set.
  *
  * When Gc.grey is empty, the major marking moves objects with a bit there; Gc.grey has
- * room for 16 from the beginning (LEAST_RECORDS in gc.c). Objects that are not marked or
- * are logged are left to the next minor collection (Gc.overflow_minor). Each undivided
- * step at the end of marking begins with a minor collection, after which all objects with
- * a bit can be moved. So marking ends.
+ * room for 16 from the beginning (LEAST_RECORDS, gc_records.c). Objects that are not
+ * marked or are logged are left to the next minor collection (Gc.overflow_minor). Each
+ * undivided step at the end of marking begins with a minor collection, after which all
+ * objects with a bit can be moved. So marking ends.
  *
  * Both kinds of passes end, since a pass follows another one only if an object was
  * promoted or marked in between. In most heaps one pass with a mark stack of 64 is

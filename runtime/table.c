@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/table.c: Lua tables.
+/* runtime/table.c: Lua tables. (Long: lookups, stores and rehashes inline each other.)
  *
  * Design
  * ------

@@ -247,12 +247,12 @@ static void parse_or_undo(lua_State *L, void *argument) {
   Request *r = argument;
   Domain *d = L->domain;
   Journal journal;
-  uint8_t running = d->gc.running; /* set by an error of the lexer */
+  const uint8_t running = d->gc.running;
   ffi_journal_begin(r->ffi, &journal);
   int status = vm_protect_raw(L, parse_text, r);
   if (status != LUA_OK) undo_all(&r->parser);
   ffi_journal_end(L, r->ffi, status != LUA_OK);
-  gc_release(d, running);
+  d->gc.running = running; /* the lexer's errors hold the collector */
   if (status != LUA_OK) error_throw(L, status);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api_test.c: the C API: stack positions, conversions, tables, userdata, formats, chunks,
- * debug information, as a C program that embeds the runtime sees them. */
+ * debug information, as a C program that embeds the runtime sees them. Long, as a list of
+ * small tests. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

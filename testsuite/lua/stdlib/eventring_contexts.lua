@@ -194,46 +194,32 @@ assert(poll():find "%-collected:2" and table.concat(seen, " "):find "%-thrown:1"
 assert(spans.collected.suspended >= 0.9e6)
 
 -- One that another finalizer keeps goes on, and its spans end when it is collected again.
--- (Only those that were open the first time ended.)
+-- (Only those that were open the first time ended.) The second time the name is known, so
+-- that the span could begin in place.
 local kept
-local function make_kept()
+local function make_kept(is_known)
   local c = coroutine.create(function()
     begin_span "former"
     yield()
+    if is_known then
+      begin_span "kept"
+      end_span "kept"
+    end
     begin_span "kept"
     yield()
   end)
   coroutine.resume(c)
   setmetatable({ c }, { __gc = function(t) kept = t[1] end })
 end
-make_kept()
-for _ = 1, 3 do collectgarbage() end
-assert(coroutine.resume(kept))
-assert(poll():find "%+former:%d+ %-former:%d+ %+kept:%d+$")
-kept = nil
-for _ = 1, 3 do collectgarbage() end
-assert(poll():find "^%-kept:%d+$")
-
--- The same if the name is known, so that the span could begin in place.
-local function make_kept_again()
-  local c = coroutine.create(function()
-    begin_span "former"
-    yield()
-    begin_span "kept"
-    end_span "kept"
-    begin_span "kept"
-    yield()
-  end)
-  coroutine.resume(c)
-  setmetatable({ c }, { __gc = function(t) kept = t[1] end })
+for _, known in ipairs { false, "%+kept:%d+ %-kept:%d+ " } do
+  make_kept(known)
+  for _ = 1, 3 do collectgarbage() end
+  assert(coroutine.resume(kept))
+  assert(poll():find("%+former:%d+ %-former:%d+ " .. (known or "") .. "%+kept:%d+$"))
+  kept = nil
+  for _ = 1, 3 do collectgarbage() end
+  assert(poll():find "^%-kept:%d+$")
 end
-make_kept_again()
-for _ = 1, 3 do collectgarbage() end
-assert(coroutine.resume(kept))
-assert(poll():find "%+former:%d+ %-former:%d+ %+kept:%d+ %-kept:%d+ %+kept:%d+$")
-kept = nil
-for _ = 1, 3 do collectgarbage() end
-assert(poll():find "^%-kept:%d+$")
 
 local contexts = {}
 for _ = 1, 100 do
